@@ -1,5 +1,8 @@
 # Two targets do everything on a machine with Python 3.11 or newer: `make report` and `make test`.
 
+# Byte code is kept, also where the environment says otherwise: tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE =
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -7,7 +10,7 @@ FSM    := $(BIN)/fsm
 STAMP  := $(VENV)/.installed
 HOLES  := $(wildcard specs/*/holes)
 
-.PHONY: report test docs playground editors code-server vscode tree-sitter check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
+.PHONY: report test quick full lint docs playground editors code-server vscode tree-sitter check generate bench nightly mutants fuzz lock clean dist sbom rehearsal
 
 report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) check specs $(HOLES)
@@ -17,14 +20,22 @@ report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) draw specs --out build/diagrams
 	$(FSM) report specs --out build/report
 
-test: $(STAMP)  ## every test, the lint and the types
+test: lint  ## minutes: the whole toolkit and the allocator, with nothing but Python
+	$(BIN)/pytest -n 2
+
+quick: $(STAMP)  ## half a minute: lint, and the tests that the changed files concern
+	$(BIN)/python -m tests.quick
+
+full: lint  ## everything, also what needs a browser, an editor, SPIN, MPI or a control plane where they are there
+	FSM_TESTS=full $(BIN)/pytest -n 3
+
+lint: $(STAMP)  ## lint, types, import layers, the formatting of the specs, the freshness of what is generated
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(FSM) fmt --check specs $(HOLES)
 	$(FSM) generate specs --out generated --check
-	$(BIN)/pytest -n 3
 
 editors:  ## what the editor extension, the live page's editor and the playground are built with (needs npm)
 	npm --prefix editors/vscode ci --no-audit --no-fund --loglevel=error
@@ -35,7 +46,7 @@ code-server: $(STAMP)  ## VS Code in build/code-server, for `make vscode` (needs
 	$(BIN)/python -m tests.code_server
 
 vscode: $(STAMP)  ## the extension in VS Code, in a browser: what a person does with it (needs `make editors code-server`)
-	$(BIN)/pytest -m vscode -n 0
+	FSM_TESTS=full $(BIN)/pytest -m vscode -n 0
 
 tree-sitter: $(STAMP)  ## the tree-sitter grammar, from the parser's; needs the program tree-sitter
 	$(BIN)/python -m fsmdsl.parse.tree_sitter > editors/tree-sitter-fsm/grammar.js

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import chromium
 import pytest
+import tiers
 from hypothesis import settings
 
 # Who is started in the background ignores interrupts, and so do all whom it starts; the tests of interrupts need them.
@@ -36,6 +37,29 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--second-try`: used by CI with `--last-failed`."""
     parser.addoption("--second-try", action="store_true", help="only tests of a browser may be run a second time")
+
+
+collect_ignore = (
+    [] if tiers.FULL else [f"{x}.py" if x.rpartition("/")[2].startswith("test_") else x for x in tiers.ONLY_FULL]
+)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """`make test` leaves out what needs a browser, tests marked `full`, and the seeds of other days."""
+    if tiers.FULL:
+        return
+    left_out = [x for x in items if not _today(x)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [x for x in items if _today(x)]
+
+
+def _today(item: pytest.Item) -> bool:
+    if item.get_closest_marker("full") or chromium.needed.mark in item.iter_markers():
+        return False
+    callspec = getattr(item, "callspec", None)
+    numbers = [n for name, n in callspec.indices.items() if name in tiers.SEEDS] if callspec is not None else []
+    return not numbers or (numbers[0] + tiers.day()) % tiers.ROTATION == 0
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -43,9 +43,11 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The copy comes first on the path; examples are the same each time."""
+    """The copy comes first on the path; examples are the same each time. All tests may notice, unless `FSM_TESTS` says
+    which do."""
     paths = [str(TREE), str(TREE / "tests"), os.environ.get("PYTHONPATH", "")]
     own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(TREE / ".cache")}
+    own["FSM_TESTS"] = os.environ.get("FSM_TESTS", "full")
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, **own}
 

@@ -1,0 +1,87 @@
+"""Half a minute of feedback while writing: lint, and the tests that the changed files concern.
+
+    make quick                    # what differs from the last commit, or the last commit where nothing does
+    python -m tests.quick main    # what differs from a revision
+
+Some tests run in any case: they cover the language from end to end. The others are those of `AREAS`, by the folders of
+the changed files, and changed test files themselves. `make test` says whether a change is right; this says soon that
+it is wrong.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+ALWAYS = ("test_cases", "test_step", "test_evaluate", "test_meanings", "test_imports")
+
+AREAS: Mapping[str, tuple[str, ...]] = {
+    "fsmdsl/parse": ("test_parse", "test_format"),
+    "fsmdsl/build": ("test_parse", "test_format"),
+    "fsmdsl/syntax": ("test_parse", "test_format"),
+    "fsmdsl/format": ("test_format",),
+    "fsmdsl/resolve": ("test_names", "test_systems"),
+    "fsmdsl/model": ("test_core", "test_systems"),
+    "fsmdsl/core": ("test_core", "test_emit_cases", "test_packed_cases"),
+    "fsmdsl/step": ("test_core", "test_crash", "test_rounds", "test_scenario"),
+    "fsmdsl/checks": ("test_rules", "test_oracles"),
+    "fsmdsl/explore": ("test_explore", "test_packed_cases", "test_symmetry_cases", "test_cross_check"),
+    "fsmdsl/emit": ("test_emit", "test_emit_cases", "test_emit_faults", "test_generated"),
+    "fsmdsl/export": ("test_export",),
+    "fsmdsl/draw": ("test_draw", "test_draw_golden"),
+    "fsmdsl/report": ("test_report", "test_formats_schema"),
+    "fsmdsl/imports": ("test_import", "test_import_cli"),
+    "fsmdsl/drift": ("test_import_cli",),
+    "fsmdsl/logs": ("test_explain",),
+    "fsmdsl/editing": ("test_editing", "test_names"),
+    "fsmdsl/lsp": ("test_lsp",),
+    "fsmdsl/live": ("test_live",),
+    "fsmdsl/simulation": ("test_simulation",),
+    "fsmdsl/testing": ("test_testing",),
+    "fsmdsl/compare": ("test_diff",),
+    "fsmdsl/cli": ("test_command_line",),
+    "runtime": ("runtime/test_allocator_scheduling", "runtime/test_allocator_preemption", "runtime/test_journal"),
+    "specs": ("test_holes",),
+    "docs": ("test_documents",),
+}
+"""Folder → the tests that notice most of what goes wrong in it."""
+
+
+def changed(base: str | None) -> list[str]:
+    """The files that differ from a revision, and those that git does not know yet."""
+    differing = _git("diff", "--name-only", base or "HEAD") + _git("ls-files", "--others", "--exclude-standard")
+    return differing or _git("diff", "--name-only", "HEAD~1")
+
+
+def _git(*arguments: str) -> list[str]:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+
+
+def concerned(files: Iterable[str]) -> list[str]:
+    """The test files to run, relative to `tests`."""
+    chosen = dict.fromkeys(ALWAYS)
+    for file in files:
+        if file.startswith("tests/") and Path(file).name.startswith("test_"):
+            chosen[file.removeprefix("tests/").removesuffix(".py")] = None
+        for area in (a for a in AREAS if file.startswith(f"{a}/")):
+            chosen |= dict.fromkeys(AREAS[area])
+    return [f"tests/{name}.py" for name in chosen if (ROOT / "tests" / f"{name}.py").is_file()]
+
+
+def main(arguments: list[str]) -> int:
+    """The exit code of the first command that fails."""
+    tests = concerned(changed(arguments[0] if arguments else None))
+    print(" ".join(tests), flush=True)
+    for command in (["ruff", "check", "."], ["pytest", "-n", "2", *tests]):
+        code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
