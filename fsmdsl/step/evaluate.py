@@ -111,11 +111,11 @@ def evaluate(frame: Frame, e: m.Expr) -> Value:
         case m.StateOf():
             return frame.world.states[reference(frame, e.target)]
         case m.Not():
-            return not evaluate(frame, e.operand)
+            return not truth(frame, e.operand)
         case m.Wait():
             return frame.instance not in frame.world.waited
         case m.Conditional():
-            return evaluate(frame, e.then if evaluate(frame, e.condition) else e.otherwise)
+            return evaluate(frame, e.then if truth(frame, e.condition) else e.otherwise)
         case m.Collection():
             values = (evaluate(frame, x) for x in e.items)
             return frozenset(values) if e.kind == "set" else tuple(values)
@@ -145,13 +145,15 @@ def evaluate(frame: Frame, e: m.Expr) -> Value:
 
 def truth(frame: Frame, e: m.Expr) -> bool:
     """Is a condition true?"""
-    return evaluate(frame, e) is True
+    value = evaluate(frame, e)
+    assert isinstance(value, bool)
+    return value
 
 
 def number(frame: Frame, e: m.Expr) -> int:
     """The value of an expression that is a number."""
     value = evaluate(frame, e)
-    assert isinstance(value, int)
+    assert type(value) is int
     return value
 
 
@@ -172,7 +174,7 @@ def reference(frame: Frame, e: m.Expr) -> int:
     value = evaluate(frame, e)
     if value is None:
         raise _is_none(frame, e)
-    assert isinstance(value, int)
+    assert type(value) is int
     return value
 
 
@@ -229,7 +231,7 @@ def _part(frame: Frame, e: m.Part) -> Value:
 def _logic(frame: Frame, e: m.Logic) -> bool:
     decided = e.operator == "or"
     for x in e.operands:
-        if evaluate(frame, x) is decided:
+        if truth(frame, x) is decided:
             return decided
     return not decided
 
@@ -238,9 +240,9 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">"
 
 
 def _binary(frame: Frame, e: m.Binary) -> Value:
-    left = evaluate(frame, e.left)
     if e.operator == "=>":
-        return left is False or evaluate(frame, e.right)
+        return not truth(frame, e.left) or truth(frame, e.right)
+    left = evaluate(frame, e.left)
     right = evaluate(frame, e.right)
     match e.operator:
         case "==" | "!=":
@@ -275,10 +277,10 @@ def _quantified(frame: Frame, e: m.Quantified) -> Value:
     count = 0
     for x in elements(e.over.type, evaluate(frame, e.over)):
         inner.locals[e.variable] = x
-        found = evaluate(inner, e.body)
+        found = truth(inner, e.body)
         if found is (e.kind == "some") and e.kind != "count":
             return found
-        count += found is True
+        count += found
     return count if e.kind == "count" else e.kind == "all"
 
 

@@ -100,7 +100,7 @@ def outside(t: m.Type, value: Value) -> Misfit | None:
     """Why a place of a type cannot hold a value of that kind, if it cannot."""
     match t:
         case m.RangeType(low, high):
-            fits = isinstance(value, int) and low <= value <= high
+            fits = type(value) is int and low <= value <= high  # a bool is no number
             return None if fits else Misfit("range", value, low, high)
         case m.OptionalType(of):
             return None if value is None else outside(of, value)
