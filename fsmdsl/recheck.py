@@ -6,30 +6,31 @@ Where the certificate has the states: the first state is among them, each step f
 fails, and each invariant holds in each of them. So no run leaves them, and no run breaks an invariant, except beyond
 states where a bound of the system (`explore while`) is not true: steps from these are not looked at. Where it has
 their digest only, the states are found anew, one step after the other. Takes about 0.1 ms for each step. Imports the
-reader of specs and `fsmdsl.step`: an import contract keeps it so.
+reader of specs, `fsmdsl.step` and `fsmdsl.certificate`: an import contract keeps it so.
+
+Only the text, the options of this command and the definition decide what is confirmed. The certificate is compared
+with them: its modules, its settings, its systems, and each of its states, which is read by the declared types.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from fsmdsl import model as m
+from fsmdsl.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedError, digest, options, parse
+from fsmdsl.certificate.states import decoded, encoded
+from fsmdsl.files import one_line
+from fsmdsl.files.read import UnreadableError, read_bytes
 from fsmdsl.settings import given_settings
-from fsmdsl.step import FaultError, Message, Pending, TooManyValuesError, Universe, World, enabled, fire, holds, within
-from fsmdsl.step.data import Table
-from fsmdsl.workspace import load
-
-FORMAT = "fsmdsl certificate 1"
-
-
-class RefusedError(Exception):
-    """A certificate that does not show what it says; the message says why."""
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, within
+from fsmdsl.workspace import Loaded, load
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,41 +46,13 @@ class Confirmed:
     """States beyond the bounds of the system: what lies behind them is not certified."""
 
 
-# States as text ------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """What a certificate shows of specs."""
 
-
-def encoded(world: World) -> str:
-    """A state as a line of JSON. Equal states have equal lines."""
-    plain = [world.states, world.fields, sorted(world.waited), world.channels, world.pending, world.down]
-    return json.dumps(_plain(plain), separators=(",", ":"))
-
-
-def decoded(line: str) -> World:
-    """The state of a line. Raises `ValueError` or `TypeError` where it is none."""
-    states, fields, waited, channels, pending, down = map(_value, json.loads(line))
-    held = tuple(tuple(Message(*x) for x in channel) for channel in channels)
-    return World(states, fields, frozenset(waited), held, tuple(Pending(*x) for x in pending), down)
-
-
-def digest(lines: Iterable[str]) -> str:
-    """Of a set of states, whatever their order: SHA-256 of the sorted lines."""
-    return sha256("\n".join(sorted(lines)).encode()).hexdigest()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, frozenset):
-        return {"set": sorted((_plain(x) for x in value), key=json.dumps)}
-    if isinstance(value, Table):
-        return {"map": [_plain(x) for x in value.entries]}
-    return [_plain(x) for x in value] if isinstance(value, list | tuple) else value
-
-
-def _value(value: Any) -> Any:
-    if isinstance(value, dict) and "map" in value:
-        return Table(_value(value["map"]))
-    if isinstance(value, dict):
-        return frozenset(_value(x) for x in value["set"])
-    return tuple(_value(x) for x in value) if isinstance(value, list) else value
+    confirmed: tuple[Confirmed, ...]
+    uncertified: tuple[str, ...]
+    """Systems of the specs, by qualified name, of which it says nothing."""
 
 
 # Specs ---------------------------------------------------------------------------------------------------------------
@@ -101,78 +74,118 @@ def invariants(universe: Universe) -> list[tuple[str, m.Invariant, int | None]]:
 # Checking ------------------------------------------------------------------------------------------------------------
 
 
-def recheck(certificate: Mapping[str, Any], specs: Sequence[str | Path]) -> list[Confirmed]:
-    """What a certificate shows of specs. Raises `RefusedError`."""
-    if certificate.get("format") != FORMAT:
-        raise RefusedError(f"not a certificate that this version reads: it has to say `{FORMAT}`")
-    settings = given_settings(tuple(certificate["settings"]))
-    loaded = load(specs, as_documented=certificate["as_documented"], settings=settings)
+def recheck(
+    certificate: Certificate, specs: Sequence[str | Path], settings: Sequence[str] = (), as_documented: bool = False
+) -> Recheck:
+    """What a certificate shows of specs with these settings. Raises `RefusedError`, and `ValueError` if a setting is
+    none."""
+    values = given_settings(settings)
+    if certificate.values != values or certificate.as_documented != as_documented:
+        raise RefusedError(_other_options(certificate, options(settings, as_documented)))
+    loaded = load(specs, as_documented=as_documented, settings=values)
     if loaded.model is None:
         raise RefusedError("the specs have errors: `fsm check` lists them")
-    now, then = texts(loaded.model), certificate["modules"]
+    if loaded.unanswered:
+        raise RefusedError("; ".join(loaded.unanswered.values()))
+    now, then = texts(loaded.model), certificate.modules
     for name in sorted({*now, *then}):
         if now.get(name) != then.get(name):
             raise RefusedError(
                 f"the certificate is of another text of module `{name}`; name the specs it was made from"
             )
-    if not certificate["systems"]:
-        raise RefusedError("the certificate is of no system")
-    confirmed = []
-    for about in certificate["systems"]:
-        if about["system"] not in loaded.model.systems:
-            raise RefusedError(f"there is no system `{about['system']}`")
-        confirmed.append(confirm(Universe(loaded.model, loaded.model.systems[about["system"]]), about))
-    return confirmed
+    for about in certificate.systems:
+        if about.system not in loaded.model.systems:
+            raise RefusedError(f"there is no system `{about.system}`")
+    confirmed = tuple(
+        confirm(Universe(loaded.model, loaded.model.systems[about.system]), about) for about in certificate.systems
+    )
+    certified = {x.system for x in confirmed}
+    return Recheck(confirmed, tuple(x for x in _systems(loaded) if x not in certified))
 
 
-def confirm(universe: Universe, about: Mapping[str, Any]) -> Confirmed:
+def _other_options(certificate: Certificate, here: str) -> str:
+    there = options(certificate.settings, certificate.as_documented)
+    repeat = f"repeat `{there}` after the specs" if there else f"take `{here}` away"
+    return (
+        f"the certificate was made with {f'`{there}`' if there else 'no options'}, and this command has "
+        f"{f'`{here}`' if here else 'none'}: it shows nothing of other sizes and parameters; {repeat}"
+    )
+
+
+def _systems(loaded: Loaded) -> Iterator[str]:
+    """The systems of the modules that were named, those included that cannot be read as documented."""
+    for x in loaded.model.modules if loaded.model is not None else ():
+        if x.name in loaded.asked:
+            yield from (y.qualified for y in x.systems)
+            yield from (f"{x.name}.{y.name}" for y in x.systems_left_out)
+
+
+def confirm(universe: Universe, about: CertifiedSystem) -> Confirmed:
     """What a certificate shows of one system. Raises `RefusedError`."""
     name = universe.system.qualified
     asked = invariants(universe)
-    if [x for x, _, _ in asked] != about["invariants"]:
+    if [x for x, _, _ in asked] != list(about.invariants):
         raise RefusedError(f"{name}: the certificate lists other invariants than the system has")
-    worlds, failing = _closed(universe, about["worlds"]) if "worlds" in about else _reached(universe)
-    if len(worlds) != about["states"]:
-        raise RefusedError(f"{name}: there are {len(worlds)} states, not {about['states']}")
-    if digest(map(encoded, worlds)) != about["digest"]:
+    if universe.fault is not None:
+        raise RefusedError(f"{name}: the system has no first state; `fsm verify` says why")
+    if about.worlds is None:
+        worlds, failing = _reached(universe, about.states)
+    else:
+        worlds, failing = _closed(universe, states(universe, about.worlds))
+    if len(worlds) != about.states:
+        raise RefusedError(f"{name}: there are {len(worlds)} states, not {about.states}")
+    if digest(worlds) != about.digest:
         raise RefusedError(f"{name}: the states have another digest")
-    for world in worlds:
+    for line, world in worlds.items():
         for what, invariant, instance in asked:
             try:
                 broken = not holds(universe, world, invariant.condition, instance=instance)
             except FaultError:
                 broken = True
             if broken:
-                raise RefusedError(f"{name}: `{what}` does not hold in {encoded(world)}")
-    return Confirmed(name, len(worlds), len(asked), failing, sum(not within(universe, x) for x in worlds))
+                raise RefusedError(f"{name}: `{what}` does not hold in {line}")
+    return Confirmed(name, len(worlds), len(asked), failing, sum(not within(universe, x) for x in worlds.values()))
 
 
-def _closed(universe: Universe, lines: Sequence[str]) -> tuple[set[World], int]:
-    """The states of a certificate, once it is shown that no step leads out of them."""
-    worlds = {decoded(line) for line in lines}
-    if not worlds.issuperset(universe.starts):
+def states(universe: Universe, lines: Sequence[str]) -> dict[str, World]:
+    """The states of a certificate, by line. Raises `RefusedError`."""
+    worlds = {}
+    for n, line in enumerate(lines, 1):
+        try:
+            worlds[line] = decoded(universe, line)
+        except RefusedError as error:
+            raise RefusedError(f"{universe.system.qualified}: `worlds`, line {n}: {error}") from None
+    if len(worlds) < len(lines):
+        raise RefusedError(f"{universe.system.qualified}: `worlds`: a state is there twice")
+    return worlds
+
+
+def _closed(universe: Universe, worlds: dict[str, World]) -> tuple[dict[str, World], int]:
+    """The states of a certificate, once it is shown that no step leads out of them. Two states are the same if their
+    lines are: Python takes more for equal."""
+    if not all(encoded(x) in worlds for x in universe.starts):
         raise RefusedError(f"{universe.system.qualified}: a first state is missing")
     failing = 0
-    for world in worlds:
+    for world in worlds.values():
         after, fails = _next(universe, world)
         failing += fails
-        for x in after:
-            if x not in worlds:
-                raise RefusedError(
-                    f"{universe.system.qualified}: a step leads to a state that is missing: {encoded(x)}"
-                )
+        for line in map(encoded, after):
+            if line not in worlds:
+                raise RefusedError(f"{universe.system.qualified}: a step leads to a state that is missing: {line}")
     return worlds, failing
 
 
-def _reached(universe: Universe) -> tuple[set[World], int]:
-    """All states, and how many steps fail."""
+def _reached(universe: Universe, most: int) -> tuple[dict[str, World], int]:
+    """All states, by line, and how many steps fail."""
     worlds, waiting, failing = set(universe.starts), list(universe.starts), 0
     while waiting:
+        if len(worlds) > most:
+            raise RefusedError(f"{universe.system.qualified}: there are more than {most} states")
         after, fails = _next(universe, waiting.pop())
         failing += fails
         waiting += after - worlds
         worlds |= after
-    return worlds, failing
+    return {encoded(x): x for x in worlds}, failing
 
 
 def _next(universe: Universe, world: World) -> tuple[set[World], int]:
@@ -186,28 +199,84 @@ def _next(universe: Universe, world: World) -> tuple[set[World], int]:
     return {x.world for x in results if x.fault is None}, sum(x.fault is not None for x in results)
 
 
+# The command ---------------------------------------------------------------------------------------------------------
+
+INTERRUPTED = 128 + 2
+CLOSED_PIPE = 128 + 13
+INTERNAL = 70
+
+
 def main(arguments: Sequence[str]) -> int:
-    """0: confirmed; 1: refused; 2: misuse."""
-    if len(arguments) < 2:
-        print("usage: python -m fsmdsl.recheck CERTIFICATE SPEC...", file=sys.stderr)
-        return 2
+    """0: confirmed; 1: refused; 2: misuse. As of `fsm`, 130 after Ctrl-C and 70 for a mistake of our own."""
     try:
-        confirmed = recheck(json.loads(Path(arguments[0]).read_text("utf-8")), arguments[1:])
+        code = _run(_parser().parse_args(arguments))
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more
+        return CLOSED_PIPE
+    return code
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser("python -m fsmdsl.recheck", description="Re-check a certificate of `fsm verify`.")
+    parser.add_argument("certificate", metavar="CERTIFICATE")
+    parser.add_argument("specs", nargs="+", metavar="SPEC")
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="NAME=VALUE")
+    parser.add_argument("--as-documented", action="store_true")
+    return parser
+
+
+def _run(given: Namespace) -> int:
+    missing = next((x for x in given.specs if x != "-" and not os.path.lexists(x)), None)
+    if missing is not None:
+        return _complain(f"there is no file or folder `{missing}`")
+    try:
+        given_settings(given.settings)
+        content = read_bytes(Path(given.certificate), limit=MAX_BYTES)
+    except ValueError as error:
+        return _complain(f"--set: {error}")
+    except UnreadableError as error:
+        return _complain(f"cannot read `{given.certificate}`: {error}")
+    try:
+        shown = recheck(parse(content), given.specs, given.settings, given.as_documented)
     except (RefusedError, TooManyValuesError) as error:
-        print(f"refused: {error}")
+        _say(f"refused: {error}")
         return 1
-    except OSError as error:
-        print(f"cannot read `{arguments[0]}`: {error.strerror}", file=sys.stderr)
-        return 2
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        print(f"refused: the certificate is damaged ({type(error).__name__}: {error})")
+    except (RecursionError, MemoryError) as error:
+        _say(f"refused: the specs or the certificate are too large or nested too deeply ({type(error).__name__})")
         return 1
-    for x in confirmed:
+    except Exception as error:
+        if os.environ.get("FSM_TRACEBACK"):
+            raise
+        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}; please report it, with both files")
+        return INTERNAL
+    _print(shown, options(given.settings, given.as_documented))
+    return 0
+
+
+def _print(shown: Recheck, given: str) -> None:
+    having = f" with {given}" if given else ""
+    for x in shown.confirmed:
         fails = f"; {x.failing} steps fail" if x.failing else ""
         hold = "1 invariant holds" if x.invariants == 1 else f"{x.invariants} invariants hold"
         beyond = f", {x.beyond:,} of them beyond the bound" if x.beyond else ""
-        print(f"confirmed: {x.system}: {hold} in {x.states:,} states{beyond}{fails}")
-    return 0
+        _say(f"confirmed: {x.system}{having}: {hold} in {x.states:,} states{beyond}{fails}")
+    for name in shown.uncertified:
+        _say(f"not certified: {name}")
+
+
+def _say(text: str, file: TextIO | None = None) -> None:
+    """A line for a terminal, whatever names it has in it."""
+    file = file or sys.stdout
+    encoding = file.encoding or "ascii"
+    print(one_line(text).encode(encoding, "backslashreplace").decode(encoding), file=file)
+
+
+def _complain(text: str) -> int:
+    _say(text, sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ def campaigns(first: int, last: int, minutes: float) -> dict[str, list[str]]:
         "properties": [*test, "--hypothesis-profile", "campaign", "tests/test_checks.py", "tests/test_oracles.py"],
         "diagrams": [*test, "tests/test_draw_machines.py"],
         "kills": ["tests/campaign_kills.py", "--kills", "200", "--seed", str(first)],
+        "forger": ["tests/forger.py", "--tries", "100000", "--seed", str(first)],
         "mutants": ["tests/mutants.py", "--count", "500", "--minutes", str(minutes)],
     }
 

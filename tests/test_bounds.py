@@ -434,6 +434,7 @@ def test_reports_do_not_call_a_row_dead_that_may_be_followed_beyond() -> None:
 
 
 def test_a_certificate_is_of_what_is_within(tmp_path: Path) -> None:
+    from fsmdsl.certificate import parse
     from fsmdsl.recheck import RefusedError, recheck
 
     spec, path = tmp_path / "a.fsm", tmp_path / "certificate.json"
@@ -441,12 +442,12 @@ def test_a_certificate_is_of_what_is_within(tmp_path: Path) -> None:
     for more in ([], ["--with-states"]):
         told = CliRunner().invoke(cli, ["verify", str(spec), "--certificate", str(path), *more]).output
         assert "certifies 1 of 1" in told
-        (confirmed,) = recheck(json.loads(path.read_text()), [spec])
+        (confirmed,) = recheck(parse(path.read_bytes()), [spec]).confirmed
         assert (confirmed.states, confirmed.beyond) == (4, 1)
     certificate = json.loads(path.read_text())
     del certificate["systems"][0]["worlds"][-1]
     with pytest.raises(RefusedError, match="a state that is missing"):
-        recheck(certificate, [spec])
+        recheck(parse(json.dumps(certificate).encode()), [spec])
 
 
 # Where it is no constraint -------------------------------------------------------------------------------------------

@@ -321,6 +321,7 @@ def test_recovery_compares_with_what_is_reached_from_any_first_state() -> None:
 
 
 def test_a_certificate_has_every_first_state(tmp_path: Path) -> None:
+    from fsmdsl.certificate import parse
     from fsmdsl.recheck import RefusedError, recheck
 
     spec, path = tmp_path / "a.fsm", tmp_path / "certificate.json"
@@ -328,12 +329,12 @@ def test_a_certificate_has_every_first_state(tmp_path: Path) -> None:
     command = ["verify", str(spec), "--certificate", str(path), "--with-states"]
     assert "certifies" in CliRunner().invoke(cli, command).output
     certificate = json.loads(path.read_text())
-    (confirmed,) = recheck(certificate, [spec])
+    (confirmed,) = recheck(parse(path.read_bytes()), [spec]).confirmed
     assert confirmed.states == len(certificate["systems"][0]["worlds"])
     only = next(x for x in certificate["systems"][0]["worlds"] if "[0,0,true]" in x)
     certificate["systems"][0]["worlds"].remove(only)
     with pytest.raises(RefusedError, match="a first state is missing"):
-        recheck(certificate, [spec])
+        recheck(parse(json.dumps(certificate).encode()), [spec])
 
 
 def test_a_graph_has_all_first_states_at_depth_0() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +17,9 @@ from fsmdsl.cli.writing import write
 from fsmdsl.explore import Exploration, Limits, Means
 from fsmdsl.explore.compose import run
 from fsmdsl.step import Universe
+
+if TYPE_CHECKING:
+    from fsmdsl.certificate import CertifiedSystem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,11 +53,10 @@ def write_certificate(
     out: Printing,
 ) -> None:
     """A certificate for the systems whose invariants hold in every state; says why others are left out."""
-    import json
+    from fsmdsl.certificate import MAX_BYTES, Certificate, rendered
+    from fsmdsl.recheck import texts
 
-    from fsmdsl.recheck import FORMAT, texts
-
-    systems = []
+    systems: list[CertifiedSystem] = []
     for x in done:
         left_out = _left_out(x)
         with budget.renewed():
@@ -63,14 +65,10 @@ def write_certificate(
             out.say(f"no certificate for {x.system.qualified}: {certified}")
         else:
             systems.append(certified)
-    certificate = {
-        "format": FORMAT,
-        "modules": texts(model),
-        "as_documented": as_documented,
-        "settings": list(settings),
-        "systems": systems,
-    }
-    write(path, json.dumps(certificate, indent=1) + "\n")
+    content = rendered(Certificate(texts(model), as_documented, tuple(settings), tuple(systems)))
+    if len(content) > MAX_BYTES:
+        misuse(f"`{path}` would have {len(content):,} bytes, more than is read; take `--with-states` away")
+    write(path, content)
     out.say(f"{path} certifies {len(systems)} of {len(done)} systems")
 
 
@@ -79,19 +77,18 @@ def _left_out(x: Exploration) -> str | None:
     return x.stopped or (f"`{broken[0]}` does not hold" if broken else None)
 
 
-def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget) -> dict[str, object] | str:
+def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget) -> CertifiedSystem | str:
     """What is certified, or why nothing is. Searches the states, and takes a few hundred bytes for each."""
-    from fsmdsl.recheck import digest, encoded, invariants
+    from fsmdsl.certificate import CertifiedSystem, digest
+    from fsmdsl.certificate.states import encoded
+    from fsmdsl.recheck import invariants
 
     universe = Universe(model, system)
+    if universe.fault is not None:
+        return "it has no first state"
     search = run(universe, Limits(), Means(symmetry=False), budget=budget)
     if search.stopped is not None:
         return search.stopped
     lines = sorted(encoded(search.world(n)) for n in range(search.states))
-    certified = {
-        "system": system.qualified,
-        "invariants": [name for name, _, _ in invariants(universe)],
-        "states": len(lines),
-        "digest": digest(lines),
-    }
-    return {**certified, "worlds": lines} if with_states else certified
+    names = tuple(name for name, _, _ in invariants(universe))
+    return CertifiedSystem(system.qualified, names, len(lines), digest(lines), tuple(lines) if with_states else None)

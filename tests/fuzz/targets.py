@@ -16,6 +16,7 @@ TARGETS = {
     "imports": "fuzz.imports",
     "journal": "fuzz.journal",
     "search": "fuzz.search",
+    "certificates": "fuzz.certificates",
     "explain": "fuzz.logs",
 }
 
