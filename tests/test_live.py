@@ -24,6 +24,7 @@ from serving_live import Served, served
 
 from fsmdsl.cli import cli
 from fsmdsl.live.analysis import offset, units
+from fsmdsl.live.questions import MisuseError, number
 
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="SKIPPED: the live page needs the extra `serve`")
@@ -572,3 +573,9 @@ def test_a_place_is_the_same_in_code_points_and_in_utf_16(text: str) -> None:
         assert offset(text, units(text, at)) == at
     assert offset("\U0001f600x", 1) == 0, "in the middle of a character: its beginning"
     assert offset(text, 1000) == len(text)
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1", None, [], 2**80])
+def test_a_number_of_a_question_is_a_whole_one(value: object) -> None:
+    with pytest.raises(MisuseError, match="is not a whole number"):
+        number({"at": value}, "at")

@@ -250,6 +250,7 @@ def test_a_run_without_an_end_keeps_its_loop_until_it_is_left() -> None:
         (lambda d: d.update(steps=None), "has no `steps`"),
         (lambda d: d["steps"].append(7), "says no `step`"),
         (lambda d: d.update(loop=99), "`loop` is no place"),
+        (lambda d: d.update(loop=True), "`loop` is no place"),
     ],
 )
 def test_a_run_of_another_spec_is_refused(change: object, message: str) -> None:

@@ -109,14 +109,14 @@ def word(asked: Data, name: str) -> str:
 def number(asked: Data, name: str, default: int = 0) -> int:
     """A part of a question that is a whole number. Raises `MisuseError`."""
     value = asked.get(name, default)
-    if not isinstance(value, int) or abs(value) > LARGEST:
+    if type(value) is not int or abs(value) > LARGEST:
         raise MisuseError(f"`{name}` is not a whole number of at most {LARGEST}")
     return value
 
 
 def _seconds(asked: Data) -> float:
     value = asked.get("seconds") or 60
-    if not isinstance(value, int | float) or value != value:
+    if type(value) not in (int, float) or value != value:
         raise MisuseError("`seconds` is not a number")
     return float(max(0.1, min(value, MOST_SECONDS)))
 

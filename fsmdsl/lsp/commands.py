@@ -17,6 +17,7 @@ from fsmdsl.lsp.edits import NotDoneError
 from fsmdsl.lsp.positions import path_of
 from fsmdsl.lsp.runs import analysis_of, place, sources, steps, svg
 from fsmdsl.lsp.state import State
+from fsmdsl.lsp.texts import MAX_POSITION
 from fsmdsl.report.data import Data, document
 
 
@@ -57,9 +58,9 @@ def _field(params: Any, name: str) -> Any:
 
 def _number(params: Any, name: str) -> int:
     found = _field(params, name)
-    if not isinstance(found, int):
+    if type(found) is not int:
         raise NotDoneError(f"`{name}` is not a number")
-    return max(found, 0)
+    return min(max(found, 0), MAX_POSITION)
 
 
 async def on_draw(state: State, uri: Any = None, machine: Any = None, *_: Any) -> Data:

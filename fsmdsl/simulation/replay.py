@@ -63,7 +63,7 @@ def replayed(universe: Universe, trace: Data) -> Session:
     if start is None:
         raise ReplayError("the run begins in another state than this system does: the spec has changed since")
     loop = trace.get("loop")
-    if not (loop is None or (isinstance(loop, int) and 0 <= loop <= len(steps))):
+    if not (loop is None or (type(loop) is int and 0 <= loop <= len(steps))):
         raise ReplayError("the run's `loop` is no place in it")
     return Session(universe, tuple(_entries(universe, start, steps)), 0, loop, start)
 
