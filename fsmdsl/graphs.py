@@ -17,6 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.describe import describe, words
 from fsmdsl.explore.space import visits
+from fsmdsl.export.escape import xml_text
 from fsmdsl.report.stepping import values_of
 from fsmdsl.step import FaultError, Followed, Universe
 
@@ -116,8 +117,10 @@ def graphml(graph: nx.MultiDiGraph[Any]) -> str:
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is none; texts have no form feeds, which XML forbids."""
-    return {key: " ".join(x.split()) if isinstance(x, str) else x for key, x in about.items() if x is not None}
+    """Without what is none; texts are on one line, and hold nothing that XML forbids."""
+    return {
+        key: xml_text(" ".join(x.split())) if isinstance(x, str) else x for key, x in about.items() if x is not None
+    }
 
 
 def _values(universe: Universe, world: Any) -> dict[str, str]:

@@ -8,6 +8,7 @@ from textwrap import indent
 from fsmdsl import model as m
 from fsmdsl.export.c_expressions import expression, instances, loop, reference
 from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import machine_of
 from fsmdsl.model.typing import holds
@@ -25,7 +26,7 @@ def _effect(scope: CScope, e: m.Effect) -> str:
         case m.Assign() | m.Change():
             return _assign(scope, e)
         case m.Send(target=target, machine=machine) if machine not in scope.selections:
-            return f"{reference(scope, target)}; /* there is no instance */\n"
+            return f"{reference(scope, target)}; {c_comment('there is no instance')}\n"
         case m.Send(target=target, machine=machine, event=event, arguments=arguments):
             name = event_function(scope, machine, event)
             types = [p.type for p in scope.universe.model.machines[machine].event_named[event].parameters]
@@ -52,7 +53,7 @@ def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
     """The value is computed, then looked at, then written."""
     owner = scope.reader if e.target is None else machine_of(e.target.type)
     if owner not in scope.selections and e.target is not None:
-        return f"{reference(scope, e.target)}; /* there is no instance */\n"
+        return f"{reference(scope, e.target)}; {c_comment('there is no instance')}\n"
     machine = scope.universe.model.machines[owner]
     field = next(x for x in machine.fields if x.name == e.name)
     array = f"w.{identifier(scope.machine_name(machine), e.name)}"
@@ -114,7 +115,7 @@ def _request(scope: CScope, e: m.Request, action: m.Action, arguments: Sequence[
     check = f"if (misfit) fail(misfit, {scope.place(e.span)});" if arguments else ""
     number = action_name(scope, scope.universe.model.machines[scope.reader], action)
     wait = f" request(self, {number});" if action.outcomes else ""
-    return f"{{ {head} {check}{wait} }} /* {action.name} */\n"
+    return f"{{ {head} {check}{wait} }} {c_comment(action.name)}\n"
 
 
 def action_name(scope: CScope, machine: m.Machine, action: m.Action) -> str:
@@ -132,6 +133,6 @@ def _post(scope: CScope, e: m.Post) -> str:
     head = instances(scope, names, e.ends) + head
     queue = scope.queue(e.channel, names)
     if queue is None:
-        return f"{{ {head} {check} }} /* {channel.name} leads out of the system */\n"
+        return f"{{ {head} {check} }} {c_comment(f'{channel.name} leads out of the system')}\n"
     event = receiver.events.index(receiver.event_named[e.event])
-    return f"{{ {head} {check} post({queue}, {event}, a, {where}); }} /* {channel.name} */\n"
+    return f"{{ {head} {check} post({queue}, {event}, a, {where}); }} {c_comment(channel.name)}\n"

@@ -9,6 +9,7 @@ from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import TAB, event_function, set_arguments
 from fsmdsl.export.c_expressions import expression, loop, number, reference
 from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.escape import c_comment
 from fsmdsl.model.typing import element
 from fsmdsl.step.values import domains
 
@@ -52,7 +53,7 @@ def _offer(scope: CScope, n: int, o: m.Offer) -> str:
     constant = f"{event_function(scope, o.machine, o.event)}_event"
     accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
     act = f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
-    return f"/* {o.event}, {o.span} */\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
+    return f"{c_comment(f'{o.event}, {o.span}')}\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
 
 
 def _choices(scope: CScope, o: m.Offer | m.ProcessCrash) -> tuple[str, str, dict[str, m.Type]]:
@@ -76,7 +77,7 @@ def _crash_of(scope: CScope, n: int, o: m.ProcessCrash) -> str:
     targets = [reference(scope, scope.elaboration.expression(x, types)) for x in o.targets]
     mask = " ".join(f"of |= 1LL << {x};" for x in targets)
     act = f"{{ V of = 0; {mask} add_crash_of(of); }}"
-    return f"/* crash, {o.span} */\nstatic void crash_of_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
+    return f"{c_comment(f'crash, {o.span}')}\nstatic void crash_of_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
 
 
 def timers(scope: CScope) -> str:

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import NONE, machine_of
 from fsmdsl.model.typing import common, holds
@@ -30,7 +31,7 @@ def expression(scope: CScope, e: m.Expr) -> str:
         case m.InState(target=target, states=states):
             machine = scope.universe.model.machines[machine_of(target.type)]
             mask = sum(1 << machine.leaf_numbers[x] for x in states)
-            return f"in_states({expression(scope, target)}, {mask}ULL /* {name_list(states)} */)"
+            return f"in_states({expression(scope, target)}, {mask}ULL {c_comment(name_list(states))})"
         case m.StateOf(target=target):
             return f"w.state[{reference(scope, target)}]"
         case m.Not(operand=operand):
@@ -144,7 +145,7 @@ def _add_let(scope: CScope, e: m.Derived, own: bool) -> None:
     parameters = ", ".join(["int self", *(f"V {local(p)}" for p in body.parameters)])
     let = scope.universe.model.let(e, scope.universe.system)
     scope.functions.append(
-        f"/* let {e.name}, {let.span} */\nstatic V {name}({parameters})\n{{\n    return {value};\n}}"
+        f"{c_comment(f'let {e.name}, {let.span}')}\nstatic V {name}({parameters})\n{{\n    return {value};\n}}"
     )
 
 

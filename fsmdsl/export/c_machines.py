@@ -11,6 +11,7 @@ from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export.c_effects import TAB, block, event_function
 from fsmdsl.export.c_expressions import expression
 from fsmdsl.export.c_scope import CScope, local
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.scope import identifier
 
 
@@ -99,14 +100,14 @@ def _bound(scope: CScope, t: m.Transition) -> str:
 
 
 def _shown(t: m.Transition) -> str:
-    return f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}".replace("*/", "* /")
+    return c_comment(f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}")
 
 
 def _guard(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
     assert t.guard is not None
     value = expression(scope, scope.elaboration.expression(t.guard))
     name = guard_function(scope, machine, t)
-    return f"/* {_shown(t)} */\nstatic V {name}(int self, const V *a)\n{{\n{_bound(scope, t)}{TAB}return {value};\n}}"
+    return f"{_shown(t)}\nstatic V {name}(int self, const V *a)\n{{\n{_bound(scope, t)}{TAB}return {value};\n}}"
 
 
 def _hooks(scope: CScope, selection: Selection) -> Iterator[str]:
@@ -123,7 +124,7 @@ def _moves(selection: Selection, t: m.Transition) -> dict[str, Move]:
 def _follow(scope: CScope, selection: Selection, t: m.Transition) -> str:
     machine = selection.machine
     name = follow_function(scope, machine, t)
-    lines = [f"/* {_shown(t)} */\nstatic void {name}(int self, const V *a)\n{{\n{_bound(scope, t)}"]
+    lines = [f"{_shown(t)}\nstatic void {name}(int self, const V *a)\n{{\n{_bound(scope, t)}"]
     if any(t.index in x.transitions and scope.universe.machines[x.instance] is machine for x in scope.promises):
         lines.append(f"{TAB}happens(self, {t.index});\n")
     if isinstance(t.trigger, m.OnCrash):
@@ -240,8 +241,9 @@ def _ignoring(scope: CScope, machine: m.Machine, trigger: str) -> list[tuple[int
 
 def _deliver(scope: CScope, machine: m.Machine, event: m.Event) -> str:
     name = event_function(scope, machine.qualified, event.name)
+    head = c_comment(f"{event.name}, {event.span}")
     return (
-        f"/* {event.name}, {event.span} */\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
+        f"{head}\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
         f"{TAB}receive(self, misfit, place);\n{_in_place(_handling(scope, machine, event.name))}}}"
     )
 
@@ -254,6 +256,6 @@ def _in_place(text: str) -> str:
 def _handle(scope: CScope, machine: m.Machine, trigger: str) -> str:
     name = identifier("answer", scope.machine_name(machine), trigger)
     return (
-        f"/* {trigger} */\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
+        f"{c_comment(trigger)}\nstatic void {name}(int self, const V *a, int misfit, int place)\n{{\n"
         f"{TAB}touched |= 1LL << self;\n{_in_place(_handling(scope, machine, trigger))}}}"
     )

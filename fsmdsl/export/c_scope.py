@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Body
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.runs import Promise
 from fsmdsl.export.scope import Scope, identifier
 from fsmdsl.export.values import Values, type_shown
@@ -63,7 +64,7 @@ class CScope(Scope):
             kind, of, low, high, size, head, bits = self._description(t)
             yield (
                 f"static const Type T{n} = {{{kind}, {of}, {low}LL, {high}LL, {size}LL, {head}, {bits}}}; "
-                f"/* {type_shown(t)} */"
+                f"{c_comment(type_shown(t))}"
             )
 
     def _description(self, t: m.Type) -> tuple[str, str, int, int, int, int, int]:

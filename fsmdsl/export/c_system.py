@@ -15,6 +15,7 @@ from fsmdsl.export.c_expressions import expression
 from fsmdsl.export.c_scope import CScope, local
 from fsmdsl.export.c_tables import messages, tables
 from fsmdsl.export.c_world import constants, first_world, parameters, pending_most, reset, world_type
+from fsmdsl.export.escape import c_comment, c_string
 from fsmdsl.export.questions import Question
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.export.runs import Condition
@@ -81,14 +82,12 @@ def _system_functions(scope: CScope, questions: tuple[Question, ...], conditions
     yield from _asked(scope, questions)
     for c in conditions:
         yield from cm.with_lets(scope, _condition(scope, c))
-    listed = ", ".join(f'"{_plain(str(x))}"' for x in scope.places)
+    listed = ", ".join(c_string(str(x)) for x in scope.places)
     yield f"static const char *const places[] = {{{listed or '0'}}};"
     fault = scope.universe.fault
     told = "0"
     if fault is not None:
-        told = (
-            f'"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {_plain(str(fault.span))}"'
-        )
+        told = c_string(f"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {fault.span}")
     count = max(len(scope.places), 1)
     yield (
         f"static const char *const first_fault = {told};\n"
@@ -120,7 +119,7 @@ static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
 static V busy, touched, happened;
 static jmp_buf *out;
 
-/* Fairness: which promises a step keeps. */
+{c_comment("Fairness: which promises a step keeps.")}
 static void happens(int self, int t)
 {{
 {"".join(_kept(scope))}}}"""
@@ -157,8 +156,9 @@ def _condition(scope: CScope, c: Condition) -> str:
     names = [local(name) for name, _ in c.variables]
     read = "".join(f"{TAB}V {x} = given[{n}];\n" for n, x in enumerate(names))
     put = "".join(f"{TAB}given[{n}] = {x};\n" for n, x in enumerate(names))
+    head = c_comment(str(c.expression.span))
     return (
-        f"/* {c.expression.span} */\nstatic V condition_{c.number}(int self)\n{{\n{read}{TAB}return {value};\n}}\n\n"
+        f"{head}\nstatic V condition_{c.number}(int self)\n{{\n{read}{TAB}return {value};\n}}\n\n"
         f"static int holds_{c.number}({', '.join(f'V {x}' for x in names) or 'void'})\n{{\n{put}"
         f"{TAB}w = now.w;\n{TAB}return truth(condition_{c.number}, -1);\n}}"
     )
@@ -169,24 +169,18 @@ def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
     for q in questions:
         with scope.read_by(q.machine):
             value = expression(scope, scope.elaboration.expression(q.condition))
-        yield from cm.with_lets(
-            scope,
-            f"/* {q.kind} {q.name}, {q.span} */\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}",
-        )
+        head = c_comment(f"{q.kind} {q.name}, {q.span}")
+        text = f"{head}\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}"
+        yield from cm.with_lets(scope, text)
         if q.kind == "bound":
             bounds.append(f"truth(question_{q.number}, -1)")
             continue
         sign = "!" if q.kind == "invariant" else ""
-        told = f'"{q.kind} {q.number} {"violated" if sign else "shown"}: {_plain(q.name)}"'
+        told = c_string(f"{q.kind} {q.number} {'violated' if sign else 'shown'}: {q.name}")
         for n in q.instances:
             test = f"{sign}truth(question_{q.number}, {n})"
             calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {told});\n")
     count = max(len(questions), 1)
     yield f"static int questions_seen[{count}];\nstatic void ask(void)\n{{\n{''.join(calls)}}}"
     inside = " && ".join(bounds) or "1"
-    yield f"/* Are steps explored from here? */\nstatic int inside(void)\n{{\n{TAB}return {inside};\n}}"
-
-
-def _plain(text: str) -> str:
-    """For a string in C inside Promela: no quotes, braces or backslashes."""
-    return "".join(c if c.isprintable() and c.isascii() and c not in '"\\{}' else "_" for c in text)
+    yield f"{c_comment('Are steps explored from here?')}\nstatic int inside(void)\n{{\n{TAB}return {inside};\n}}"

@@ -9,6 +9,7 @@ from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import TAB, action_name, event_function
 from fsmdsl.export.c_expressions import number
 from fsmdsl.export.c_scope import CScope
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.values import type_shown
 from fsmdsl.step import World
@@ -30,12 +31,12 @@ def world_type(scope: CScope) -> str:
         count = len(scope.numbers(machine))
         for f in machine.fields:
             name = identifier(scope.machine_name(machine), f.name)
-            lines.append(f"{TAB}V {name}[{count}]; /* {type_shown(f.type)} */")
+            lines.append(f"{TAB}V {name}[{count}]; {c_comment(type_shown(f.type))}")
     lines += [
-        f"#ifdef PROPERTIES\n{TAB}V happened; /* promises that the last step kept */\n#endif",
-        f"{TAB}V waited; /* those for which `wait` is false */",
+        f"#ifdef PROPERTIES\n{TAB}V happened; {c_comment('promises that the last step kept')}\n#endif",
+        f"{TAB}V waited; {c_comment('those for which wait is false')}",
         f"{TAB}signed char down;",
-        f"{TAB}signed char waiting, who[{pending_most(scope)}]; /* pending actions */",
+        f"{TAB}signed char waiting, who[{pending_most(scope)}]; {c_comment('pending actions')}",
         f"{TAB}short what[{pending_most(scope)}];",
         f"{TAB}signed char held[{max(len(channels), 1)}];",
         f"{TAB}Message messages[{max(len(channels), 1)}][{max([1, *(c.bound for c in channels)])}];",
@@ -62,7 +63,7 @@ def constants(scope: CScope) -> str:
     events = [f"{event_function(scope, x.qualified, e.name)}_event" for x in scope.machines for e in x.events]
     lines += [f"enum {{ {', '.join(events)} }};"] if events else []
     names = ", ".join(f"{n} {i.name}" for n, i in enumerate(scope.universe.system.instances))
-    return "\n".join([f"/* instances: {names} */", *lines])
+    return "\n".join([c_comment(f"instances: {names}"), *lines])
 
 
 def parameters(scope: CScope) -> str:

@@ -13,6 +13,7 @@ from fsmdsl import model as m
 from fsmdsl.export.c_scope import SUBSETS, CScope
 from fsmdsl.export.c_system import c_text
 from fsmdsl.export.c_world import vector_size
+from fsmdsl.export.escape import c_comment
 from fsmdsl.export.questions import Question, questions
 from fsmdsl.export.runs import Claim, Claims, claims
 from fsmdsl.source import Span
@@ -27,8 +28,8 @@ LONGEST = 40_000
 """SPIN reads no longer pieces of C than 64 KiB."""
 
 HEAD = """\
-/* {system}, from {place}
-   spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ={vector} -o pan pan.c && ./pan
+{about}
+/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ={vector} -o pan pan.c && ./pan
    Without -c0 the search ends with the first error. Each error is reported once.
    Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ={vector} -o pan pan.c && ./pan -a -N claim_0 */
 
@@ -75,7 +76,7 @@ class Promela:
 
 def formula(x: Claim) -> str:
     """A claim as SPIN reads it, under a name."""
-    return f"\n/* property {x.property} */\nltl claim_{x.number} {{ {x.formula} }}\n"
+    return f"\n{c_comment(f'property {x.property}')}\nltl claim_{x.number} {{ {x.formula} }}\n"
 
 
 def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela:
@@ -87,8 +88,9 @@ def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela
         runs.claims = [replace(x, formula=f"((!{BEGUN}) U ({BEGUN} && ({x.formula})))") for x in runs.claims]
     scope.promises = runs.promises
     text, vector = c_text(scope, asked, runs.conditions), vector_size(scope)
+    about = c_comment(f"system {system.qualified}, from {system.span}")
     head = HEAD.format(
-        system=f"system {system.qualified}", place=system.span, vector=vector, choices=choices, subsets=SUBSETS,
+        about=about, vector=vector, choices=choices, subsets=SUBSETS,
         world=_postponed(text.declarations),
     )  # fmt: skip
     code = "\n".join(f"c_code {{\n{_postponed(part)}\n}}\n" for part in _pieces(text.parts))

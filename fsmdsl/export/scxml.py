@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
 from fsmdsl import model as m
 from fsmdsl.export.chart import Chart, Row, assigned, chart, delay, first_value
+from fsmdsl.export.escape import xml_comment, xml_text
 from fsmdsl.losses import Lost, line, written
 
 DATAMODEL = "fsmdsl"
@@ -31,13 +31,12 @@ def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
             ET.SubElement(data, "data", {"id": f.name} | ({} if f.any else {"expr": first_value(f.default)}))
     root.extend(x for s in machine.states if s.parent is None for x in _state(made, s))
     ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n', made.lost
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{xml_text(ET.tostring(root, encoding="unicode"))}\n', made.lost
 
 
 def _told(text: str) -> list[Any]:
-    """A comment, which holds no `--`; none where there is nothing to say."""
-    found = re.sub("-(?=-)", "- ", text)
-    return [ET.Comment(f" {found} ")] if text else []
+    """A comment; none where there is nothing to say."""
+    return [ET.Comment(xml_comment(text))] if text else []
 
 
 def _state(made: Chart, s: m.State) -> Iterator[ET.Element]:

@@ -219,7 +219,7 @@ static void report(int *seen, const char *text)
 static void report_fault(void)
 {
     static char text[200];
-    sprintf(text, "fault %d at %d: %s, %s", fault_kind, fault_place, fault_names[fault_kind], places[fault_place]);
+    snprintf(text, sizeof text, "fault %d at %d: %s, %s", fault_kind, fault_place, fault_names[fault_kind], places[fault_place]);
     report(&faults_seen[fault_kind][fault_place], text);
 }
 

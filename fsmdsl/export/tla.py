@@ -10,6 +10,7 @@ from itertools import chain
 from fsmdsl import model as m
 from fsmdsl.export import tla_machines as tm
 from fsmdsl.export import tla_system as ts
+from fsmdsl.export.escape import tla_comment
 from fsmdsl.export.questions import Question, questions
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_expressions import FINE, fault, value
@@ -56,11 +57,11 @@ def tla(model: m.Model, system: m.System) -> Tla:
         _next(len(scope.universe.starts) > 1).rstrip(),
         questioned[-1],
     ]
-    places = "".join(f"\\*  {n}: {x}\n" for x, n in scope.places.items())
+    places = "".join(f"{tla_comment(f'{n}: {x}')}\n" for x, n in scope.places.items())
     note = "for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks"
     invariants = "".join(f"INVARIANT {x}\n" for x in ["NoStepFails", "NoDeadlock", *_names(asked)])
     text = (
-        f"---- MODULE {name} ----\n\\* system {system.qualified}, from {system.span}\n"
+        f"---- MODULE {name} ----\n{tla_comment(f'system {system.qualified}, from {system.span}')}\n"
         + "\n\n".join(body)
         + f"\n====\n\nPlaces:\n{places}\n{name}.cfg, {note}:\n{CONFIGURATION}{invariants}"
     )
@@ -89,7 +90,9 @@ def _asked(scope: TlaScope, asked: tuple[Question, ...]) -> Iterator[str]:
             e = scope.elaboration.expression(q.condition)
             text, bad = value(scope, e, Env()), fault(scope, e, Env())
         text = text if bad == FINE else f"IF {bad} # 0 THEN FALSE ELSE {text}"
-        yield from tm.with_lets(scope, f"\\* {q.kind} {q.name}, {q.span}\nquestion_{q.number}(w, self) == {text}")
+        yield from tm.with_lets(
+            scope, f"{tla_comment(f'{q.kind} {q.name}, {q.span}')}\nquestion_{q.number}(w, self) == {text}"
+        )
         if q.kind == "bound":
             bounds.append(f"question_{q.number}(w, -1)")
             continue

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.describe import words
+from fsmdsl.export.escape import tla_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.tla_values import constant, record
@@ -237,7 +238,7 @@ def _let(scope: TlaScope, e: m.Derived) -> tuple[str, bool]:
             text, bad = value(scope, body.value, env), fault(scope, body.value, env)
         head = ", ".join(["w", "self", *names])
         let = scope.universe.model.let(e, scope.universe.system)
-        scope.operators.append(f"\\* let {e.name}, {let.span}\n{name}({head}) == {text}")
+        scope.operators.append(f"{tla_comment(f'let {e.name}, {let.span}')}\n{name}({head}) == {text}")
         if bad != FINE:
             scope.operators.append(f"{name}_fault({head}) == {bad}")
         scope.lets[key] = name, body, bad != FINE

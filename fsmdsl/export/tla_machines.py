@@ -8,6 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export.c_machines import triggers
+from fsmdsl.export.escape import tla_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import arguments_misfit, event_operator, performed, then
 from fsmdsl.export.tla_expressions import FINE, fault, value
@@ -91,7 +92,7 @@ def _bound(scope: TlaScope, t: m.Transition) -> tuple[Env, str]:
 
 
 def _shown(t: m.Transition) -> str:
-    return f"\\* {t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}\n"
+    return tla_comment(f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}") + "\n"
 
 
 def _guard(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
@@ -216,7 +217,7 @@ def _deliver(scope: TlaScope, machine: m.Machine, event: m.Event) -> str:
     if why != '""':
         handled = f'LET {n} == {why} IN IF {n} # "" THEN Fail(w, {n}, place) ELSE {handled}'
     return (
-        f"\\* {event.name}, {event.span}\n{name}(w, self, a, place) == "
+        f"{tla_comment(f'{event.name}, {event.span}')}\n{name}(w, self, a, place) == "
         f'IF self \\in w.busy THEN Fail(w, "reentrance", place) ELSE IF Awaits(w, self) THEN Fail(w, "busy", place) '
         f"ELSE {handled}"
     )

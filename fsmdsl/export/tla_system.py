@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from fsmdsl import model as m
 from fsmdsl.core.triggers import CRASH, EVENTLESS
 from fsmdsl.export import tla_machines as tm
+from fsmdsl.export.escape import tla_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import event_operator, performed
 from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
@@ -24,7 +25,7 @@ def constants(scope: TlaScope) -> Iterator[str]:
     """What every operator may name: parameters of machines, and what channels are."""
     u = scope.universe
     names = ", ".join(f"{n} {x.name}" for n, x in enumerate(u.system.instances))
-    yield f"\\* Instances by number: {names}"
+    yield tla_comment(f"Instances by number: {names}")
     yield f"Instances == {len(u.machines)}"
     yield f"Ordinal == {function({n: str(x.index) for n, x in enumerate(u.system.instances)})}"
     for machine in scope.machines:
@@ -290,7 +291,7 @@ def first_world(scope: TlaScope) -> str:
     first = f"First == [{', '.join(parts)}]\n"
     if len(u.starts) > 1:
         first += f"Firsts == {{{', '.join(['First', *(_other(scope, x) for x in u.starts[1:])])}}}\n"
-    return f"{first}\\* A first value that does not fit.\nFirstFault == <<{told}>>"
+    return f"{first}{tla_comment('A first value that does not fit.')}\nFirstFault == <<{told}>>"
 
 
 def _other(scope: TlaScope, world: World) -> str:

@@ -1,5 +1,5 @@
-/* system door.One, from random.fsm:11:1
-   spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=269 -o pan pan.c && ./pan
+/* system door.One, from random.fsm:11:1 */
+/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=269 -o pan pan.c && ./pan
    Without -c0 the search ends with the first error. Each error is reported once.
    Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=269 -o pan pan.c && ./pan -a -N claim_0 */
 
@@ -19,7 +19,7 @@ typedef struct World {
 \#ifdef PROPERTIES
     V happened; /* promises that the last step kept */
 \#endif
-    V waited; /* those for which `wait` is false */
+    V waited; /* those for which wait is false */
     signed char down;
     signed char waiting, who[1]; /* pending actions */
     short what[1];
@@ -837,7 +837,7 @@ static void report(int *seen, const char *text)
 static void report_fault(void)
 {
     static char text[200];
-    sprintf(text, "fault %d at %d: %s, %s", fault_kind, fault_place, fault_names[fault_kind], places[fault_place]);
+    snprintf(text, sizeof text, "fault %d at %d: %s, %s", fault_kind, fault_place, fault_names[fault_kind], places[fault_place]);
     report(&faults_seen[fault_kind][fault_place], text);
 }
 

@@ -304,12 +304,12 @@ Watch == FaultsSeen /\ (NoDeadlock \/ Found(<<"deadlock">>)) /\ (question_0_hold
 ====
 
 Places:
-\*  1: random.fsm:7:5
-\*  2: random.fsm:8:5
-\*  3: random.fsm:6:11
-\*  4: random.fsm:6:17
-\*  5: random.fsm:4:5
-\*  6: random.fsm:5:5
+\* 1: random.fsm:7:5
+\* 2: random.fsm:8:5
+\* 3: random.fsm:6:11
+\* 4: random.fsm:6:17
+\* 5: random.fsm:4:5
+\* 6: random.fsm:5:5
 
 One.cfg, for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks:
 CONSTANT none = none

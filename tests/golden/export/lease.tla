@@ -400,39 +400,39 @@ Watch == FaultsSeen /\ (NoDeadlock \/ Found(<<"deadlock">>)) /\ (question_0_hold
 ====
 
 Places:
-\*  1: random.fsm:14:54
-\*  2: random.fsm:14:54
-\*  3: random.fsm:16:52
-\*  4: random.fsm:16:52
-\*  5: random.fsm:13:5
-\*  6: random.fsm:14:5
-\*  7: random.fsm:15:5
-\*  8: random.fsm:16:5
-\*  9: random.fsm:17:5
-\*  10: random.fsm:32:72
-\*  11: random.fsm:32:89
-\*  12: random.fsm:32:89
-\*  13: random.fsm:34:60
-\*  14: random.fsm:34:60
-\*  15: random.fsm:32:5
-\*  16: random.fsm:33:5
-\*  17: random.fsm:34:5
-\*  18: random.fsm:9:11
-\*  19: random.fsm:10:11
-\*  20: random.fsm:11:11
-\*  21: random.fsm:12:11
-\*  22: random.fsm:28:11
-\*  23: random.fsm:29:11
-\*  24: random.fsm:30:11
-\*  25: random.fsm:31:11
-\*  26: random.fsm:43:37
-\*  27: random.fsm:44:25
-\*  28: random.fsm:7:5
-\*  29: random.fsm:8:5
-\*  30: random.fsm:25:5
-\*  31: random.fsm:26:5
-\*  32: random.fsm:27:5
-\*  33: random.fsm:49:43
+\* 1: random.fsm:14:54
+\* 2: random.fsm:14:54
+\* 3: random.fsm:16:52
+\* 4: random.fsm:16:52
+\* 5: random.fsm:13:5
+\* 6: random.fsm:14:5
+\* 7: random.fsm:15:5
+\* 8: random.fsm:16:5
+\* 9: random.fsm:17:5
+\* 10: random.fsm:32:72
+\* 11: random.fsm:32:89
+\* 12: random.fsm:32:89
+\* 13: random.fsm:34:60
+\* 14: random.fsm:34:60
+\* 15: random.fsm:32:5
+\* 16: random.fsm:33:5
+\* 17: random.fsm:34:5
+\* 18: random.fsm:9:11
+\* 19: random.fsm:10:11
+\* 20: random.fsm:11:11
+\* 21: random.fsm:12:11
+\* 22: random.fsm:28:11
+\* 23: random.fsm:29:11
+\* 24: random.fsm:30:11
+\* 25: random.fsm:31:11
+\* 26: random.fsm:43:37
+\* 27: random.fsm:44:25
+\* 28: random.fsm:7:5
+\* 29: random.fsm:8:5
+\* 30: random.fsm:25:5
+\* 31: random.fsm:26:5
+\* 32: random.fsm:27:5
+\* 33: random.fsm:49:43
 
 Two.cfg, for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks:
 CONSTANT none = none
