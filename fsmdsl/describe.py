@@ -249,7 +249,7 @@ def words(e: m.Expr) -> str:
 
 
 def _text(span: Span) -> str:
-    return " ".join(span.text.split()) or "this value"
+    return span.quote or "this value"
 
 
 def shown_arguments(roster: Roster, parameters: Sequence[m.Variable], arguments: Sequence[Value]) -> str:

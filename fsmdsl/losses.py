@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -26,7 +25,7 @@ def line(text: str) -> str:
 
 def written(x: m.Expr | m.Effect) -> str:
     """An expression or effect as the author wrote it, on one line and without comments."""
-    return line(re.sub(r"//[^\r\n]*", "", x.span.text))
+    return x.span.quote
 
 
 def losses(selection: Selection, tool: str) -> Iterator[Lost]:

@@ -100,7 +100,7 @@ def given_settings(texts: Iterable[str]) -> dict[str, s.Expr]:
     for text in texts:
         name, value = setting(text)
         if name in found:
-            raise ValueError(f"`{name}` is given twice, as `{found[name].span.text}` and as `{text.strip()}`")
+            raise ValueError(f"`{name}` is given twice, as `{found[name].span.quote}` and as `{text.strip()}`")
         found[name] = value
     return found
 

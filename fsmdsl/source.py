@@ -12,6 +12,14 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 """What ends a line, here and in every message: as in the protocol of editors, and nothing else that Unicode knows."""
 
 
+_PARTS = re.compile(r'("(?:[^"\\\r\n]|\\.)*")|//[^\r\n]*')
+
+
+def plain(text: str) -> str:
+    """A piece of a spec on one line, without comments."""
+    return " ".join(_PARTS.sub(lambda part: part[1] or " ", text).split())
+
+
 def line_ends(text: str) -> Iterator[tuple[int, int]]:
     """Where the end of each line stands in a text, as half-open ranges of offsets."""
     if "\r" in text:
@@ -81,6 +89,11 @@ class Span:
     def text(self) -> str:
         """What the author wrote here."""
         return self.source.text[self.start : self.end]
+
+    @property
+    def quote(self) -> str:
+        """The same on one line and without comments, as messages and pictures have it."""
+        return plain(self.text)
 
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of another of the same source."""

@@ -10,13 +10,13 @@ from fsmdsl import amendments
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
-from fsmdsl.files import CONTROL, one_line
 from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.resolve import resolve
 from fsmdsl.resolve.declarations.modules import module_name
 from fsmdsl.settings import with_settings
 from fsmdsl.source import Source, Span
+from fsmdsl.terminal import HIDDEN, printable
 
 UNREADABLE = Rule(
     "FSM510",
@@ -25,9 +25,9 @@ UNREADABLE = Rule(
     "a file or folder that cannot be read as a spec",
     """
 The file may not be read, is not a regular file but a device, a named pipe or a folder, is larger than 16 MiB, holds
-bytes that are not UTF-8 text, is behind a link that leads out of the folder that was named, or has a line end in its
-name, which could forge lines of a log. The rest of what was asked for is still checked. A path that does not exist is
-no finding: the command ends with exit code 2.
+bytes that are not UTF-8 text, is behind a link that leads out of the folder that was named, or has a character in its
+name that cannot be seen, such as a line end, which could forge messages. The rest of what was asked for is still
+checked. A path that does not exist is no finding: the command ends with exit code 2.
 
 ```console
 $ mkfifo specs/door.fsm
@@ -143,7 +143,7 @@ def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tup
             continue
         inside = sorted(p for p in path.rglob("*.fsm") if not any(map(_passed_over, p.relative_to(path).parts)))
         if not inside:
-            found.append(NOTHING.at(_whole(str(path)), f"`{path}` has no `.fsm` file"))
+            found.append(NOTHING.at(_whole(printable(str(path))), f"`{path}` has no `.fsm` file"))
         yield from ((p, path) for p in inside)
 
 
@@ -153,8 +153,8 @@ def _passed_over(name: str) -> bool:
 
 def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | None:
     try:
-        if CONTROL.search(str(path)):  # messages could be forged by it
-            raise UnreadableError("its name has a line end or another control character", "rename it")
+        if HIDDEN.search(str(path)):  # messages could be forged by it
+            raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
         if str(path) == "-":
             return parse(Source("<stdin>", read_stdin()))
         return parse(Source(str(path), read_text(path, within)))
@@ -165,7 +165,7 @@ def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | 
 
 def unreadable(name: str, error: UnreadableError) -> Diagnostic:
     """The finding for a file that cannot be read."""
-    found = UNREADABLE.at(_whole(one_line(name)), str(error))
+    found = UNREADABLE.at(_whole(printable(name)), str(error))
     return found if error.help is None else found.help(error.help)
 
 

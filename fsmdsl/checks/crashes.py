@@ -172,7 +172,7 @@ def _lasting(subject: Subject) -> Iterator[Diagnostic]:
                 waits = any(a.outcomes for a in machine.actions)
                 passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
                 if not (waits or passing or triggered_by(machine, m.OnCrash)):
-                    found = NOTHING.at(target.span, f"a crash of `{target.span.text}` changes nothing")
+                    found = NOTHING.at(target.span, f"a crash of `{target.span.quote}` changes nothing")
                     why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
                     yield found.note(why)
 

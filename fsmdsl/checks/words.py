@@ -45,7 +45,7 @@ def term_text(e: m.Expr) -> str:
         case m.Local(name=name) | m.Read(name=name, target=None):
             return f"`{name}`"
         case _:
-            return f"`{' '.join(e.span.text.split())}`"
+            return f"`{e.span.quote}`"
 
 
 def _shown(value: object) -> str:

@@ -16,6 +16,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from fsmdsl.terminal import printable
+
 COMMANDS = {
     "check": "Report what is wrong, without running anything.",
     "verify": "Explore every state of the systems, and report what is violated.",
@@ -177,6 +179,7 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
         _complain("interrupted" if isinstance(end.__cause__, KeyboardInterrupt) else "the input has ended")
         return INTERRUPTED if isinstance(end.__cause__, KeyboardInterrupt) else MISUSE
     except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)
         error.show()
         return MISUSE
     except RecursionError:
@@ -196,7 +199,7 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
 
 def _complain(text: str) -> None:
     with suppress(OSError):
-        click.echo(f"fsm: {text}", err=True)
+        click.echo(f"fsm: {printable(text)}", err=True)
 
 
 def _silenced(code: int) -> int:

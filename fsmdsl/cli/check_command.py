@@ -42,7 +42,7 @@ def command(
     shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
     told = _summary(loaded, found) + (" (`--notes` prints them)" if len(shown) < len(found) else "")
     if shown:
-        out.say(frames(shown, paint))
+        out.say_text(frames(shown, paint))
     out.say(told)
     out.finish(lambda: from_check(found, shown, looked_for(), click.unstyle(told)))
     sys.exit(FINDINGS if serious(found) else 0)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli import messages
+from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.cli.printing import Printing
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
 from fsmdsl.report.data import document
@@ -99,7 +100,7 @@ def existing(paths: Sequence[str]) -> list[str]:
 
 def say_json(kind: str, content: Mapping[str, object]) -> None:
     """Print a JSON document: its kind and version, then the content."""
-    click.echo(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
+    messages.say_json(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
 
 
 def serious(found: Iterable[Diagnostic]) -> bool:
@@ -147,7 +148,7 @@ def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **option
 
             say_json("diagnostics", diagnostics(errors))
         elif isinstance(form, str):
-            say(frames(errors, paint), err=True)
+            say_text(frames(errors, paint), err=True)
             say(f"{tally(errors)}; fix that first", err=True)
         else:
             refuse(form, errors, "fix that first")
@@ -167,7 +168,7 @@ def _caused_by_options(
     if not settings and not without:
         return errors
     _, as_written = checked(paths, as_documented=as_documented)
-    changed = [*(f"--set {x.span.text}" for x in (settings or {}).values()), *(f"--without {x}" for x in without)]
+    changed = [*(f"--set {x.span.quote}" for x in (settings or {}).values()), *(f"--without {x}" for x in without)]
     given = " ".join(changed)
     note = f"`{given}` causes this: as it is written, the text is fine"
     return [d if d in as_written else d.note(note) for d in errors]
@@ -178,7 +179,7 @@ def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
     from fsmdsl.report.formats.checked import from_check
 
     told = f"{tally(errors)}; {why}"
-    printing.say(frames(errors, paint), err=True)
+    printing.say_text(frames(errors, paint), err=True)
     printing.say(told, err=True)
     printing.finish(lambda: from_check(errors, errors, (), told, "diagnostics"))
 

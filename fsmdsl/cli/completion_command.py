@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say_text
 
 VARIABLE = "_FSM_COMPLETE"
 """Set by the script when it asks `fsm` what could stand in a line."""
@@ -27,4 +27,4 @@ def command(shell: str) -> None:
     assert found is not None
     # The script alone: click's own way to print it asks for the version of a bash that may not be there.
     maker = found(cli, {}, "fsm", VARIABLE)
-    say(maker.source_template % maker.source_vars())
+    say_text(maker.source_template % maker.source_vars())

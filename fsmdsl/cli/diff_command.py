@@ -12,7 +12,7 @@ import click
 from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completing import versions as offered
 from fsmdsl.cli.limits import MINUTES, made, within
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.versions import Revisions, models_of, versions
 from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
@@ -26,6 +26,7 @@ from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.svg import is_drawing
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frame
+from fsmdsl.terminal import printable_json, printable_line
 
 DIFFERENT = 1
 
@@ -85,13 +86,13 @@ def command(
     names = before.shown, after.shown
     match form:
         case "json":
-            text = json.dumps(document("diff", as_data(found, *names)), indent=2, ensure_ascii=False)
+            text = printable_json(json.dumps(document("diff", as_data(found, *names)), indent=2, ensure_ascii=False))
         case "markdown":
             text = as_markdown(found, *names).rstrip("\n")
         case _:
-            text = "\n".join(lines(found, *names, paint, every=verbose))
+            text = "\n".join(map(printable_line, lines(found, *names, paint, every=verbose)))
     if output is None:
-        say(revisions.named(text))
+        say_document(f"{revisions.named(text)}\n") if form == "markdown" else say_text(revisions.named(text))
     else:
         write(output, click.unstyle(revisions.named(text)) + "\n")
         say(tally(found))
@@ -109,7 +110,7 @@ def _write(found: Difference, names: tuple[str, str], folder: Path, named: Calla
             continue
         drawn = as_svg(both, f"{part.name.replace('.', '-')}-")
         if isinstance(drawn, Diagnostic):
-            say(frame(drawn, paint), err=True)
+            say_text(frame(drawn, paint), err=True)
             break
         svgs[part.name] = drawn
     files = {f"{name}.svg": named(svg) for name, svg in svgs.items()}

@@ -13,7 +13,7 @@ from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completing import machine_names
 from fsmdsl.cli.counts import counted, counts_option
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.detail import Detail, detailed
@@ -116,10 +116,10 @@ def command(
     for machine in machines:
         content = _drawn(machine, look, shown.get(machine.qualified))
         if isinstance(content, Diagnostic):
-            say(frame(content, paint), err=True)
+            say_text(frame(content, paint), err=True)
             sys.exit(FINDINGS)
         if out == "-":
-            click.echo(content, nl=not isinstance(content, bytes))
+            say_document(content if isinstance(content, bytes) else f"{content}\n")
         drawn[f"{machine.qualified}.{ending}"] = content
     if out != "-":
         purpose = f"draw {' '.join(chosen(paths))} --format {form}"

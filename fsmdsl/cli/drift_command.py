@@ -70,7 +70,7 @@ def command(
         misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
     findings = report(found, Span(Source(spec, ""), 0, 0), leads)
     if findings:
-        out.say(frames(findings, paint))
+        out.say_text(frames(findings, paint))
     told = _tally(found)
     out.say(told if found else f"{told}: {paint('the same', 'good')}")
     out.finish(lambda: from_check(findings, findings, RULES, told, "drift"))

@@ -12,7 +12,7 @@ from fsmdsl.cli.completing import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.limits import limit_options
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.diagnostics import Rule, did_you_mean
 
 
@@ -88,7 +88,7 @@ def _explain_rules(code: str | None, form: str) -> None:
             say(f"{paint(r.code, 'strong')}  {r.name.ljust(width)}  {r.summary}")
     else:
         r = shown[0]
-        say(f"{paint(f'{r.code} {r.name}', 'strong')} ({r.severity}): {r.summary}\n\n{r.explanation.strip()}")
+        say_text(f"{paint(f'{r.code} {r.name}', 'strong')} ({r.severity}): {r.summary}\n\n{r.explanation.strip()}")
 
 
 def _find(rules: dict[str, Rule], wanted: str) -> Rule:

@@ -17,7 +17,7 @@ from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
 from fsmdsl.cli.limits import within
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.files import reason
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _refuse(error: LogError, form: str) -> NoReturn:
     if form == "json":
         say_json("diagnostics", diagnostics(error.diagnostics))
     else:
-        say(frames(error.diagnostics, paint), err=True)
+        say_text(frames(error.diagnostics, paint), err=True)
     sys.exit(FINDINGS)
 
 

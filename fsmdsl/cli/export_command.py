@@ -13,7 +13,7 @@ from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completing import machine_names, system_names
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
 from fsmdsl.cli.writing import write
 from fsmdsl.core.elaborate import TooLargeNumberError
@@ -76,7 +76,7 @@ def command(
         else:
             text = _graph(target, lambda: _states(model, only, max_states))
     if output is None:
-        click.echo(text, nl=False)
+        say_document(text)
     else:
         write(output, text)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.writing import write
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.format import format_source
@@ -33,11 +33,11 @@ def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str
             continue
         text = format_source(p)
         if p.source.name == "<stdin>":
-            click.echo(text, nl=False)
+            say_document(text)
         elif text != p.source.text:
             changed.append(p.source.name)
             if show_diff:
-                say(_diff(p.source.name, p.source.text, text))
+                say_document(f"{_diff(p.source.name, p.source.text, text)}\n")
             elif not only_check:
                 write(Path(p.source.name), text, follow=True)
     _tell(changed, len(parsed), found, only_check or show_diff, form)
@@ -49,7 +49,7 @@ def _tell(changed: list[str], count: int, found: list[Diagnostic], would: bool, 
         say_json("fmt", {"changed": changed, "files": count, **diagnostics(found)})
         return
     if found:
-        say(frames(found, paint), err=True)
+        say_text(frames(found, paint), err=True)
         say(tally(found), err=True)
     for name in changed:
         target = f", which leads to {os.path.relpath(os.path.realpath(name))}" if os.path.islink(name) else ""

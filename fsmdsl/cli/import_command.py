@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.writing import write
 from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
@@ -41,7 +41,7 @@ def command(source: str, form: str | None, out: Path | None, module: str | None)
     for x in left_out:
         say(f"left out: {'' if x.place.source is NOWHERE.source else f'{x.place}: '}{x.text}", err=True)
     if out is None:
-        say(text.rstrip("\n"))
+        say_document(text.rstrip("\n") + "\n")
         return
     write(out, text)
     say(f"{out}: {_told(text, left_out)}")
@@ -65,7 +65,7 @@ def imported(name: str, form: str | None) -> Imported:
     except UnreadableError as error:
         say(f"fsm: `{name}`: {error}" + (f"; {error.help}" if error.help else ""), err=True)
     except ImportFailedError as error:
-        say(frame(error.diagnostic, paint), err=True)
+        say_text(frame(error.diagnostic, paint), err=True)
     sys.exit(FINDINGS)
 
 

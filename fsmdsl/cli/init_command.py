@@ -32,7 +32,7 @@ def command(folder: Path, form: str) -> None:
     if form == "json":
         say_json("init", {"written": [str(path)]})
         return
-    say(f"wrote {path}\n")
+    say(f"wrote {path}", "")
     say(f"  fsm check {folder}      what is wrong, without running anything")
     say(f"  fsm test {folder}       run the scenarios")
     say(f"  fsm verify {folder}     every state of the systems")

@@ -22,7 +22,7 @@ def command(paths: tuple[str, ...], as_documented: bool, form: str) -> None:
         return
     for module in model.modules:
         for machine in module.machines:
-            say("\n".join(_table(machine)) + "\n")
+            say(*_table(machine), "")
         for system in module.systems:
             groups = ", ".join(f"{g.name}: {g.machine.rpartition('.')[2]}[{g.count}]" for g in system.groups)
             say(f"system {paint(system.qualified, 'strong')}  {groups}")

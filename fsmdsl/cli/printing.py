@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import get_terminal_size
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say_document, say_text
 from fsmdsl.cli.writing import write
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
+from fsmdsl.terminal import printable_line, printable_text
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
@@ -42,17 +43,25 @@ class Printing:
         """Is anything but text asked for?"""
         return any(form != "text" for form in (self.form, *(form for _, form in self.files)))
 
-    def say(self, text: str = "", *, err: bool = False, wrap: bool = False) -> None:
-        """A line of text, where text is asked for; `wrap`: no wider than the terminal, where one shows it."""
-        self.said.append(text)
-        if self.speaks:
-            say(wrapped(text, _columns()) if wrap else text, err=err)
+    def say(self, *lines: str, err: bool = False, wrap: bool = False) -> None:
+        """Lines of text, where text is asked for; `wrap`: no wider than the terminal, where one shows them."""
+        self._keep(map(printable_line, lines or ("",)), err=err, wrap=wrap)
+
+    def say_text(self, text: str, *, err: bool = False) -> None:
+        """The same for a text of several lines, see `messages.say_text`."""
+        self._keep([printable_text(text)], err=err)
+
+    def _keep(self, texts: Iterable[str], *, err: bool, wrap: bool = False) -> None:
+        for text in texts:
+            self.said.append(text)
+            if self.speaks:
+                say_text(wrapped(text, _columns()) if wrap else text, err=err)
 
     def finish(self, results: Callable[[], Results]) -> None:
         """Print and write the results; `results` is called where anything but text is asked for."""
         made = results() if self.formal else None
         if made is not None and not self.speaks:
-            click.echo(_content(self.form, made), nl=False)
+            say_document(_content(self.form, made))
         for path, form in self.files:
             text = click.unstyle("\n".join(self.said)) + "\n"
             write(path, text if made is None or form == "text" else _content(form, made))

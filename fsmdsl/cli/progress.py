@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 
-import click
-
+from fsmdsl.cli.messages import overwritable, write_over
 from fsmdsl.explore.verdicts.verdict import Progress
-
-OVER = "\r\x1b[2K"
-"""Back to the beginning of the line, which is emptied."""
+from fsmdsl.terminal import printable
 
 
 def progress(name: str) -> Callable[[Progress], None] | None:
     """What tells of a system's exploration; None where no terminal shows it."""
-    if not _overwritable():
+    if not overwritable():
         return None
     last = Progress(0, 0, 0, 0)
 
     def show(p: Progress) -> None:
         nonlocal last
         new = (x for x in p.violated if x not in last.violated)
-        found = "".join(f"{name}: violated: {x}\n" for x in new)
-        click.echo(OVER + found + line(name, p, last), err=True, nl=False)
+        violated = "".join(f"{printable(f'{name}: violated: {x}')}\n" for x in new)
+        write_over(violated + line(name, p, last))
         last = p
 
     return show
@@ -40,13 +35,8 @@ def line(name: str, p: Progress, last: Progress) -> str:
 
 def clear() -> None:
     """Take the line away."""
-    if _overwritable():
-        click.echo(OVER, err=True, nl=False)
-
-
-def _overwritable() -> bool:
-    """Is there a terminal that can empty a line?"""
-    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if overwritable():
+        write_over("")
 
 
 def _bytes(count: int) -> str:

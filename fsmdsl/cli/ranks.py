@@ -14,6 +14,7 @@ import click
 from fsmdsl.cli.messages import misuse
 from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
 from fsmdsl.explore.packed.ranks.exchange import Mpi, exchange, started
+from fsmdsl.terminal import printable
 
 P = ParamSpec("P")
 
@@ -86,7 +87,7 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
 
 def _end_all(between: Mpi, why: str) -> NoReturn:
     silent = sys.stderr.getvalue() if isinstance(sys.stderr, io.StringIO) else ""
-    print(f"{silent}fsm: process {between.rank} of {between.size} {why}", file=sys.__stderr__, flush=True)
+    print(f"{silent}fsm: process {between.rank} of {between.size} {printable(why)}", file=sys.__stderr__, flush=True)
     sleep(HEARD)
     between.abort(INTERNAL)
     sys.exit(INTERNAL)

@@ -15,7 +15,7 @@ from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.report_origin import changes, made
@@ -90,7 +90,7 @@ def command(
     report, undrawn = assemble(title, model, found, done, played, rendered_together, version(), counts=logged)
     report = replace(report, made=made(paths), since=since or "", changed=changed)
     for problem in undrawn:
-        say(frame(problem, paint), err=True)
+        say_text(frame(problem, paint), err=True)
     path = out / NAME
     write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
     totals = report.totals

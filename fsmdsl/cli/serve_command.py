@@ -15,7 +15,6 @@ import click
 
 from fsmdsl.cli.common import existing, paths_argument
 from fsmdsl.cli.messages import misuse, say
-from fsmdsl.files import one_line
 
 LOOPBACK = "127.0.0.1"
 MAX_CONNECTIONS = 128
@@ -45,7 +44,7 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     port = listening.getsockname()[1]
     token = token_urlsafe(18)
     address = f"http://{LOOPBACK}:{port}/#token={token}"
-    say(f"serving {' '.join(map(one_line, named))} at\n\n    {address}\n\nCtrl-C ends it")
+    say(f"serving {' '.join(named)} at", "", f"    {address}", "", "Ctrl-C ends it")
     sys.stdout.flush()
     if open_it:
         click.launch(address)

@@ -81,15 +81,15 @@ def _tell(out: Printing, x: Played, verbose: bool) -> None:
     if verbose or not x.passed:
         word = paint("passes", "good") if x.passed else paint("fails ", "error")
         out.say(f"{word}  {x.scenario.qualified}  {paint(x.scenario.title, 'quiet')}")
-        out.say("\n".join(f"    {line}" for line in story(x.trace)), wrap=True)
+        out.say(*(f"    {line}" for line in story(x.trace)), wrap=True)
     if x.failure is not None:
-        out.say(frame(x.failure, paint))
+        out.say_text(frame(x.failure, paint))
 
 
 def _left_out(out: Printing, model: m.Model, verbose: bool, told: str) -> None:
     gone = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
     for name, y in gone if verbose else ():
-        out.say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}\n    {y.why}")
+        out.say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}", f"    {y.why}")
     out.say(told)
     if gone:
         hint = "" if verbose else "; `--verbose` names them"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import click
 
 from fsmdsl.cli.messages import say
+from fsmdsl.terminal import printable
 
 PROMPT = "> "
 
@@ -64,5 +65,5 @@ class Typed:
 
 def short(text: str, most: int = 40) -> str:
     """What a person typed, as a message can show it."""
-    text = "".join(c if c.isprintable() else "·" for c in text)
+    text = printable(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -150,7 +150,7 @@ def command(
             out.say(line, wrap=True)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
-        out.say(f"\n{frame(d, paint)}".rstrip("\n"))
+        out.say_text(f"\n{frame(d, paint)}".rstrip("\n"))
     opinions = second_opinions(checker, model, done, budget, out)
     if certificate is not None:
         write_certificate(certificate, model, done, settings, as_documented, with_states, budget, out)

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from fsmdsl import model as m
 from fsmdsl.cli import MISUSE
 from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
-from fsmdsl.cli.messages import misuse, say
+from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import Loaded, load
@@ -97,7 +97,7 @@ def _model(loaded: Loaded, version: Version, revisions: Revisions) -> m.Model:
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
         return only_asked(loaded)
-    say(revisions.named(frames(errors, paint)), err=True)
+    say_text(revisions.named(frames(errors, paint)), err=True)
     say(f"{tally(errors)} in {version.shown}; fix that first", err=True)
     raise SystemExit(MISUSE)
 
@@ -187,7 +187,7 @@ def _git(*arguments: str, stdin: bytes | None = None) -> bytes:
     except OSError:
         misuse("a revision is asked for, and `git` is not installed")
     if done.returncode and "rev-parse" not in arguments:
-        misuse(f"git: {done.stderr.decode('utf-8', 'replace').strip()}")
+        misuse(*f"git: {done.stderr.decode('utf-8', 'replace').strip()}".split("\n"))
     if done.returncode and b"not a git repository" in done.stderr:
         misuse("a revision is asked for outside of a git repository")
     return done.stdout

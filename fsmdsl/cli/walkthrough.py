@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fsmdsl.cli.common import paint
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.typed import Typed, short
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
@@ -71,9 +71,9 @@ class _Walk:
         """The trace whose states `goto` means."""
         self.commands: dict[str, Callable[[str], None]] = {
             "": lambda _: self.show(),
-            "help": lambda _: say(HELP),
+            "help": lambda _: say_text(HELP),
             "list": lambda rest: self.offer(rest, every=True),
-            "run": lambda _: say("\n".join(lines(self.session.trace))),
+            "run": lambda _: say(*lines(self.session.trace)),
             "back": self.back,
             "undo": lambda _: self.back(""),
             "redo": lambda _: self.redo(),

@@ -60,7 +60,7 @@ def write_folder(
         plan = manifest.plan(folder, purpose, files, ours=ours, force=force, prune=prune)
         manifest.carry_out(plan)
     except manifest.RefusedError as error:
-        misuse(f"nothing was written:\n{error}")
+        misuse("nothing was written:", *error.reasons)
     except (OSError, ValueError) as error:
         path = getattr(error, "filename", None) or folder
         misuse(f"cannot write `{path}`: {reason(error)}")

@@ -10,7 +10,8 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.compare.rename_detection import Signature, pairs
-from fsmdsl.compare.source_text import Names, effects, guard, plain, row
+from fsmdsl.compare.source_text import Names, effects, guard, row
+from fsmdsl.source import plain
 
 
 def renamed(old: m.Model, new: m.Model) -> Names:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Change
-from fsmdsl.compare.source_text import Names, effects, plain, same
-from fsmdsl.source import Span
+from fsmdsl.compare.source_text import Names, effects, same
+from fsmdsl.source import Span, plain
 
 LONG = 240
 """Letters of a text that is not shown any more when it changes."""

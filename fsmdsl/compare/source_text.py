@@ -8,17 +8,12 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.source import plain
 
-_PARTS = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*')
 _TOKEN = re.compile(r"\w+|\S")
 
 Names = Mapping[str, str]
 """New names by old ones."""
-
-
-def plain(text: str) -> str:
-    """The text on one line, without comments."""
-    return " ".join(_PARTS.sub(lambda found: found[1] or " ", text).split())
 
 
 def same(old: str, new: str, names: Names) -> bool:

@@ -73,7 +73,7 @@ def _row(t: m.Transition) -> Row:
     line: Line = "amended" if t.amended is not None else "crash" if isinstance(t.trigger, m.OnCrash) else "plain"
     trigger = _trigger(t)
     name = clean(t.label or "")
-    guard = "" if t.guard is None else clean(t.guard.span.text) or "…"
+    guard = "" if t.guard is None else clean(t.guard.span.quote) or "…"
     return Row("" if name == trigger else name, trigger, guard, line)
 
 

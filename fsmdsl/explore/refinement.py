@@ -114,7 +114,7 @@ class Picture:
             named = renamed(f.type, found, self._name)
             if outside(f.type, named) is not None:
                 told = shown(self.abstract, f.type, named)
-                raise NoImageError(f"{what} would be {told}, which `{f.span.text}` cannot be")
+                raise NoImageError(f"{what} would be {told}, which `{f.span.quote}` cannot be")
             yield named
 
     def _messages(self, queue: int, held: Sequence[Message]) -> tuple[Message, ...]:

@@ -378,7 +378,7 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
     first = e.arguments[0]
     if isinstance(e.type, m.MapType) and e.function in ("filled", "replaced"):
         if not holds(e.type.of, e.arguments[-1].type):
-            raise scope.refused("unsure entry", e.arguments[-1].span.text)
+            raise scope.refused("unsure entry", e.arguments[-1].span.quote)
         return map_fault(scope, e, env)
     if isinstance(first.type, m.MapType):
         return map_fault(scope, e, env)

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
-from fsmdsl.files import CONTROL, reason
+from fsmdsl.files import reason
 from fsmdsl.files.write import LITTER, kind, write
+from fsmdsl.terminal import HIDDEN
 
 NAME = ".fsm-manifest.json"
 VERSION = 1
@@ -27,7 +28,11 @@ _LARGEST = 64 * 2**20
 
 
 class RefusedError(Exception):
-    """The files cannot be written without loss; the message has a line for each reason. Nothing was written."""
+    """The files cannot be written without loss. Nothing was written."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__("\n".join(reasons))
+        self.reasons = tuple(reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def carry_out(done: Plan) -> None:
     kills the process in between finds every file listed as it is.
     """
     if done.refusals:
-        raise RefusedError("\n".join(done.refusals))
+        raise RefusedError(done.refusals)
     if not (done.written or done.removed or done.entries != done.before):
         return
     done.folder.mkdir(parents=True, exist_ok=True)
@@ -208,7 +213,7 @@ def _inside(name: str) -> bool:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts:
         return False
-    return not set(name) & set("\\:") and CONTROL.search(name) is None
+    return not set(name) & set("\\:") and HIDDEN.search(name) is None
 
 
 def _holds(path: Path, data: bytes) -> bool:

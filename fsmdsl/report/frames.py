@@ -15,6 +15,7 @@ from unicodedata import combining, east_asian_width
 
 from fsmdsl.diagnostics import Diagnostic, Label, Severity
 from fsmdsl.source import Span
+from fsmdsl.terminal import printable
 
 Paint = Callable[[str, str], str]
 """Text and the role it plays (`error`, `warning`, `note`, `place`, `quiet`, `strong`) to text, coloured or not."""
@@ -36,7 +37,7 @@ def frames(found: Sequence[Diagnostic], paint: Paint = plain) -> str:
 def frame(d: Diagnostic, paint: Paint = plain) -> str:
     """One diagnostic, ending in a newline."""
     role = str(d.severity)
-    lines = [f"{paint(f'{role}[{d.rule.code}]', role)}{paint(f': {d.message}', 'strong')}"]
+    lines = [f"{paint(f'{role}[{d.rule.code}]', role)}{paint(f': {printable(d.message)}', 'strong')}"]
     gutter = len(str(max((_line(x) for x in (d.span, *(label.span for label in d.labels))), default=1)))
     lines += _excerpt(d.span, "", role, gutter, paint)
     for label in d.labels:
@@ -49,7 +50,8 @@ def frame(d: Diagnostic, paint: Paint = plain) -> str:
 
 
 def _indented(text: str, by: int) -> str:
-    return text.replace("\n", "\n" + " " * by)
+    """Lines of a note, none of which can begin where a diagnostic does."""
+    return ("\n" + " " * by).join(map(printable, text.split("\n")))
 
 
 def _line(span: Span) -> int:
@@ -59,10 +61,10 @@ def _line(span: Span) -> int:
 def _excerpt(span: Span, text: str, role: str, gutter: int, paint: Paint, *, of: Span | None = None) -> Iterator[str]:
     arrow = paint("-->" if of is None else ":::", "place")
     if not span.source.text:
-        yield f"{' ' * gutter}{arrow} {span.source.name}"
+        yield f"{' ' * gutter}{arrow} {printable(span.source.name)}"
         return
     number, column = span.source.position(span.start)
-    yield f"{' ' * gutter}{arrow} {span.source.name}:{number}:{column}"
+    yield f"{' ' * gutter}{arrow} {printable(span.source.name)}:{number}:{column}"
     bar = paint("|", "place")
     yield f"{' ' * gutter} {bar}"
     line = span.source.line(number)
@@ -70,7 +72,7 @@ def _excerpt(span: Span, text: str, role: str, gutter: int, paint: Paint, *, of:
     shown, before, width = _windowed(line, column - 1, length)
     yield f"{paint(str(number).rjust(gutter), 'place')} {bar} {shown}"
     mark = paint(("^" if of is None else "-") * width, role)
-    yield f"{' ' * gutter} {bar} {' ' * before}{mark}{' ' + text if text else ''}"
+    yield f"{' ' * gutter} {bar} {' ' * before}{mark}{' ' + printable(text) if text else ''}"
 
 
 def _windowed(line: str, column: int, length: int) -> tuple[str, int, int]:

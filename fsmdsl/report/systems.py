@@ -97,10 +97,10 @@ def _asked(universe: Universe, v: Verdict) -> str:
             formula = found.formula
             if isinstance(formula, m.Recovers):
                 return f"recovers on {', '.join(formula.fields)}" if formula.fields else "recovers"
-            under = " and ".join(" ".join(f.span.text.split()) for f in found.under)
+            under = " and ".join(f.span.quote for f in found.under)
             return f"{words(formula)} under {under}" if under else words(formula)
         case "refinement" if system.refines is not None:
-            return "; ".join(" ".join(span.text.split()) for span in system.refines.rows)
+            return "; ".join(span.quote for span in system.refines.rows)
         case _:
             pass
     return words(asked[v.name]) if v.name in asked else ""

@@ -58,7 +58,7 @@ def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
 
 def shown(e: m.Expr | None) -> str:
     """An expression as the spec has it, on one line."""
-    return "" if e is None else one_line(e.span.text)
+    return "" if e is None else e.span.quote
 
 
 # Documentation -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from fsmdsl.emit.statements.expression_context import Place, constant, machine_o
 from fsmdsl.emit.statements.limits import fitting, unlimited
 from fsmdsl.emit.statements.logic import fixed, flips, gathered, unique
 from fsmdsl.emit.statements.state_tests import state_test
-from fsmdsl.emit.statements.text import literal, one_line, tuple_of
+from fsmdsl.emit.statements.text import literal, tuple_of
 from fsmdsl.emit.types import ranked
 from fsmdsl.model.typing import holds
 from fsmdsl.operators import COMPLEMENT, SetOperator
@@ -225,7 +225,7 @@ def _shown(e: m.Expr) -> str:
 
 def _written(e: m.Expr) -> str:
     """What is written in the spec, for a message."""
-    return one_line(e.span.text)[:60] or "it"
+    return e.span.quote[:60] or "it"
 
 
 def _equality(place: Place, e: m.Binary) -> str:

@@ -114,7 +114,7 @@ def _carries(channel: str, event: m.Event) -> bool:
 
 def words(d: m.Delivery) -> str:
     """What the author calls the messages."""
-    return d.span.text or d.channel
+    return d.span.quote or d.channel
 
 
 def _meant(machine: m.Machine, name: str) -> frozenset[str | None]:

@@ -137,8 +137,8 @@ def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.E
     """`best.term = 2` writes the field, with its other parts as they are."""
     scope, record = place.scope, of.type
     if isinstance(record, m.OptionalType):
-        found = rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` may be none, which has no parts")
-        scope.report(found.help(f"assign a whole record: `{target.target.span.text} = …`"))
+        found = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` may be none, which has no parts")
+        scope.report(found.help(f"assign a whole record: `{target.target.span.quote} = …`"))
     if not isinstance(record, m.RecordType):
         return None
     at = part(scope, of, record, target.name, target.span)
@@ -235,7 +235,7 @@ def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Pe
     scope = place.scope
     if place.where == "crash":
         scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
-    message = f"`{target.target.span.text}` is no instance: nothing can be sent to it"
+    message = f"`{target.target.span.quote}` is no instance: nothing can be sent to it"
     found = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
     if found is None:
         return None
@@ -280,7 +280,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
         return None
     channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
-        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is not a channel"))
+        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
         return None
     home, name = home_of(scope, channel)
     machine = machine_at(home, home.channels[name].receiver)
@@ -295,7 +295,7 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
         if not _sends_through(scope, home, name, e.span):
             return None
         given = () if e.to is None else (s.Word("self", e.span), e.to)
-    whose = ends(scope, home, name, given, e.span, lambda _: f"{e.span.text} to x")
+    whose = ends(scope, home, name, given, e.span, lambda _: f"{e.span.quote} to x")
     sent = _arguments(scope, target.name, arguments, event.parameters)
     return None if whose is None else m.Post(channel.name, event.name, sent, whose, e.span)
 

@@ -140,9 +140,9 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
             case (
                 m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) | m.StateOf(target=target)
             ) if not _own(target):
-                shown = e.span.text
+                shown = e.span.quote
             case m.AllOf() | m.ChannelRef():
-                shown = e.span.text
+                shown = e.span.quote
             case m.Derived(owner=owner, name=name):
                 let = machine.module.program.lets.get((owner, name))
                 if let is not None:

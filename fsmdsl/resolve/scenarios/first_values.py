@@ -86,7 +86,7 @@ class _Chosen:
             self.fields[n, name.text] = of_type(self.scope, x.value, type_)
 
     def _twice(self, target: s.Expr) -> None:
-        self.scope.report(rules.TWICE.at(target.span, f"`{target.span.text}` has a value already"))
+        self.scope.report(rules.TWICE.at(target.span, f"`{target.span.quote}` has a value already"))
 
 
 def begun(scope: Scope, system: m.System, decl: s.ScenarioDecl) -> m.System:

@@ -140,7 +140,7 @@ def event_call(
         found = rules.MISPLACED.at(target.span, "an event is sent to an instance")
         scope.report(found.help("write `instance.event`, or `crash`"))
         return None
-    none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.text}` is no single instance")
+    none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is no single instance")
     located = instance(scope, target.target, none.help("write `some x in …: x.event`"))
     if located is None:
         return None
@@ -179,12 +179,12 @@ def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
     """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
     found: dict[m.Expr, str] = {}
     for x in targets:
-        none = rules.MISMATCH.at(x.span, f"`{x.span.text}` is no single instance")
+        none = rules.MISMATCH.at(x.span, f"`{x.span.quote}` is no single instance")
         located = instance(scope, x, none.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
         if located is None:
             return None
         one, machine = located
         if one in found:
-            scope.report(rules.TWICE.at(x.span, f"`{x.span.text}` is named twice: it crashes once"))
+            scope.report(rules.TWICE.at(x.span, f"`{x.span.quote}` is named twice: it crashes once"))
         found[one] = machine.qualified
     return found

@@ -134,7 +134,7 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
     most = _most(scope, of)
     if most is None:
         found = rules.MISPLACED.at(e.span, "how many elements the set can have is known in a system only")
-        scope.report(found.help(f"say how many a subset has: `subsets({of.span.text}, 2)`"))
+        scope.report(found.help(f"say how many a subset has: `subsets({of.span.quote}, 2)`"))
         return _nothing(scope, binder, of.type)
     size = binder.name.text + "_size"
     while size in scope.locals or size in binder.span.source.text:

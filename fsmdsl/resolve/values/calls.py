@@ -66,7 +66,7 @@ def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...]) -> 
     """`size(to_cache)`, `size(inbox of p)`, `size(link from p to q)`: how many messages wait."""
     if not isinstance(of, m.ChannelRef):
         if not isinstance(of.type, m.ErrorType):
-            scope.report(rules.MISMATCH.at(of.span, f"`{of.span.text}` is not a channel"))
+            scope.report(rules.MISMATCH.at(of.span, f"`{of.span.quote}` is not a channel"))
         return m.Constant(None, m.ERROR, e.span)
     home, channel = home_of(scope, of)
     found = ends(scope, home, channel, whose, e.span, lambda x: f"size({channel} {x})")

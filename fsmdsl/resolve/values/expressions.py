@@ -61,8 +61,8 @@ def expression(scope: Scope, e: s.Expr, expected: m.Type | None) -> m.Expr:
             scope.report(found.help(f"leave out `{part.text} =`, or write `==` to compare"))
             return m.Constant(None, m.ERROR, e.span)
         case s.Queue():
-            found = rules.MISPLACED.at(e.span, f"`{e.span.text}` is a queue, which has no value")
-            scope.report(found.help(f"`size({e.span.text})` tells how many messages it holds"))
+            found = rules.MISPLACED.at(e.span, f"`{e.span.quote}` is a queue, which has no value")
+            scope.report(found.help(f"`size({e.span.quote})` tells how many messages it holds"))
             return m.Constant(None, m.ERROR, e.span)
         case _:
             assert_never(e)
@@ -206,7 +206,7 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     if both is None:
         found = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
         maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
-        help_ = f"compare one entry, `{maps[0].span.text}[k]`, or two maps of one type" if maps else None
+        help_ = f"compare one entry, `{maps[0].span.quote}[k]`, or two maps of one type" if maps else None
         scope.report(found if help_ is None else found.help(help_))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
@@ -319,13 +319,14 @@ def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
 def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
     """Reports items of several types; a name that stands for something else than the member that it may be meant as."""
     first = {shown(x.type): x for x in reversed(items)}
-    told = ", ".join(f"`{x.span.text}` is {described(x.type)}" for x in reversed(first.values()))
+    told = ", ".join(f"`{x.span.quote}` is {described(x.type)}" for x in reversed(first.values()))
     found = rules.MISMATCH.at(e.span, f"these are not all of one type: {told}")
     for item, written in zip(items, e.items, strict=True):
         enums = scope.enum_members(written.text) if isinstance(written, s.Name) else []
         if enums and not isinstance(item.type, m.EnumType):
-            member = f"{enums[0].name.rpartition('.')[2]}.{item.span.text}"
-            found = found.help(f"`{item.span.text}` means {described(item.type)} here; write `{member}` for the member")
+            member = f"{enums[0].name.rpartition('.')[2]}.{item.span.quote}"
+            meaning = f"`{item.span.quote}` means {described(item.type)} here"
+            found = found.help(f"{meaning}; write `{member}` for the member")
     scope.report(found)
     return m.Constant(None, m.ERROR, e.span)
 

@@ -169,7 +169,7 @@ def member(scope: Scope, e: s.Member) -> m.Expr:
     if machine is None:
         if not isinstance(target.type, m.ErrorType):
             found = rules.MISMATCH.at(
-                e.target.span, f"`{e.target.span.text}` is no instance, so it has no `{e.name.text}`"
+                e.target.span, f"`{e.target.span.quote}` is no instance, so it has no `{e.name.text}`"
             )
             scope.report(found)
         return m.Constant(None, m.ERROR, e.span)

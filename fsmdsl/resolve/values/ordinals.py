@@ -48,7 +48,7 @@ def _chosen(scope: Scope, e: m.Apply, of: m.Instances, index: int) -> m.Expr:
         found = rules.MISPLACED.at(e.arguments[1].span, "the number of an instance is computed of numbers here")
         scope.report(found.help("use `index`, numbers, `size` of a set of instances, and operators"))
     else:
-        message = f"`{group.name}` has instances 0 to {group.count - 1}, and `{e.arguments[1].span.text}` is {at}"
+        message = f"`{group.name}` has instances 0 to {group.count - 1}, and `{e.arguments[1].span.quote}` is {at}"
         scope.report(rules.RANGE.at(e.span, f"{message} where `index` is {index}"))
     return m.Constant(None, m.ERROR, e.span)
 
