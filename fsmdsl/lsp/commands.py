@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lsprotocol import types as t
+from pygls.exceptions import JsonRpcInvalidParams
 
 from fsmdsl import model as m
 from fsmdsl.editing import Analysis
@@ -17,8 +18,10 @@ from fsmdsl.lsp.edits import NotDoneError
 from fsmdsl.lsp.positions import path_of
 from fsmdsl.lsp.runs import analysis_of, place, sources, steps, svg
 from fsmdsl.lsp.state import State
-from fsmdsl.lsp.texts import MAX_POSITION
 from fsmdsl.report.data import Data, document
+
+LARGEST = 2**31 - 1
+"""The largest number of the protocol."""
 
 
 async def on_diagram(state: State, params: Any) -> Data:
@@ -52,15 +55,15 @@ def _field(params: Any, name: str) -> Any:
     """A part of parameters that the protocol does not know the shape of."""
     found = params.get(name) if isinstance(params, dict) else getattr(params, name, None)
     if found is None:
-        raise NotDoneError(f"`{name}` is missing")
+        raise JsonRpcInvalidParams(f"`{name}` is missing")
     return found
 
 
 def _number(params: Any, name: str) -> int:
     found = _field(params, name)
-    if type(found) is not int:
-        raise NotDoneError(f"`{name}` is not a number")
-    return min(max(found, 0), MAX_POSITION)
+    if type(found) is not int or not 0 <= found <= LARGEST:
+        raise JsonRpcInvalidParams(f"`{name}` is not a number from 0 to {LARGEST:,}")
+    return found
 
 
 async def on_draw(state: State, uri: Any = None, machine: Any = None, *_: Any) -> Data:

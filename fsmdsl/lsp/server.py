@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lsprotocol import types as t
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from fsmdsl.lsp import answers, commands, edits, outline, testable
@@ -29,11 +30,11 @@ def server(version: str) -> LanguageServer:
 
 
 def _log_faults_only() -> None:
-    """A refusal is an answer to the author, not a fault to be logged."""
+    """What a client sends wrongly, or what is refused, is no fault of ours: `report_server_error` has a line for it."""
 
     def keeps(record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        return not isinstance(error, edits.NotDoneError)
+        return not isinstance(error, JsonRpcException)
 
     logging.getLogger("pygls.protocol.json_rpc").addFilter(keeps)
 
