@@ -16,8 +16,10 @@ from runtime.config import read_configuration
 from runtime.errors import UserError
 from runtime.explain import explain
 from runtime.journal import JournalError
+from runtime.printing import say
 from runtime.service.command import COMMANDS
 from runtime.simulate.command import simulate
+from runtime.terminal import printable
 
 UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO}
 """What the system says where a file cannot take more."""
@@ -123,7 +125,7 @@ def serve(**options: Any) -> None:
 def check_config(file: Path) -> None:
     """Says what HiveD's configuration in FILE comes to, or all that is wrong in it."""
     for line in explain(read_configuration(file)):
-        click.echo(line)
+        say(line)
 
 
 @main.command()
@@ -134,7 +136,7 @@ def journal(file: Path) -> None:
     No allocator may have the journal open.
     """
     for change in changes(file):
-        click.echo(json.dumps(change))
+        say(json.dumps(change))
 
 
 main.add_command(simulate)
@@ -153,14 +155,18 @@ def run() -> int:
             raise KeyboardInterrupt from None
         return 2
     except click.ClickException as error:
+        vars(error)["message"] = printable(error.message)
         error.show()
         return error.exit_code
-    except (UserError, JournalError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
+    except UserError as problem:
+        first, *others = problem.lines
+        say(f"error: {first}", *others, err=True)
+    except JournalError as problem:
+        say(f"error: {problem}", err=True)
     except OSError as problem:
         if problem.filename is not None or problem.errno not in UNWRITABLE:
             raise
-        print(f"error: the output cannot be written: {os.strerror(problem.errno).lower()}", file=sys.stderr)
+        say(f"error: the output cannot be written: {os.strerror(problem.errno).lower()}", err=True)
         os.dup2(
             os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
         )  # or Python tries once more to write what is left

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 class UserError(Exception):
     """A request that cannot be meant as it stands. Nothing has changed."""
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What is wrong, each in a line."""
+        return (str(self),)
+
 
 class SafetyBrokenError(Exception):
     """The books contradict themselves: a fault of the allocator, never of a request."""
@@ -36,4 +41,8 @@ class ConfigurationError(UserError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda p: (p.line or 0, p.path)))
-        super().__init__("\n".join(str(p) for p in self.problems))
+        super().__init__("\n".join(self.lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(map(str, self.problems))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from fsmdsl import model as m
 from fsmdsl.draw.graph import Mark, Overlay
+from fsmdsl.terminal import printable_json
 
 
 class CountsError(Exception):
@@ -22,7 +23,7 @@ def write_counts(machines: Iterable[m.Machine], count: Callable[[m.Machine, m.Tr
         ]
         for machine in machines
     }
-    return json.dumps({"counts": found}, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps({"counts": found}, indent=2, ensure_ascii=False)) + "\n"
 
 
 Counts: TypeAlias = Mapping[str, Mapping[int, int]]

@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import click
 
 from runtime.errors import UserError
+from runtime.printing import say, say_text
 from runtime.service.why import words
 
 Data = dict[str, Any]
@@ -38,7 +39,10 @@ def _ask(server: str, path: str) -> Data:
 
 
 def _show(answer: Data, lines: Callable[[Data], Iterator[str] | list[str]], as_json: bool) -> None:
-    click.echo(json.dumps(answer, indent=2) if as_json else "\n".join(lines(answer)))
+    if as_json:
+        say_text(json.dumps(answer, indent=2))
+    else:
+        say(*lines(answer))
 
 
 @click.command()

@@ -7,15 +7,9 @@ written as an escape; the lines of a traceback are indented, so that none looks 
 from __future__ import annotations
 
 import logging
-import re
 from typing import TextIO
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def escaped(text: str) -> str:
-    """A text as one line."""
-    return _CONTROL.sub(lambda x: repr(x[0])[1:-1], text)
+from runtime.terminal import printable
 
 
 class OneLine(logging.Formatter):
@@ -26,12 +20,12 @@ class OneLine(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is the library's
         """The line."""
-        return escaped(super().formatMessage(record))
+        return printable(super().formatMessage(record))
 
     def formatException(self, ei: object) -> str:  # noqa: N802
         """The lines below."""
         told = super().formatException(ei)  # type: ignore[arg-type]
-        return "\n".join(f"    {escaped(line)}" for line in told.split("\n"))
+        return "\n".join(f"    {printable(line)}" for line in told.split("\n"))
 
 
 def handler(stream: TextIO | None = None) -> logging.Handler:

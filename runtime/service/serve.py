@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -20,6 +19,7 @@ from runtime.config.model import Settings
 from runtime.connections import Bounded, Server, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError, set_aside
+from runtime.printing import say
 from runtime.service import logs
 from runtime.service.election import Election
 from runtime.service.follower import Options as Following
@@ -122,7 +122,7 @@ def serve(options: Options) -> int:
         signal.signal(number, lambda *_: end())
     if early:
         end()
-    print(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}", flush=True)
+    say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
     service.start()
     reload = Reload(options.config, end)
     if options.reload or (options.reload is None and api is not None):
@@ -154,7 +154,7 @@ def _outcome(failure: Exception | None) -> int:
         case UserError() | JournalError():
             raise failure
         case _:
-            print(f"error: the scheduler cannot continue: {failure!r}; it recovers when started again", file=sys.stderr)
+            say(f"error: the scheduler cannot continue: {failure!r}; it recovers when started again", err=True)
             return 1
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from runtime.errors import UserError
+from runtime.printing import say, say_text
 from runtime.simulate.duration import seconds, spoken
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def _run(
     live = _live(more["view"], more["pace"]) if more["view"] is not None else None
     observers = [live.paced] if live is not None else []
     run = _simulated(scenario, observers, **{name: more[name] for name in ("out", "plots", "check", "quiet")})
-    print(summary_text(run))
+    say_text(summary_text(run))
     if beside:
-        print(f"\n{comparison_text([*beside, run])}")
+        say_text(f"\n{comparison_text([*beside, run])}")
         _plot(more["out"], [*beside, run], wanted=more["plots"])
     if live is not None:
         _linger(live)
@@ -115,7 +116,7 @@ def _live(port: int, pace: float) -> Any:
     if not pace:
         raise UserError("--pace must be more than nothing")
     live = Live(pace, port)
-    print(f"watch it at {live.address}", file=sys.stderr, flush=True)
+    say(f"watch it at {live.address}", err=True)
     return live
 
 
@@ -123,7 +124,7 @@ def _linger(live: Any) -> None:
     """The page stays until the person is done."""
     sys.stdout.flush()
     try:
-        print(f"{live.address} stays until you press Ctrl-C", file=sys.stderr, flush=True)
+        say(f"{live.address} stays until you press Ctrl-C", err=True)
         Event().wait()
     except KeyboardInterrupt:
         live.close()
@@ -146,7 +147,7 @@ def _simulated(
     simulation.run(observers)
     took = perf_counter() - begun
     run = run_of(simulation, out.resolve().name if out else "this run", scenario.settings(simulation.configuration))
-    print(f"simulated in {took:.1f} s; asked for {simulation.asked:,} placements", file=sys.stderr)
+    say(f"simulated in {took:.1f} s; asked for {simulation.asked:,} placements", err=True)
     if out is not None:
         write_run(out, run, simulation.lives)
         _plot(out, [run], wanted=plots)
@@ -160,10 +161,10 @@ def _plot(out: Path | None, runs: list[Run], *, wanted: bool) -> None:
     try:
         from runtime.simulate.plots import plot
     except ImportError as error:
-        print(f"no plots: {error.name} is not installed; plotting needs `pip install matplotlib`", file=sys.stderr)
+        say(f"no plots: {error.name} is not installed; plotting needs `pip install matplotlib`", err=True)
         return
     for path in plot(out, runs):
-        print(f"wrote {path}", file=sys.stderr)
+        say(f"wrote {path}", err=True)
 
 
 @simulate.command()
@@ -177,7 +178,7 @@ def compare(runs: tuple[Path, ...], out: Path | None) -> None:
     if len(runs) < 2:
         raise click.UsageError("Comparing needs two runs or more.")
     read = [read_run(path) for path in runs]
-    print(comparison_text(read))
+    say_text(comparison_text(read))
     _plot(out, read, wanted=True)
 
 
@@ -195,7 +196,7 @@ def generate(settings: str, config: Path, seed: int, out: Path) -> None:
 
     requests = make(read_recipe(settings), read_configuration(config), seed)
     _written(out, lambda: write_trace(out, requests))
-    print(f"wrote {len(requests):,} gangs to {out}")
+    say(f"wrote {len(requests):,} gangs to {out}")
 
 
 @simulate.command()
@@ -215,7 +216,7 @@ def press(source: Path, config: Path, load: float, begin: float, out: Path) -> N
     _written(out, lambda: write_trace(out, requests))
     there = sum(not request.submitted for request in requests)
     last = spoken(requests[-1].submitted)
-    print(f"wrote {len(requests):,} gangs to {out}: {there:,} at the beginning, the others in {last}")
+    say(f"wrote {len(requests):,} gangs to {out}: {there:,} at the beginning, the others in {last}")
 
 
 @simulate.group()
@@ -276,7 +277,7 @@ def nodes(source: Path, shares: str, out: Path) -> None:
     configuration = read(source, read_shares(shares))
     text = yaml.safe_dump(configuration, sort_keys=False)
     _written(out, lambda: out.write_text(text, encoding="utf-8"))
-    print(f"wrote {len(configuration['physicalCluster']['physicalCells']):,} nodes to {out}")
+    say(f"wrote {len(configuration['physicalCluster']['physicalCells']):,} nodes to {out}")
 
 
 def _converted(found: Any, *, out: Path, tenants: str, node: int, limit: int | None) -> None:
@@ -285,9 +286,9 @@ def _converted(found: Any, *, out: Path, tenants: str, node: int, limit: int | N
 
     requests = prepared(found.requests, [name for name in tenants.split(",") if name], node, limit)
     _written(out, lambda: write_trace(out, requests))
-    print(f"wrote {len(requests):,} gangs to {out}")
+    say(f"wrote {len(requests):,} gangs to {out}")
     for reason, number in found.skipped.items():
-        print(f"left out {number:,}: {reason}")
+        say(f"left out {number:,}: {reason}")
 
 
 def _written(out: Path, write: Any) -> None:

@@ -9,6 +9,7 @@ from runtime.simulate.duration import spoken
 from runtime.simulate.figures import Figures
 from runtime.simulate.result import Run
 from runtime.simulate.text import hours, percent, table
+from runtime.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def distinct(runs: Sequence[Run]) -> list[str]:
 
 def comparison_text(runs: Sequence[Run]) -> str:
     """A table: figures of the first run, and of the others with the difference to it."""
-    names = distinct(runs)
+    names = list(map(printable, distinct(runs)))
     head = ["", names[0]]
     for name in names[1:]:
         head += [name, ""]

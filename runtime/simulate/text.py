@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from runtime.simulate.duration import spoken
 from runtime.simulate.figures import Figures
 from runtime.simulate.result import Run
+from runtime.terminal import printable
 
 HOUR = 3600.0
 
@@ -23,6 +24,7 @@ def hours(device_seconds: float) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns as wide as they must be; all but the first are set right."""
+    head, rows = list(map(printable, head)), [list(map(printable, row)) for row in rows]
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:

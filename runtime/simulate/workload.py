@@ -73,8 +73,12 @@ class WorkloadError(UserError):
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
-        more = len(problems) - self.LIMIT
-        super().__init__("\n".join([*problems[: self.LIMIT], *([f"and {more} more like these"] if more > 0 else [])]))
+        super().__init__("\n".join(self.lines))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        more = len(self.problems) - self.LIMIT
+        return (*self.problems[: self.LIMIT], *([f"and {more} more like these"] if more > 0 else []))
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -23,8 +23,8 @@ from serving import ROOT, Cluster, serving, written
 
 from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
-from runtime.service.logs import escaped
 from runtime.service.serve import _listen
+from runtime.terminal import printable
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")
@@ -160,7 +160,7 @@ def test_no_name_writes_a_line_of_the_log(tmp_path: Path) -> None:
 
 
 def test_texts_are_escaped() -> None:
-    assert escaped("a\nb\r\x1b[2J\u2028\u202e\ud800é🔒") == r"a\nb\r\x1b[2J\u2028\u202e\ud800é🔒"
+    assert printable("a\nb\r\x1b[2J\u2028\u202e\ud800é🔒") == r"a\nb\r\x1b[2J\u2028\u202e\ud800é🔒"
 
 
 # Signals -------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fsmdsl.diagnostics import Rule
 from fsmdsl.report.data import document
+from fsmdsl.terminal import printable_json
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
@@ -30,7 +31,8 @@ def rendered(form: str, results: Results, rules: Sequence[Rule] = (), version: s
 
             return concise(results)
         case "json":
-            return json.dumps(document(results.kind, results.content), indent=2, ensure_ascii=False) + "\n"
+            content = document(results.kind, results.content)
+            return printable_json(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
         case "sarif":
             from fsmdsl.report.formats.sarif import sarif
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.report.formats.results import Results
 from fsmdsl.source import NOWHERE
+from fsmdsl.terminal import printable
 
 
 def concise(results: Results) -> str:
     """`door.fsm:7:13: error[FSM101]: there is no state …`, then the summary."""
     lines = [_line(f.diagnostic) for f in results.findings]
-    return "\n".join([*lines, results.summary]) + "\n"
+    return "\n".join([*lines, printable(results.summary)]) + "\n"
 
 
 def _line(d: Diagnostic) -> str:
     where = "" if d.span.source is NOWHERE.source else f"{d.span}: "
-    return " ".join(f"{where}{d.severity}[{d.rule.code}]: {d.message}".split())
+    return printable(" ".join(f"{where}{d.severity}[{d.rule.code}]: {d.message}".split()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.report.formats.places import path_of
 from fsmdsl.report.formats.results import Finding, Results
+from fsmdsl.terminal import printable
 
 COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -12,7 +13,7 @@ COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 def github(results: Results) -> str:
     """A command for each finding, then the summary. Errors come first: GitHub shows ten of each kind a step."""
     worst = sorted(results.findings, key=lambda f: -f.diagnostic.severity)
-    return "\n".join([*map(_annotation, worst), results.summary]) + "\n"
+    return "\n".join([*map(_annotation, worst), printable(results.summary)]) + "\n"
 
 
 def _annotation(f: Finding) -> str:
@@ -41,7 +42,7 @@ def _text(f: Finding) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "\n".join(map(printable, text.split("\n"))).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

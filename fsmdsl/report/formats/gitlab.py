@@ -11,6 +11,7 @@ from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.report.data import Data
 from fsmdsl.report.formats.places import fingerprints, path_of
 from fsmdsl.report.formats.results import Results
+from fsmdsl.terminal import printable_json
 
 SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
 
@@ -22,7 +23,7 @@ def gitlab(results: Results) -> str:
     """A list with an object for each finding."""
     names = fingerprints(f.diagnostic for f in results.findings)
     found = [_quality(f.diagnostic, name) for f, name in zip(results.findings, names, strict=True)]
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(found, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _quality(d: Diagnostic, name: str) -> Data:

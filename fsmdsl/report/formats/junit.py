@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.formats.results import Case, Finding, Results, Suite
 from fsmdsl.report.frames import frame
+from fsmdsl.terminal import printable_text
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML cannot hold, not even escaped."""
@@ -74,4 +75,4 @@ def _told(f: Finding) -> str:
 
 
 def _clean(text: str) -> str:
-    return _IMPOSSIBLE.sub("\ufffd", text)
+    return _IMPOSSIBLE.sub("\ufffd", printable_text(text))

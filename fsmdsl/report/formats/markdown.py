@@ -14,6 +14,7 @@ from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.report.formats.places import path_of
 from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
 from fsmdsl.source import NOWHERE, Span
+from fsmdsl.terminal import printable, printable_text
 
 MAX_FINDINGS = 20
 """Findings that are shown; of the others, how many there are."""
@@ -95,7 +96,7 @@ def _where(span: Span) -> str:
 
 def text(said: str) -> str:
     """One line in which what stands between backticks is code, and nothing else means anything to Markdown."""
-    parts = " ".join(said.split()).split("`")
+    parts = printable(" ".join(said.split())).split("`")
     if len(parts) % 2 == 0:
         return "".join(_escaped("`".join(parts)))
     return "".join(code(part) if n % 2 else _escaped(part) for n, part in enumerate(parts))
@@ -115,6 +116,7 @@ def cell(said: str) -> str:
 
 def code(said: str) -> str:
     """Code in a line."""
+    said = printable(said)
     if not said:
         return ""
     ticks = "`" * (max(map(len, re.findall("`+", said)), default=0) + 1)
@@ -125,4 +127,4 @@ def code(said: str) -> str:
 def fenced(said: str, language: str) -> str:
     """A block of code that nothing inside can end."""
     fence = "`" * max(3, max(map(len, re.findall("`+", said)), default=0) + 1)
-    return f"{fence}{language}\n{said}\n{fence}"
+    return f"{fence}{language}\n{printable_text(said)}\n{fence}"

@@ -14,6 +14,7 @@ from fsmdsl.report.formats.places import address, declaration, fingerprints
 from fsmdsl.report.formats.results import Finding, Results
 from fsmdsl.source import NOWHERE, Span
 from fsmdsl.step import Followed, World
+from fsmdsl.terminal import printable_json
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -33,7 +34,7 @@ def sarif(results: Results, rules: Sequence[Rule], version: str) -> str:
         "results": [_result(f, places, name) for f, name in zip(results.findings, names, strict=True)],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _rule(rule: Rule) -> Data:
