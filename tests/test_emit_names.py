@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generating import Generated
+from stepping import compiled
+
+from fsmdsl.emit import TARGETS, folder
 
 
 def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -> None:
@@ -81,3 +86,36 @@ def test_a_field_may_be_called_like_the_check_of_its_value(tmp_path: Path) -> No
     assert (node.in_range_, node.not_longer_, node.misfit_) == (2, (2,), made.Kind.HIGH)
     with pytest.raises(made.StepRefused):
         made.Node(in_range_=4)
+
+
+def test_no_package_takes_the_place_of_a_module_of_python() -> None:
+    for name in sys.stdlib_module_names:
+        if not name.startswith("_"):
+            assert folder(name) == (f"{name}_",)
+            assert folder(f"core.{name}")[0] == "core"
+
+
+@pytest.mark.parametrize("name", ["typing", "enum", "dataclasses", "collections", "json", "asyncio", "heapq", "re"])
+def test_a_package_called_like_a_module_of_python_can_be_imported(tmp_path: Path, name: str) -> None:
+    """From the folder in which it is, where it comes before the standard library."""
+    text = f"""module {name}
+    record Pair {{ n: 0..3 }}
+    machine Door {{
+        pair: Pair
+        doors: set<Door>
+        initial state Open
+        state Shut
+        event push(n: 0..3) from environment
+        Open -> Shut on push(n) do pair = Pair(n)
+        Shut -> Open after 5s
+    }}
+    """
+    for path, content in TARGETS["python"](compiled(text), name).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(content)
+    code = f"""if True:
+        import {name}_ as made, {name} as theirs
+        made.Door(made.System(made.VirtualClock()))
+        assert not hasattr(theirs, "Door")
+    """
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, env={"PYTHONPATH": str(tmp_path)})

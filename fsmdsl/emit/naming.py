@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fsmdsl import model as m
-from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, Namespace, camel, private, snake, upper
+from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, STANDARD_LIBRARY, Namespace, camel, private, snake, upper
 from fsmdsl.emit.traits import stored
 
 SUPPORT = ("machinery", "clock", "states", "values", "derived", "actions", "channels", "locks", "systems")
@@ -80,9 +80,12 @@ class PackageNames:
 
 
 def folder(module: str) -> tuple[str, ...]:
-    """`yunikorn.core` lies in `yunikorn/core`."""
+    """`yunikorn.core` lies in `yunikorn/core`. What Python could not import, or would import in place of one of its own
+    modules, has an underscore behind it: `class_`, `typing_`."""
     taken = {*RESERVED_IN_CLASSES, *SHARED}
-    return tuple(f"{part}_" if part in taken else part for part in module.split("."))
+    first, *inner = module.split(".")
+    outer = f"{first}_" if first in taken | STANDARD_LIBRARY else first
+    return (outer, *(f"{part}_" if part in taken else part for part in inner))
 
 
 def package_names(module: m.Module, inner: Iterable[str]) -> PackageNames:

@@ -40,6 +40,7 @@ OF_GANG = {
     "pods": {"expected": 1, "known": 1, "placed": 1},
 }  # fmt: skip
 DEVICE = {"index": 1, "chain": HOSTILE, "state": HOSTILE, "gang": HOSTILE, "reservedFor": HOSTILE}
+NODE = {"node": HOSTILE, "healthy": False, "reason": HOSTILE, "devices": [DEVICE], "events": EVENTS}
 TENANT = {
     "virtualCluster": HOSTILE, "used": 1, "promised": 1, "free": 1, "bad": 1, "gangs": 1, "waiting": [GANG],
     "running": [GANG], "opportunistic": 1,
@@ -48,7 +49,7 @@ TENANT = {
 ANSWERS: dict[str, tuple[list[str], Any]] = {
     "events": (["events"], {"items": EVENTS}),
     "why": (["why", "g"], OF_GANG),
-    "node": (["node", "n"], {"node": HOSTILE, "healthy": False, "reason": HOSTILE, "devices": [DEVICE], "events": EVENTS}),
+    "node": (["node", "n"], NODE),
     "tenants": (["virtual-clusters"], {"items": [TENANT]}),
     "tenant": (["virtual-clusters", "v"], TENANT),
     "opportunistic": (
