@@ -95,7 +95,7 @@ def test_no_package_takes_the_place_of_a_module_of_python() -> None:
             assert folder(f"core.{name}")[0] == "core"
 
 
-@pytest.mark.parametrize("name", ["typing", "enum", "dataclasses", "collections", "json", "asyncio", "heapq", "re"])
+@pytest.mark.parametrize("name", ["typing", "queue", "dataclasses", "collections", "json", "asyncio", "heapq", "re"])
 def test_a_package_called_like_a_module_of_python_can_be_imported(tmp_path: Path, name: str) -> None:
     """From the folder in which it is, where it comes before the standard library."""
     text = f"""module {name}

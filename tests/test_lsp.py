@@ -559,10 +559,9 @@ def test_the_diagram_follows_the_cursor(e: Editor, folder: Path) -> None:
     assert told["svg"]
     with pytest.raises(RefusedError, match="is missing"):
         e.ask("fsm/diagram", {})
-    for line in (2**31, 10**30):
-        e.ask("fsm/diagram", {**e.at(u, "Used -> on"), "position": {"line": line, "character": line}})
-    with pytest.raises(RefusedError, match="`line` is not a number"):
-        e.ask("fsm/diagram", {**e.at(u, "Used -> on"), "position": {"line": True, "character": 0}})
+    for line in (2**31, 10**30, True):
+        with pytest.raises(RefusedError, match="`line` is not a number"):
+            e.ask("fsm/diagram", {**e.at(u, "Used -> on"), "position": {"line": line, "character": 0}})
 
 
 def test_without_graphviz_a_diagram_says_so(folder: Path, tmp_path: Path) -> None:

@@ -31,7 +31,11 @@ def say_document(content: str | bytes) -> None:
     if isinstance(content, bytes):
         click.echo(content, nl=False)
         return
-    click.echo(printable_text(content) if sys.stdout.isatty() else content, nl=False)
+    click.echo(printable_text(content) if _at_terminal() else content, nl=False)
+
+
+def _at_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def say_json(text: str) -> None:

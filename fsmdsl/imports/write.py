@@ -15,8 +15,8 @@ from fsmdsl.imports.regions import split
 from fsmdsl.imports.table import Imported, LeftOut, Table
 from fsmdsl.imports.words import words_of
 from fsmdsl.parse import parse
-from fsmdsl.parse.tokens import HIDDEN
 from fsmdsl.source import Source
+from fsmdsl.terminal import HIDDEN
 
 
 def spec_text(imported: Imported, origin: str, module: str | None = None) -> tuple[str, tuple[LeftOut, ...]]:
@@ -73,7 +73,8 @@ def _lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
 
 def _formatted(text: str) -> str:
     """The text as the formatter lays it out. An error in it is a fault of the writer."""
-    parsed = parse(Source("imported.fsm", HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)))
+    seen = HIDDEN.sub(lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
+    parsed = parse(Source("imported.fsm", seen))
     errors = [d for d in parsed.diagnostics if d.severity is Severity.ERROR]
     if errors:
         raise AssertionError(f"the spec that was written cannot be read: {errors[0].span}: {errors[0].message}\n{text}")
