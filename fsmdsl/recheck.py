@@ -26,10 +26,10 @@ from typing import TextIO
 from fsmdsl import model as m
 from fsmdsl.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedError, digest, options, parse
 from fsmdsl.certificate.states import decoded, encoded
-from fsmdsl.files import one_line
 from fsmdsl.files.read import UnreadableError, read_bytes
 from fsmdsl.settings import given_settings
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, within
+from fsmdsl.terminal import printable
 from fsmdsl.workspace import Loaded, load
 
 
@@ -271,7 +271,7 @@ def _say(text: str, file: TextIO | None = None) -> None:
     """A line for a terminal, whatever names it has in it."""
     file = file or sys.stdout
     encoding = file.encoding or "ascii"
-    print(one_line(text).encode(encoding, "backslashreplace").decode(encoding), file=file)
+    print(printable(text).encode(encoding, "backslashreplace").decode(encoding), file=file)
 
 
 def _complain(text: str) -> int:

@@ -192,14 +192,16 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
             # Files that are named are reported where they are written.
             _complain(f"cannot write the output: {os.strerror(error.errno).lower()}")
             return _silenced(MISUSE)
-        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}")
+        first, *rest = str(error).split("\n")
+        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {first}", *rest)
         _complain("please report it, with the spec and what FSM_TRACEBACK=1 makes it print")
         return INTERNAL
 
 
-def _complain(text: str) -> None:
+def _complain(first: str, *rest: str) -> None:
+    """Print a line, and below it others that belong to it."""
     with suppress(OSError):
-        click.echo(f"fsm: {printable(text)}", err=True)
+        click.echo("\n".join([f"fsm: {printable(first)}", *(f"    {printable(x)}" for x in rest)]), err=True)
 
 
 def _silenced(code: int) -> int:
