@@ -56,7 +56,7 @@ RUN = {
     "docs/findings/kubernetes.md": "tests/test_holes.py::test_the_findings_print_what_the_commands_print",
     "docs/generated-code.md": "tests/test_documents.py::test_the_code_of_generated_code_runs",
     "docs/coming-from.md": "tests/test_documents.py::test_python_of_other_tools_runs",
-    "docs/lives.md": "tests/runtime/test_lives.py::test_the_code_of_the_manual_runs",
+    "docs/lives.md": "tests/runtime/test_manual.py::test_the_code_of_the_lives_runs",
     "docs/notebook.md": "tests/test_graphs.py::test_the_examples_of_the_documents",
     "docs/simulator.md": "tests/runtime/test_simulate_manual.py::test_the_code_runs",
     "runtime/README.md": "tests/runtime/test_manual.py::test_the_code_of_the_overview_runs",

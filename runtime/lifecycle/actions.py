@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NoReturn
 
 from generated.confine import Slice, Sliver
 from generated.grove import PodGang
 from generated.yunikorn.core import Application, ApplicationState, Node, NodeState, ObjectState
-from generated.yunikorn.shim import ShimApplication, ShimApplicationState, ShimNode, Task
-from runtime.lifecycle import hosts
-from runtime.lifecycle.bringing import UnderwayError, bring_up, deployed
+from generated.yunikorn.shim import ShimApplication, ShimApplicationState, ShimNode, Task, TaskState
+from runtime.lifecycle.bringing import UnderwayError, bring_up
 from runtime.lifecycle.interfaces import Actions
-from runtime.lifecycle.keys import life_key, past_key
-from runtime.lifecycle.leaving import lose, refusal, release_allocation, release_ask
-from runtime.lifecycle.orders import Act
-from runtime.lifecycle.registry import Core, Gang, HostNode, HostShim, Life, Part, PodTask, QueueState, Shim, Work
+from runtime.lifecycle.leaving import release_allocation
+from runtime.lifecycle.registry import Core, Gang, HostShim, Part, PodTask, Shim, Work
 
 OK: Literal["ok"] = "ok"
 ERR: Literal["err"] = "err"
@@ -39,7 +36,8 @@ class CoreActions:
             case ApplicationState.FAILING | ApplicationState.FAILED if shim.state in TAKES_FAILURE:
                 shim.fail_application()
             case ApplicationState.EXPIRED:
-                forget(application.life)
+                life = application.life
+                life.registry.past.pop(life.past_name, None)
             case _:
                 pass
 
@@ -51,30 +49,17 @@ class CoreActions:
         registry = life.registry
         del registry.lives[life.name]
         registry.past[life.past_name] = life
-        registry.note(life_key(life.name), past_key(life.past_name))
-
-
-def forget(life: Life) -> None:
-    """Nobody remembers it."""
-    life.registry.past.pop(life.past_name, None)
-    life.registry.note(past_key(life.past_name))
 
 
 class ShimActions:
     """Of applications, as whoever submits them sees them. There are no placeholders: gangs are placed whole."""
 
     def request(self, shim_application: ShimApplication) -> None:
-        """The core is asked: queue and allocator may refuse."""
+        """The allocator knows a pod of it already: nobody refuses it any more."""
         assert isinstance(shim_application, Shim)
-        life = shim_application.life
-        life.refusal = refusal(life)
-        if life.refusal:
-            life.core.reject()
-            shim_application.reject_application()
-        else:
-            life.core.run()
-            shim_application.accept_application()
-            shim_application.run_application()
+        shim_application.life.core.run()
+        shim_application.accept_application()
+        shim_application.run_application()
 
     def dispatch_fail(self, shim_application: ShimApplication) -> None:
         """It has been refused."""
@@ -99,7 +84,7 @@ class TaskActions:
         task.task_fail()
 
     def ask(self, task: Task) -> None:
-        """The pod waits for a place; the next cycle sees it."""
+        """The pod waits for a place."""
         assert isinstance(task, PodTask)
         task.slot.life.asks += 1
 
@@ -112,12 +97,12 @@ class TaskActions:
     def release_ask(self, task: Task) -> None:
         """It waits no longer."""
         assert isinstance(task, PodTask)
-        release_ask(task)
+        task.slot.life.asks -= 1
 
     def release_allocation(self, task: Task) -> None:
         """Its leaf cells are free for others."""
         assert isinstance(task, PodTask)
-        release_allocation(task)
+        release_allocation(task.slot)
 
 
 class GangActions:
@@ -149,93 +134,44 @@ class WorkActions:
 
 
 class PartActions:
-    """Of slivers: pods on their nodes."""
+    """Of slivers: pods on their nodes. The cluster brings them up, and says how far they are."""
 
     def alloc(self, sliver: Sliver) -> Literal["ok", "err"]:
-        """The allocator holds the leaf cells; but the node may be bad."""
-        assert isinstance(sliver, Part)
-        slot = sliver.slot
-        return OK if slot.held and slot.life.registry.hosts[slot.node].ready else ERR
+        """The allocator holds the leaf cells, whatever the node is like."""
+        return OK
 
-    def deploy(self, sliver: Sliver) -> Literal["ok", "err"]:
-        """The agent answers later."""
-        assert isinstance(sliver, Part)
-        return _order(sliver, Act.DEPLOY)
+    def deploy(self, sliver: Sliver) -> NoReturn:
+        """Until the cluster says that the pod is bound."""
+        raise UnderwayError
 
-    def start(self, sliver: Sliver) -> Literal["ok", "err"]:
-        """The pod is there. The agent answers later."""
+    def start(self, sliver: Sliver) -> NoReturn:
+        """It is bound. Until the cluster says that it runs."""
         assert isinstance(sliver, Part)
-        if not sliver.slot.leaving:
-            deployed(sliver.slot)
-        return _order(sliver, Act.START)
-
-    def stop(self, sliver: Sliver) -> None:
-        """Orders the agent to stop it, if there still is something to stop."""
-        assert isinstance(sliver, Part)
-        if not sliver.slot.dead:
-            sliver.slot.life.registry.order(sliver.slot, Act.STOP)
-
-    def undeploy(self, sliver: Sliver) -> None:
-        """Orders the agent to remove it, if there still is something on the node."""
-        assert isinstance(sliver, Part)
-        if not sliver.slot.dead:
-            sliver.slot.life.registry.order(sliver.slot, Act.UNDEPLOY)
+        task = sliver.slot.task
+        if task is not None and task.state is TaskState.ALLOCATED:
+            task.task_bound()
+        raise UnderwayError
 
     def nothing(self, sliver: Sliver) -> None:
-        """The machine remembers it, and the leaf cells are given back with the pod."""
+        """The cluster does it, and the leaf cells are given back with the pod."""
 
-    dealloc = store = stsn = forget = nothing
-
-
-def _order(part: Part, act: Act) -> Literal["ok", "err"]:
-    """What has to go is not brought any further."""
-    slot, registry = part.slot, part.slot.life.registry
-    if slot.leaving:
-        return ERR
-    if registry.settings.prompt:
-        return OK
-    registry.order(slot, act)
-    raise UnderwayError
+    stop = undeploy = dealloc = store = stsn = forget = nothing
 
 
 class QueueActions:
     """Of queues and the whole cluster."""
 
     def stamp(self, object_state: ObjectState) -> None:
-        """When it changed; whoever waits is tried again."""
-        assert isinstance(object_state, QueueState)
-        object_state.queue.stamp()
+        """Nobody asks when it changed."""
 
 
 class NodeActions:
-    """Of nodes, as the scheduler sees them: the allocator is told whether it may use them."""
+    """Of nodes, as the scheduler sees them."""
 
-    def add_node(self, node: Node) -> None:
-        """It may be used, when it is ready."""
-        assert isinstance(node, HostNode)
-        hosts.tell(node.host)
+    def nothing(self, node: Node) -> None:
+        """The allocator knows. Pods are lost when the cluster says so: until then, they keep their leaf cells."""
 
-    def remove_node(self, node: Node) -> None:
-        """Its pods are lost."""
-        assert isinstance(node, HostNode)
-        host = node.host
-        host.ready = False
-        hosts.tell(host)
-        for slot in list(host.slots.values()):
-            lose(slot, dead=True)
-
-    def resize(self, node: Node) -> None:
-        """What nodes have is configured."""
-
-    def more_draining(self, node: Node) -> None:
-        """It may be used no more."""
-        assert isinstance(node, HostNode)
-        hosts.tell(node.host)
-
-    def fewer_draining(self, node: Node) -> None:
-        """It may be used again, or leaves."""
-        assert isinstance(node, HostNode)
-        hosts.tell(node.host)
+    add_node = remove_node = resize = more_draining = fewer_draining = nothing
 
 
 class HostActions:

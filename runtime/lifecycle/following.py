@@ -1,4 +1,4 @@
-"""Lives that follow: others decide the order, make pods and delete them, and the allocator has placed them already.
+"""The driver of life cycles: others decide the order, make pods and delete them, and the allocator has placed them.
 
 What there is to tell is how things are, in any order: `told` of a pod, `gone` of one that is no more, `node` and
 `node_gone`. The machines go there by their events. An event that a state does not take changes nothing, and is counted.
@@ -6,7 +6,8 @@ What there is to tell is how things are, in any order: `told` of a pod, `gone` o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -17,19 +18,16 @@ from runtime.allocator import Allocator
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import GangMachine
-from runtime.lifecycle import hosts, remembered, status
-from runtime.lifecycle.bringing import answer, awaited, take_down
-from runtime.lifecycle.followed import Decided, Refusals, followed_actions, whose
-from runtime.lifecycle.interfaces import sizes
+from runtime.lifecycle import remembered, status
+from runtime.lifecycle.actions import actions
+from runtime.lifecycle.bringing import Act, answer, awaited
 from runtime.lifecycle.leaving import end, fail, fill, finish, leave
-from runtime.lifecycle.making import make_life
+from runtime.lifecycle.making import make_host, make_life
 from runtime.lifecycle.news import Ending, Stage, Told
-from runtime.lifecycle.orders import Act
-from runtime.lifecycle.placing import PLACEABLE, hold, start
+from runtime.lifecycle.refusals import Refusals, whose
 from runtime.lifecycle.registry import Host, Life, Queues, Registry, Slot
-from runtime.lifecycle.seating import advance, send_back, settle, tell_to_go
-from runtime.lifecycle.steps import Steps
-from runtime.lifecycle.submission import HOUR, ApplicationSpec, CliqueSpec, Settings
+from runtime.lifecycle.seating import PLACEABLE, advance, hold, send_back, settle, tell_to_go
+from runtime.lifecycle.submission import HOUR, ApplicationSpec, CliqueSpec
 from runtime.lifecycle.timers import Timers
 from runtime.pods import Pod, PodSpec
 
@@ -53,17 +51,17 @@ class Following:
     ) -> None:
         """`images`: what `changes` gave in an earlier run. After it, or without, all that there is has to be reported
         first, and then `caught_up`."""
-        timers, bound = Timers(now), followed_actions()
-        queues = Queues(list(allocator.configuration.tenants), bound.queue, timers)
-        view = Decided(allocator)
-        self.registry = Registry(view, Settings(), timers, bound, queues, sizes(view), self._settle)
+        timers, bound = Timers(now), actions()
+        queues = Queues(allocator.configuration.tenants, bound.queue, timers)
+        sizes = {
+            name: sum(1 for cell in cells for _ in cell.devices()) for name, cells in allocator.cluster.nodes.items()
+        }
+        self.registry = Registry(allocator, timers, bound, queues, sizes)
         self.refusals = Refusals()
         self.breaches = self.torn_down = 0
         """How often a clique fell below its minimum, and how often a gang stayed there for too long."""
         self.on_tear_down: Callable[[tuple[str, ...]], object] = lambda _: None
         """Told the uids of pods that have to be deleted, as their gang has been below its minimum for too long."""
-        self._allocator = allocator
-        self._steps = Steps(self.registry)
         self._delay = delay
         self._moved: dict[str, None] = {}
         """Gangs that the allocator has moved, and of which nothing has been made here yet."""
@@ -82,11 +80,18 @@ class Following:
             if isinstance(row.machine, GangMachine):
                 self._moved[row.machine.gang.name] = None
 
+    @contextmanager
+    def _step(self, now: float) -> Iterator[None]:
+        """Something happens. What was due before comes first; what is due at that very moment, later."""
+        self.registry.timers.advance(now, self._settle_all, through=False)
+        yield
+        self._settle_all()
+
     # Pods
 
     def told(self, news: Iterable[Told], now: float) -> None:
         """How pods are that the allocator knows, in one step."""
-        with self._steps.at(now):
+        with self._step(now):
             for pod in news:
                 self._tell(pod)
             self._follow_gangs()
@@ -106,7 +111,7 @@ class Following:
         if slot is not None:
             return slot
         life = self._life(pod.spec)
-        free = [s for s in life.slots if s.pod is None and s.spec.leaf_cells == pod.spec.leaf_cells]
+        free = [s for s in life.slots if s.pod is None and s.size == pod.spec.leaf_cells]
         slot = next((s for s in free if not s.done), free[0] if free else None)
         if slot is None:
             return None
@@ -126,7 +131,7 @@ class Following:
         if life is not None:
             self._fire(life, life.core.complete)
         known = self._remembered.get(name)
-        registry.queues.keep([spec.virtual_cluster], registry.actions.queue, registry.timers)
+        registry.queues.keep(spec.virtual_cluster)
         submitted = known.submitted if known is not None else registry.timers.time()
         self._forget_oldest()
         life = make_life(registry, application(spec, self._delay), registry.made, submitted)
@@ -155,9 +160,8 @@ class Following:
             return
         registry = self.registry
         if info.node not in registry.hosts:
-            registry.hosts[info.node] = hosts.make(registry, info.node)
+            registry.hosts[info.node] = make_host(registry, info.node)
         hold(slot, info)
-        start(slot.life, [(slot, info)])
 
     def _advance(self, slot: Slot, stage: Stage) -> None:
         """The cluster has brought it so far: what it was not told to have done on the way, it has done."""
@@ -168,7 +172,7 @@ class Following:
 
     def gone(self, uid: str, ending: Ending, now: float) -> None:
         """A pod is no more. One that is not known means nothing."""
-        with self._steps.at(now):
+        with self._step(now):
             slot = self.registry.pods.get(uid)
             if slot is not None:
                 self._end(slot, ending)
@@ -191,11 +195,8 @@ class Following:
         """A pod gives back its place in the gang, and all that it held or asked for."""
         if slot.held:
             send_back(slot, self.refusals)
-            slot.dead = slot.leaving = True
             if slot.task is not None and slot.task.state is TaskState.ALLOCATED:
                 slot.task.task_fail()
-            take_down(slot)
-        slot.part, slot.leaving, slot.dead = None, False, False
         leave(slot)
         if slot.place.state is PodState.TERMINATING:
             slot.place.gone()
@@ -211,7 +212,7 @@ class Following:
         """Those that the allocator has moved."""
         while self._moved:
             name, _ = self._moved.popitem()
-            life, gang = self.registry.lives.get(name), self._allocator.gangs.get(name)
+            life, gang = self.registry.lives.get(name), self.registry.allocator.gangs.get(name)
             if life is None or life.ending:
                 continue
             self.registry.dirty[life] = None
@@ -232,8 +233,17 @@ class Following:
                 life.shim.kill_application()
             end(life)
 
+    def _settle_all(self) -> None:
+        """All that has moved is looked after."""
+        dirty = self.registry.dirty
+        while dirty:
+            life, _ = dirty.popitem()
+            if life.slots:
+                self._settle(life)
+                dirty.pop(life, None)
+
     def _settle(self, life: Life) -> None:
-        gang = self._allocator.gangs.get(life.name)
+        gang = self.registry.allocator.gangs.get(life.name)
         keeps = gang is not None and gang.state is AffinityGroupState.ALLOCATED and not life.ending
         settle(life, self.refusals, keeps=keeps)
         if life.ending:
@@ -267,10 +277,10 @@ class Following:
         """How a node is. A name that is not configured means nothing."""
         if name not in self.registry.sizes:
             return
-        with self._steps.at(now):
+        with self._step(now):
             host = self.registry.hosts.get(name)
             if host is None or host.shim.state is ShimNodeState.NEW:
-                new = hosts.make(self.registry, name, cordoned=cordoned)
+                new = make_host(self.registry, name, cordoned=cordoned)
                 new.slots = host.slots if host is not None else {}
                 host = self.registry.hosts[name] = new
                 self._fire_host(host, host.shim.recover_node)
@@ -279,18 +289,17 @@ class Following:
             elif not cordoned and host.shim.state is ShimNodeState.DRAINING:
                 self._fire_host(host, host.shim.restore_node)
             host.ready = healthy
-            hosts.tell(host)
 
     def node_gone(self, name: str, now: float) -> None:
         """It is no more. Pods that are still there to the cluster are reported by themselves."""
-        with self._steps.at(now):
+        with self._step(now):
             host = self.registry.hosts.pop(name, None)
             if host is None:
                 return
             if host.shim.state is not ShimNodeState.NEW:
                 self._fire_host(host, host.node.decomission)
             if host.slots:
-                left = self.registry.hosts[name] = hosts.make(self.registry, name)
+                left = self.registry.hosts[name] = make_host(self.registry, name)
                 left.slots = host.slots
 
     # After a restart
@@ -298,14 +307,14 @@ class Following:
     def caught_up(self, now: float) -> None:
         """All that there was has been reported: what was remembered of it counts from now on."""
         known, self._remembered = self._remembered, {}
-        with self._steps.at(now):
+        with self._step(now):
             for name, one in known.items():
                 life = self.registry.lives.get(name)
                 if life is not None:
                     for slot in remembered.finished(life, one):
                         slot.done = True
                         advance(slot, self.refusals)
-        with self._steps.at(now):
+        with self._step(now):
             for name, one in known.items():
                 life = self.registry.lives.get(name)
                 if life is not None:
@@ -339,8 +348,7 @@ class Following:
     def tick(self, now: float) -> None:
         """Time has passed: all timers ring that are due by now, each at its own time."""
         if self.due(now):
-            with self._steps.at(now):
-                self.registry.timers.advance(now, self._steps.settle, through=True)
+            self.registry.timers.advance(now, self._settle_all, through=True)
 
     def status(self, name: str) -> dict[str, Any]:
         """Every machine along the chain of one application, and what it waits for; as JSON has it."""
@@ -388,7 +396,4 @@ def application(spec: PodSpec, delay: float) -> ApplicationSpec:
         cliques=tuple(CliqueSpec(f"member-{i}", m.pods, m.leaf_cells) for i, m in enumerate(spec.gang.members)),
         priority=spec.priority,
         termination_delay=delay,
-        leaf_type=spec.leaf_type,
-        pinned_cell=spec.pinned_cell,
-        lazy_preemption=spec.lazy_preemption,
     )

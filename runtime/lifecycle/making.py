@@ -1,14 +1,25 @@
-"""Makes an application: its machines, and how they are connected."""
+"""Makes applications and nodes: their machines, and how they are connected."""
 
 from __future__ import annotations
 
 from generated import confine, grove
 from generated.grove import Clique, Termination
+from generated.yunikorn.core import Node
 from generated.yunikorn.shim import System
-from runtime.lifecycle.registry import Core, Gang, Life, Place, Registry, Shim, Slot, Work
+from runtime.lifecycle.registry import (
+    Core,
+    Gang,
+    Host,
+    HostShim,
+    Life,
+    Place,
+    Registry,
+    Shim,
+    Slot,
+    Work,
+)
 from runtime.lifecycle.submission import ApplicationSpec, CliqueSpec
 from runtime.lifecycle.timers import OwnTimers
-from runtime.pods import GangSpec, Member, PodSpec
 
 
 def make_life(registry: Registry, spec: ApplicationSpec, number: int, submitted: float) -> Life:
@@ -22,53 +33,37 @@ def make_life(registry: Registry, spec: ApplicationSpec, number: int, submitted:
     life.gang = Gang(life.grove, actions.gang, termination_delay=spec.termination_delay)
     life.gang.life = life
     life.termination = Termination(life.grove, gang=life.gang)
-    gang = GangSpec(spec.name, tuple(Member(clique.must, clique.leaf_cells) for clique in spec.cliques))
-    life.cliques = tuple(_clique(life, clique, gang) for clique in spec.cliques)
+    life.cliques = tuple(_clique(life, clique) for clique in spec.cliques)
     places = frozenset(slot.place for slot in life.slots)
     life.gang.connect(cliques=frozenset(life.cliques), pods=places, termination=life.termination)
-    system = confine.System()
-    life.work = Work(system, actions.work)
-    life.work.life, life.work.system = life, system
+    life.work = Work(confine.System(), actions.work)
+    life.work.life = life
     life.absent = len(life.slots)
     life.yunikorn.listen(life.touched)
     life.grove.listen(life.moved)
     return life
 
 
-def _clique(life: Life, clique: CliqueSpec, gang: GangSpec) -> Clique:
-    must = clique.must
-    together = _pod_spec(life.spec, clique, gang)
-    slots = [_slot(life, clique, index, together if index < must else None) for index in range(clique.pods)]
+def _clique(life: Life, spec: CliqueSpec) -> Clique:
+    slots = [_slot(life, spec, index) for index in range(spec.pods)]
     life.slots += slots
-    machine = Clique(
-        life.grove,
-        gang=life.gang,
-        guaranteed=frozenset(slot.place for slot in slots[:must]),
-        best_effort=frozenset(slot.place for slot in slots[must:]),
-    )
+    machine = Clique(life.grove, gang=life.gang, guaranteed=frozenset(slot.place for slot in slots))
     for slot in slots:
         slot.place.connect(clique=machine)
     return machine
 
 
-def _slot(life: Life, clique: CliqueSpec, index: int, together: PodSpec | None) -> Slot:
-    """Guaranteed pods are one gang of the allocator; each of the others is one by itself."""
-    name = f"{life.spec.name}/{clique.name}-{index}"
-    spec = together or _pod_spec(life.spec, clique, GangSpec(name, (Member(1, clique.leaf_cells),)))
-    slot = Slot(life, len(life.slots) + index, name, together is not None, spec)
+def _slot(life: Life, spec: CliqueSpec, index: int) -> Slot:
+    slot = Slot(life, f"{life.spec.name}/{spec.name}-{index}", spec.leaf_cells)
     slot.place = Place(life.grove)
     slot.place.slot = slot
     return slot
 
 
-def _pod_spec(spec: ApplicationSpec, clique: CliqueSpec, gang: GangSpec) -> PodSpec:
-    """What a pod of a clique asks the allocator for."""
-    return PodSpec(
-        virtual_cluster=spec.queue,
-        priority=spec.priority,
-        leaf_cells=clique.leaf_cells,
-        gang=gang,
-        leaf_type=spec.leaf_type,
-        pinned_cell=spec.pinned_cell,
-        lazy_preemption=spec.lazy_preemption,
-    )
+def make_host(registry: Registry, name: str, *, cordoned: bool = False) -> Host:
+    """A node that nothing has been heard of before."""
+    system = System(registry.timers)
+    shim = HostShim(system, registry.actions.host, schedulable=not cordoned)
+    node = Node(system, registry.actions.node, partition=registry.queues.partition.machine)
+    host = shim.host = Host(name, system, shim, node)
+    return host

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from generated import confine, grove
+from generated import grove
 from generated.confine import Slice, Sliver
 from generated.grove import Clique, Followed, PodGang, PodGangState, PodState, Termination
 from generated.grove import Pod as PodPlace
 from generated.grove.machinery import State
 from generated.yunikorn import core, shim
-from generated.yunikorn.core import Application, Node, NodeState, ObjectState, ObjectStateState
+from generated.yunikorn.core import Application, Node, ObjectState
 from generated.yunikorn.core.actions import ObjectStateActions
 from generated.yunikorn.shim import ShimApplication, ShimNode, Task
-from runtime.errors import UserError
-from runtime.lifecycle.interfaces import Actions, Allocating
-from runtime.lifecycle.orders import Act, Order
-from runtime.lifecycle.submission import ApplicationSpec, Settings
-from runtime.lifecycle.timers import Alarm, Timers
-from runtime.pods import Pod, PodSpec
+from runtime.allocator import Allocator
+from runtime.durable import DurableAllocator
+from runtime.lifecycle.interfaces import Actions
+from runtime.lifecycle.submission import ApplicationSpec
+from runtime.lifecycle.timers import Timers
+from runtime.pods import Pod
 
 
 class Core(Application):
@@ -47,9 +46,8 @@ class Gang(PodGang):
 class Work(Slice):
     """What the nodes are to do for a gang."""
 
-    __slots__ = ("life", "system")
+    __slots__ = ("life",)
     life: Life
-    system: confine.System
 
 
 class Place(PodPlace):
@@ -69,23 +67,8 @@ class PodTask(Task):
 class Part(Sliver):
     """One pod on its node. Each has a system of its own: one may wait for its agent while the others go on."""
 
-    __slots__ = ("slot", "system")
+    __slots__ = ("slot",)
     slot: Slot
-    system: confine.System
-
-
-class QueueState(ObjectState):
-    """A queue, or the whole cluster."""
-
-    __slots__ = ("queue",)
-    queue: Queue
-
-
-class HostNode(Node):
-    """A node, as the scheduler sees it."""
-
-    __slots__ = ("host",)
-    host: Host
 
 
 class HostShim(ShimNode):
@@ -94,8 +77,6 @@ class HostShim(ShimNode):
     __slots__ = ("host",)
     host: Host
 
-
-PLACED = (PodState.WAITING, PodState.PERMITTED, PodState.BOUND, PodState.RUNNING)
 
 ABSENT, QUEUED = PodState.ABSENT, PodState.QUEUED
 
@@ -108,13 +89,10 @@ class Slot:
     """A place in a gang, and the pod that fills it now."""
 
     life: Life
-    number: int
     name: str
-    guaranteed: bool
-    spec: PodSpec
+    size: int
+    """Leaf cells of a pod that fits here."""
     place: Place = field(init=False)
-    generation: int = 0
-    """How many pods have been here."""
     pod: Pod | None = None
     task: PodTask | None = None
     part: Part | None = None
@@ -125,17 +103,10 @@ class Slot:
     """The allocator holds leaf cells for the pod."""
     leaving: bool = False
     """The pod has to go, and is not gone."""
-    dead: bool = False
-    """Nothing of the pod is left on its node."""
     done: bool = False
     """The pod has done its work."""
-    claims: bool = False
-    """The gang of the pod has reserved leaf cells, and waits for others to leave."""
     failures: int = 0
-    """In a row, while it was brought up."""
-    started: float | None = None
-    """When it began to run."""
-    retry: Alarm | None = None
+    """Of the last pod that was here; none while another one has taken its place."""
 
     @property
     def uid(self) -> str:
@@ -148,9 +119,8 @@ class Life:
     """One application. What can be said of it is in its machines; what they do not have is here, and is data alone."""
 
     __slots__ = (
-        "absent", "asks", "cliques", "core", "counted", "ending", "failures", "gang", "given_up", "grove",
-        "held", "moves", "number", "queued", "reason", "refusal", "registry", "score", "shim", "slots",
-        "spec", "submitted", "termination", "tried", "turn", "work", "yunikorn",
+        "absent", "asks", "cliques", "core", "ending", "failures", "gang", "grove", "held", "moves", "number",
+        "queued", "registry", "score", "shim", "slots", "spec", "submitted", "termination", "turn", "work", "yunikorn",
     )  # fmt: skip
     yunikorn: shim.System
     core: Core
@@ -170,21 +140,16 @@ class Life:
         """Who comes first: the stronger, then the older."""
         self.asks = self.held = 0
         """Pods that wait for a place, and those that have one."""
-        self.refusal = self.reason = ""
-        """Why it could not be taken; and why, when it was tried last, pods of it could not be placed."""
         self.failures = 0
-        self.ending = self.counted = False
-        """Its gang was told to go; it is among those that wait."""
+        """How many of its pods have failed."""
+        self.ending = False
+        """Its gang was told to go."""
         self.score = 0.0
-        self.tried = -1
-        """How much had been given back when it was tried last."""
         self.moves: list[Move] = []
         """Of its places, not followed yet."""
         self.slots: list[Slot] = []
         self.absent = self.queued = 0
         """How many places have no pod, and how many have one that waits."""
-        self.given_up: list[Slot] = []
-        """Pods that could not be brought up, however often it was tried."""
 
     # What the machines say
 
@@ -250,24 +215,13 @@ class Host:
     """A node that has been reported."""
 
     name: str
-    registry: Registry
     system: shim.System
     shim: HostShim
-    node: HostNode
+    node: Node
     ready: bool = False
     """As reported last; the machines do not know of it."""
-    usable: bool = False
-    """What the allocator knows of it."""
     slots: dict[str, Slot] = field(default_factory=dict)
     """By uid: pods that have their place there."""
-
-    @property
-    def fit(self) -> bool:
-        """May something be placed there?"""
-        return self.ready and self.node.state is NodeState.SCHEDULABLE
-
-
-Turn = tuple[int, float, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -275,88 +229,42 @@ class Queue:
     """A virtual cluster, or the whole cluster, which has no name."""
 
     name: str
-    machine: QueueState
-    timers: Timers
+    machine: ObjectState
     used: int = 0
     """Leaf cells that are held for its pods."""
-    changed: float | None = None
-    """When its state last did."""
-    waiting: list[tuple[Turn, Life]] = field(default_factory=list)
-    """Applications that have pods without a place, in their order."""
-
-    @property
-    def state(self) -> ObjectStateState:
-        """Whether it takes part in scheduling."""
-        return self.machine.state
-
-    @property
-    def scheduled(self) -> bool:
-        """May what waits be placed? While it drains, too."""
-        return self.machine.state is not ObjectStateState.STOPPED
-
-    def stamp(self) -> None:
-        """Its state has changed."""
-        self.changed = self.timers.time()
-
-    def add(self, life: Life) -> None:
-        """It waits."""
-        insort(self.waiting, (life.turn, life))
-
-    def discard(self, life: Life) -> None:
-        """It waits no longer."""
-        del self.waiting[bisect_left(self.waiting, life.turn, key=lambda entry: entry[0])]
 
 
 class Queues:
     """All queues, and their partition."""
 
-    __slots__ = ("by_name", "partition", "system")
+    __slots__ = ("_actions", "by_name", "partition", "system")
 
-    def __init__(self, names: list[str], actions: ObjectStateActions, timers: Timers) -> None:
+    def __init__(self, names: Iterable[str], actions: ObjectStateActions, timers: Timers) -> None:
+        self._actions = actions
         self.system = core.System(timers)
-        self.partition = self._make("", actions, timers)
-        self.by_name = {name: self._make(name, actions, timers) for name in names}
+        self.partition = self._make("")
+        self.by_name = {name: self._make(name) for name in names}
 
-    def _make(self, name: str, actions: ObjectStateActions, timers: Timers) -> Queue:
-        machine = QueueState(self.system, actions)
-        queue = machine.queue = Queue(name, machine, timers)
-        return queue
+    def _make(self, name: str) -> Queue:
+        return Queue(name, ObjectState(self.system, self._actions))
 
-    def keep(self, names: Iterable[str], actions: ObjectStateActions, timers: Timers) -> None:
-        """Queues that are still used: those that have left the configuration are on their way out."""
-        for name in sorted(set(names) - self.by_name.keys()):
-            queue = self.by_name[name] = self._make(name, actions, timers)
+    def keep(self, name: str) -> None:
+        """A queue that is still used: one that has left the configuration is on its way out."""
+        if name not in self.by_name:
+            queue = self.by_name[name] = self._make(name)
             queue.machine.remove()
-
-    def get(self, name: str) -> Queue:
-        """By name; the partition, if that is empty."""
-        queue = self.by_name.get(name) if name else self.partition
-        if queue is None:
-            raise UserError(f"there is no queue {name}; there are {', '.join(sorted(self.by_name)) or 'none'}")
-        return queue
-
-    def refusal(self, name: str) -> str:
-        """Why a queue takes no new applications; empty where it does."""
-        if self.partition.state is not ObjectStateState.ACTIVE:
-            return f"the cluster is {self.partition.state.display.lower()}, and takes no new applications"
-        if self.get(name).state is ObjectStateState.DRAINING:
-            return f"queue {name} is draining, and takes no new applications"
-        return ""
 
 
 @dataclass(slots=True, eq=False)
 class Registry:
-    """All applications, queues and nodes, and what has changed since somebody looked."""
+    """All applications, queues and nodes, and what has moved since somebody looked."""
 
-    allocator: Allocating
-    settings: Settings
+    allocator: Allocator | DurableAllocator
     timers: Timers
     actions: Actions
     queues: Queues
     sizes: dict[str, int]
     """By node that is configured: how many leaf cells it has."""
-    settle: Callable[[Life], None]
-    """Does what the latest moves of a gang call for."""
     hosts: dict[str, Host] = field(default_factory=dict)
     lives: dict[str, Life] = field(default_factory=dict)
     past: dict[str, Life] = field(default_factory=dict)
@@ -365,19 +273,8 @@ class Registry:
     """By uid."""
     made: int = 0
     """How many applications have come."""
-    freed: int = 0
-    """Counts what may help those that wait."""
-    orders: list[Order] = field(default_factory=list)
     dirty: dict[Life, None] = field(default_factory=dict)
     """Lives that have moved, and are to be looked after."""
-    journaled: bool = False
-    changed: set[str] = field(default_factory=set)
-    """Keys of what is different from what is journaled."""
-
-    def note(self, *keys: str) -> None:
-        """Something is different from what is journaled."""
-        if self.journaled:
-            self.changed.update(keys)
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where a machine is not as it always must be."""
@@ -386,8 +283,3 @@ class Registry:
             host.system.check_invariants()
         for life in self.lives.values():
             life.check_invariants()
-
-    def order(self, slot: Slot, act: Act) -> None:
-        """The agent of its node is to do something with a pod."""
-        if not self.settings.prompt:
-            self.orders.append(Order(act, slot.uid, slot.node, slot.leaf_cells))

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from generated.confine import SliverState
+from generated.confine import SetState, SliceState, SliverState
 from generated.grove import PodGangState, PodState, TerminationState
 from generated.yunikorn.shim import TaskState
-from runtime.lifecycle.followed import Refusals, whose
 from runtime.lifecycle.leaving import rest
-from runtime.lifecycle.placing import PLACEABLE
+from runtime.lifecycle.refusals import Refusals, whose
 from runtime.lifecycle.registry import Life, Slot
+from runtime.pods import BindInfo
 
+PLACEABLE = (PodGangState.PENDING, PodGangState.BINDING, PodGangState.SCHEDULED)
 IN_PLACE = (PodState.BOUND, PodState.RUNNING)
 DEPLOYED = (SliverState.STARTING, SliverState.STARTED, SliverState.FAIL_START)
 
@@ -40,6 +41,20 @@ def settle(life: Life, refusals: Refusals, *, keeps: bool) -> None:
             _seat(life, refusals)
         life.moves.clear()
     rest(life)
+
+
+def hold(slot: Slot, info: BindInfo) -> None:
+    """The allocator holds leaf cells for a pod from now on."""
+    life, registry = slot.life, slot.life.registry
+    assert slot.task is not None, "it was asked for"
+    slot.held, slot.node, slot.leaf_cells = True, info.node, info.leaf_cells
+    life.held += 1
+    registry.hosts[info.node].slots[slot.uid] = slot
+    registry.queues.by_name[life.spec.queue].used += len(info.leaf_cells)
+    if life.work.state is SliceState.REGISTER:
+        life.work.set_state(SetState.START)
+    life.core.run()
+    slot.task.task_allocated()
 
 
 def tell_to_go(slot: Slot, refusals: Refusals) -> None:

@@ -19,8 +19,8 @@ def of_application(life: Life) -> dict[str, Any]:
     group = registry.allocator.group(life.name)
     return {
         "application": life.name,
-        "queue": _queue(registry.queues.get(life.spec.queue)),
-        "cluster": registry.queues.partition.state.display,
+        "queue": _queue(registry, registry.queues.by_name[life.spec.queue]),
+        "cluster": registry.queues.partition.machine.state.display,
         "priority": life.spec.priority,
         "submitted": life.submitted,
         "core": {"state": life.core.state.display, "timers": _timers(life.yunikorn.remaining(life.core))},
@@ -49,7 +49,6 @@ def of_application(life: Life) -> dict[str, Any]:
         "slice": life.work.state.display,
         "pods": [_pod(slot) for slot in life.slots],
         "waits for": waits_for(life),
-        "no place because": life.reason or None,
     }
 
 
@@ -69,7 +68,6 @@ def _pod(slot: Slot) -> dict[str, Any]:
     return {
         "name": slot.name,
         "uid": slot.pod.uid if slot.pod is not None else None,
-        "guaranteed": slot.guaranteed,
         "task": slot.task.state.display if slot.task is not None else None,
         "pod": slot.place.state.display,
         "sliver": slot.part.state.display if slot.part is not None else None,
@@ -78,7 +76,6 @@ def _pod(slot: Slot) -> dict[str, Any]:
         "node state": host.shim.state.display if host is not None else None,
         "leaf cells": list(slot.leaf_cells),
         "failures": slot.failures,
-        "retry": round(slot.retry.at, 3) if slot.retry is not None else None,
         "leaving": slot.leaving,
         "finished": slot.done,
     }
@@ -89,12 +86,7 @@ def waits_for(life: Life) -> list[str]:
     if life.termination.state is TerminationState.TERMINATING:
         left = sum(slot.leaving for slot in life.slots)
         return [f"{_pods(left)} to go, before all are made again"]
-    reasons = []
-    queue = life.registry.queues.get(life.spec.queue)
-    if life.queued and not (queue.scheduled and life.registry.queues.partition.scheduled):
-        reasons.append(f"{'queue ' + queue.name if not queue.scheduled else 'the cluster'} to be started")
-    for label, number in _counts(life).items():
-        reasons.append(f"{_pods(number)} {label}")
+    reasons = [f"{_pods(number)} {label}" for label, number in _counts(life).items()]
     for spec, clique in zip(life.spec.cliques, life.cliques, strict=True):
         for seconds in life.grove.remaining(clique).values():
             missing = _pods(clique.min_replicas - clique.running)
@@ -116,10 +108,8 @@ def _counts(life: Life) -> Counter[str]:
             counts["to go from their nodes"] += 1
         elif due is not None:
             counts[f"to {due.value}"] += 1
-        elif slot.retry is not None:
-            counts["to be tried again"] += 1
         elif slot.place.state is PodState.QUEUED:
-            counts["to get a place" if slot.guaranteed else "to get a place, best effort"] += 1
+            counts["to get a place"] += 1
     return counts
 
 
@@ -129,11 +119,11 @@ def of_all(registry: Registry) -> dict[str, Any]:
     return {
         "time": registry.timers.time(),
         "cluster": {
-            "state": registry.queues.partition.state.display,
+            "state": registry.queues.partition.machine.state.display,
             "leaf cells": sum(queue.used for queue in registry.queues.by_name.values()),
             "of": sum(registry.sizes.values()),
         },
-        "queues": [_queue(queue) for queue in registry.queues.by_name.values()],
+        "queues": [_queue(registry, queue) for queue in registry.queues.by_name.values()],
         "nodes": [
             {
                 "name": host.name,
@@ -155,12 +145,14 @@ def of_all(registry: Registry) -> dict[str, Any]:
     }
 
 
-def _queue(queue: Queue) -> dict[str, Any]:
+def _queue(registry: Registry, queue: Queue) -> dict[str, Any]:
+    mine = (life for life in registry.lives.values() if life.spec.queue == queue.name)
+    waiting = [life for life in mine if life.queued and not life.ending]
     return {
         "name": queue.name,
-        "state": queue.state.display,
+        "state": queue.machine.state.display,
         "leaf cells": queue.used,
-        "waiting": [life.name for _, life in queue.waiting],
+        "waiting": [life.name for life in sorted(waiting, key=lambda life: life.turn)],
     }
 
 

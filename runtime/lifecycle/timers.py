@@ -38,18 +38,9 @@ class Timers:
         """Now."""
         return self._now
 
-    def set_time(self, now: float) -> None:
-        """It is later."""
-        if now > self._now:
-            self._now = now
-
     def go_back(self, now: float) -> None:
         """For alarms that were set in an earlier run, at that time."""
         self._now = now
-
-    def due(self, now: float) -> bool:
-        """May something be due before?"""
-        return bool(self._heap) and self._heap[0][0] < now
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
         """Calls back when so many seconds have passed."""

@@ -7,6 +7,7 @@ from invariants import check as check_allocator
 from generated.confine import SliceState, SliverState
 from generated.grove import CliqueState, PodState, TerminationState
 from generated.hived import AffinityGroupState
+from generated.yunikorn.core import NodeState
 from generated.yunikorn.shim import ShimApplicationState, TaskState
 from runtime.gangs import Gang
 from runtime.lifecycle.registry import Life, Slot
@@ -38,7 +39,8 @@ def agree(scheduler: PodScheduler) -> None:
     places = {uid: slot.node for uid, slot in registry.pods.items() if slot.held}
     assert places == {uid: host.name for host in registry.hosts.values() for uid in host.slots}
     for name, seen in scheduler.tracker.nodes.items():
-        assert registry.hosts[name].fit == seen.healthy
+        host = registry.hosts[name]
+        assert (host.ready and host.node.state is NodeState.SCHEDULABLE) == seen.healthy
 
 
 def _asks(slot: Slot) -> bool:

@@ -364,6 +364,7 @@ class History:
             return  # the lives may be behind, and several changes are followed as one
         self.sides[0].do(lambda scheduler: scheduler.lives.catch_up())
         agree(scheduler)
+        assert all(deadline >= self.now for deadline in since(self.lives).values()), "gangs are torn down in time"
         if self.terminates:
             assert self.doomed >= set(self.lives.to_delete()) - set(scheduler.lives.to_delete)
         ours, theirs = scheduler.allocator.journal.images, alone.allocator.journal.images
@@ -384,7 +385,7 @@ class History:
         assert not registry.lives
         assert not registry.pods
         assert not any(host.slots for host in registry.hosts.values())
-        assert not any(queue.used or queue.waiting for queue in registry.queues.by_name.values())
+        assert not any(queue.used for queue in registry.queues.by_name.values())
         assert not any(key.startswith("follow/") for key in self.sides[0].scheduler.allocator.journal.images)
         for side in self.sides:
             side.scheduler.allocator.close()

@@ -9,7 +9,7 @@ import following
 import pytest
 
 from generated.grove import Pod, System, VirtualClock
-from runtime.lifecycle.followed import Refusals
+from runtime.lifecycle.refusals import Refusals
 from runtime.service.follower import MAX_FAULTS
 
 

@@ -12,7 +12,7 @@ from clusters import config, gang, nodes
 from histories import journal
 from serving import node, written
 
-from generated.grove import CliqueState
+from generated.grove import CliqueState, PodGangState
 from runtime import Pod
 from runtime.annotations import write_bind_info
 from runtime.config import read_configuration
@@ -129,6 +129,45 @@ def test_what_happened_before_a_timer_rings_counts(side: Side) -> None:
         pass
     assert not side.scheduler.lives.to_delete
     assert side.life("g").cliques[0].state is CliqueState.HEALTHY
+
+
+def test_two_short_losses_that_overlap(side: Side) -> None:
+    """The delay runs for each clique by itself."""
+    pods = gang("g", "A", 2, 2, 1, 1)
+    side.place(*pods)
+    side.run(*pods)
+    for number, later in ((0, DELAY / 2), (2, DELAY / 4)):
+        side.life("g")
+        side.tell(pods[number].uid, gone=True)
+        side.now += later
+    new = Pod("new", "new", pods[0].spec)
+    side.place(new)
+    side.run(new)
+    side.life("g")
+    side.now += DELAY / 2
+    assert [x.state for x in side.life("g").cliques] == [CliqueState.BREACHED, CliqueState.HEALTHY]
+    following = side.scheduler.lives.following
+    assert following is not None
+    assert not following.to_delete()
+    side.now += DELAY / 4
+    assert side.life("g").gang.state is PodGangState.UNSET
+    assert set(following.to_delete()) == {"g-1", "g-3", "new"}
+
+
+def test_an_application_that_is_over_is_remembered_for_three_days(side: Side) -> None:
+    pods = gang("g", "A", 4)
+    side.place(*pods)
+    side.run(*pods)
+    life = side.life("g")
+    side.tell(pods[0].uid, status={"phase": "Succeeded"})
+    states = []
+    for seconds in (0, 29, 1, 3 * 86400 - 1, 1):
+        side.now += seconds
+        with side.cycle():
+            pass
+        states.append(life.core.state.display)
+    assert states == ["Completing", "Completing", "Completed", "Completed", "Expired"]
+    assert not side.scheduler.lives.following.registry.past  # type: ignore[union-attr]
 
 
 def test_changes_are_followed_when_the_time_is_over(side: Side) -> None:

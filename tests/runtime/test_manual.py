@@ -36,6 +36,12 @@ def test_the_code_of_the_overview_runs() -> None:
     exec(compile(code, "runtime/README.md", "exec"), {})
 
 
+def test_the_code_of_the_lives_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[2] / "docs/lives.md").read_text(), re.DOTALL)
+    assert code.count("assert") == 5
+    exec(compile(code, "docs/lives.md", "exec"), {})
+
+
 def test_the_pod_goes_to_the_cluster() -> None:
     allocator = healthy(yaml.safe_load(BLOCKS["configuration"]))
     document = yaml.safe_load(BLOCKS["pod"])

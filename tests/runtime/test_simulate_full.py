@@ -19,14 +19,14 @@ class Lives(Log):
 
     def __init__(self, scheduler: FullLife) -> None:
         super().__init__()
-        self.lives = scheduler.lives
+        self.following = scheduler.following
         self.running: set[str] = set()
 
     def advance(self, to: float) -> None:
         super().advance(to)
-        self.lives.check_invariants()
+        self.following.registry.check_invariants()
         for gang in self.running:
-            assert self.lives.running(gang)
+            assert self.following.registry.lives[gang].running
 
     def event(self, event: Event) -> None:
         super().event(event)
@@ -37,7 +37,7 @@ class Lives(Log):
 
     def begin(self, cluster: ClusterFace, capacity: int) -> None:
         super().begin(cluster, capacity)
-        assert len(self.lives.overview()["nodes"]) > 0
+        assert len(self.following.overview()["nodes"]) > 0
 
 
 @given(workloads())
@@ -51,6 +51,10 @@ def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[
     lives = Lives(full.scheduler)
     full.run([Checking(full, 500), lives])
     assert lives.events == log.events
+    assert not lives.following.registry.pods, "nothing is left of anybody"
+    lives.following.tick(full.clock.time + 31)
+    assert not lives.following.registry.lives
+    assert not lives.following.refusals.counts
 
 
 def test_victims_are_named_in_the_same_order() -> None:
@@ -78,17 +82,18 @@ def test_applications_pass_through_their_machines() -> None:
     ]
     made = simulation(TWO, gangs, [Outage("b", 100, 120)], full_life=True)
     assert isinstance(made.scheduler, FullLife)
-    lives = made.scheduler.lives
+    following = made.scheduler.following
+    lives = following.registry.lives
     seen: dict[float, dict[str, object]] = {}
 
     class Look(Log):
         def advance(self, to: float) -> None:
-            seen[to] = {name: lives.registry.lives[name].core.state.display for name in lives.registry.lives}
+            seen[to] = {name: life.core.state.display for name, life in lives.items()}
 
     made.run([Look()])
     assert all(life.stage.over for life in made.lives)
     states = [list(dict.fromkeys(now[name] for now in seen.values() if name in now)) for name in ("weak", "strong")]
-    assert states == [["Starting", "Running"], ["Accepted", "Starting", "Completing"]]
-    lives.tick(made.clock.time + 60)
-    past = lives.overview()["applications"]["past"]
-    assert past == {"Completed": 3}, "what is killed in its queue is completed as well"
+    assert states == [["Starting", "Accepted", "Running"], ["Accepted", "Starting", "Completing"]]
+    following.tick(made.clock.time + 60)
+    past = following.overview()["applications"]["past"]
+    assert past == {"Completed": 4, "Failed": 1}, "`weak` came three times; what is killed is completed as well"
