@@ -8,9 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import httpx
@@ -20,16 +17,18 @@ pytest.importorskip("uvicorn", reason="SKIPPED: connections need the extra `serv
 
 import uvicorn
 
-import fsmdsl.live.connections
-import runtime.connections
+from fsmdsl.live import connections
+from fsmdsl.live.connections import Phase
 
 LIMIT = 50
-BOTH = pytest.mark.parametrize("module", [fsmdsl.live.connections, runtime.connections], ids=["page", "allocator"])
 
 
-def test_both_services_bound_connections_in_the_same_way() -> None:
-    one, other = (Path(str(x.__file__)).read_text("utf-8") for x in (fsmdsl.live.connections, runtime.connections))
-    assert one == other
+@pytest.fixture(params=["asyncio", "uvloop"])
+def loop(request: pytest.FixtureRequest) -> str:
+    """That of the page, and that of the allocator's image."""
+    if request.param == "uvloop":
+        pytest.importorskip("uvloop", reason="SKIPPED: Windows has no uvloop")
+    return str(request.param)
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -59,13 +58,12 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 
 
 @contextmanager
-def serving(module: ModuleType, **seconds: float) -> Iterator[tuple[int, uvicorn.Server]]:
-    """A real server in a thread, on any free port; that of the allocator with the loop that its image has."""
+def serving(loop: str) -> Iterator[tuple[int, uvicorn.Server]]:
+    """A real server in a thread, on any free port."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     config = uvicorn.Config(
-        application, http=module.Bounded, ws="none", limit_concurrency=LIMIT, log_config=None, lifespan="off",
-        timeout_graceful_shutdown=1,
-        loop="uvloop" if module is runtime.connections and find_spec("uvloop") is not None else "asyncio",
+        application, http=connections.Bounded, ws="none", limit_concurrency=LIMIT, log_config=None, lifespan="off",
+        timeout_graceful_shutdown=1, loop=loop,
     )  # fmt: skip
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],))
@@ -80,9 +78,8 @@ def serving(module: ModuleType, **seconds: float) -> Iterator[tuple[int, uvicorn
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seconds that a test can wait."""
-    for module in (fsmdsl.live.connections, runtime.connections):
-        monkeypatch.setattr(module, "SECONDS", {module.Phase.HEADERS: 2.0, module.Phase.BODY: 2.0})
-        monkeypatch.setattr(module, "UNREAD", 2.0)
+    monkeypatch.setattr(connections, "SECONDS", {Phase.HEADERS: 2.0, Phase.BODY: 2.0})
+    monkeypatch.setattr(connections, "UNREAD", 2.0)
 
 
 def connected(port: int, sent: bytes = b"") -> socket.socket:
@@ -115,12 +112,11 @@ START = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 PHASES = {"nothing": b"", "headers": START + b"X-Slow: ", "body": START + b"Content-Length: 100\r\n\r\nab"}
 
 
-@BOTH
 @pytest.mark.parametrize("phase", PHASES)
-def test_of_connections_that_never_end_their_request_others_are_not_kept(module: ModuleType, phase: str) -> None:
+def test_of_connections_that_never_end_their_request_others_are_not_kept(loop: str, phase: str) -> None:
     """The review: 60 of them make a service with 50 connections unavailable."""
-    module.SECONDS.update({module.Phase.HEADERS: 60.0, module.Phase.BODY: 60.0})
-    with serving(module) as (port, server), ExitStack() as stack:
+    connections.SECONDS.update({Phase.HEADERS: 60.0, Phase.BODY: 60.0})
+    with serving(loop) as (port, server), ExitStack() as stack:
         for _ in range(60):
             stack.enter_context(connected(port, PHASES[phase]))
         for _ in range(5):
@@ -128,10 +124,9 @@ def test_of_connections_that_never_end_their_request_others_are_not_kept(module:
         assert len(server.server_state.connections) <= LIMIT
 
 
-@BOTH
 @pytest.mark.parametrize("phase", PHASES)
-def test_each_phase_has_its_time_however_often_a_byte_comes(module: ModuleType, phase: str) -> None:
-    with serving(module) as (port, _), connected(port, PHASES[phase]) as client:
+def test_each_phase_has_its_time_however_often_a_byte_comes(loop: str, phase: str) -> None:
+    with serving(loop) as (port, _), connected(port, PHASES[phase]) as client:
         begun, told = time.monotonic(), b""
         client.settimeout(0.2)
         while time.monotonic() - begun < 30:
@@ -150,24 +145,21 @@ def test_each_phase_has_its_time_however_often_a_byte_comes(module: ModuleType, 
         assert told.startswith(b"HTTP/1.1 408 ") or told == b""
 
 
-@BOTH
-def test_a_second_request_on_a_connection_has_the_same_time(module: ModuleType) -> None:
-    with serving(module) as (port, _), connected(port, START + b"Content-Length: 1\r\n\r\na") as client:
+def test_a_second_request_on_a_connection_has_the_same_time(loop: str) -> None:
+    with serving(loop) as (port, _), connected(port, START + b"Content-Length: 1\r\n\r\na") as client:
         assert client.recv(1000).startswith(b"HTTP/1.1 200")
         client.sendall(START)
         assert b"408" in ended(client)
 
 
-@BOTH
-def test_an_answer_that_nobody_reads_ends(module: ModuleType) -> None:
-    with serving(module) as (port, server), connected(port, b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"):
+def test_an_answer_that_nobody_reads_ends(loop: str) -> None:
+    with serving(loop) as (port, server), connected(port, b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"):
         until(lambda: len(server.server_state.connections) == 1)
         until(lambda: not server.server_state.connections)
 
 
-@BOTH
-def test_who_is_being_answered_keeps_the_place_and_the_next_one_is_told(module: ModuleType) -> None:
-    with serving(module) as (port, server), ExitStack() as stack:
+def test_who_is_being_answered_keeps_the_place_and_the_next_one_is_told(loop: str) -> None:
+    with serving(loop) as (port, server), ExitStack() as stack:
         waiting = [
             stack.enter_context(connected(port, b"GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")) for _ in range(LIMIT - 1)
         ]
@@ -179,9 +171,8 @@ def test_who_is_being_answered_keeps_the_place_and_the_next_one_is_told(module: 
         until(lambda: len(server.server_state.connections) < LIMIT - 1)
 
 
-@BOTH
-def test_headers_have_a_size(module: ModuleType) -> None:
-    with serving(module) as (port, _), connected(port, b"GET / HTTP/1.1\r\nHost: x\r\nX: ") as client:
+def test_headers_have_a_size(loop: str) -> None:
+    with serving(loop) as (port, _), connected(port, b"GET / HTTP/1.1\r\nHost: x\r\nX: ") as client:
         try:
             client.sendall(b"y" * 200_000)
         except ConnectionError:
@@ -189,15 +180,14 @@ def test_headers_have_a_size(module: ModuleType) -> None:
         assert ended(client)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 431", b"")
 
 
-@BOTH
 @pytest.mark.parametrize("path", ["/", "/early", "/begun"])
 @pytest.mark.parametrize("later", [False, True])
 def test_a_body_that_is_wrong_ends_its_request_alone(
-    module: ModuleType, path: str, later: bool, caplog: pytest.LogCaptureFixture
+    loop: str, path: str, later: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whether it is being answered already or not."""
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n".encode()
-    with serving(module) as (port, _), connected(port, head if later else head + b"zz\r\n") as client:
+    with serving(loop) as (port, _), connected(port, head if later else head + b"zz\r\n") as client:
         if later:
             assert path == "/" or client.recv(12) == b"HTTP/1.1 404"
             client.sendall(b"zz\r\n")

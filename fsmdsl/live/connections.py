@@ -6,8 +6,8 @@ when there is no room for another connection, the one that has been receiving fo
 there is none, the one that has been idle for the longest time.
 Only connections whose requests are being answered, and whose clients read the answer, keep their place.
 
-The allocator and the toolkit share no code: `runtime/connections.py` and `fsmdsl/live/connections.py` are the same, to
-the letter.
+The allocator serves with the same class, and its image has no other module of the toolkit: nothing of `fsmdsl` may be
+imported here.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
+from fsmdsl.live.connections import Bounded, Server, bearable
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings
-from runtime.connections import Bounded, Server, bearable
 from runtime.errors import UserError
 from runtime.journal import Journal, JournalError, set_aside
 from runtime.printing import say

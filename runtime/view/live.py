@@ -7,7 +7,7 @@ from threading import Thread
 
 import uvicorn
 
-from runtime.connections import Bounded
+from fsmdsl.live.connections import Bounded
 from runtime.errors import UserError
 from runtime.view.paced import Paced
 from runtime.view.pages import Pages, application

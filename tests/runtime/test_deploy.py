@@ -108,7 +108,12 @@ def test_what_is_in_the_image_starts(tmp_path: Path) -> None:
     for source, _, target in (
         x.partition(" ") for x in values("COPY") if not x.startswith(("--from=", "requirements"))
     ):
-        shutil.copytree(ROOT / source, tmp_path / target.lstrip("/"), ignore=shutil.ignore_patterns("__pycache__"))
+        place = tmp_path / target.lstrip("/")
+        if (ROOT / source).is_dir():
+            shutil.copytree(ROOT / source, place, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / source, place)
     lock = (ROOT / "requirements" / "allocator.txt").read_text()
     for name in re.findall(r"^([\w.-]+)==(?!.* == 'emscripten')", lock, re.MULTILINE):
         found = distribution(name)
