@@ -158,9 +158,6 @@ class State:
         """What explorations have found of these files."""
         return self._known.get(frozenset(analysis.documents), Known())
 
-    def open_paths(self) -> tuple[str, ...]:
-        return tuple(self._uris)
-
     # Telling ---------------------------------------------------------------------------------------------------------
 
     def publish_soon(self, path: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
-from fsmdsl.diagnostics import Diagnostic, Label, Severity
+from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.source import Span
 from fsmdsl.terminal import printable
 
@@ -99,8 +99,3 @@ def tally(found: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty when there is nothing to count."""
     counts = {s: sum(d.severity is s for d in found) for s in (Severity.ERROR, Severity.WARNING, Severity.NOTE)}
     return ", ".join(f"{n} {s}{'s' * (n != 1)}" for s, n in counts.items() if n)
-
-
-def label_of(label: Label) -> str:
-    """A label in one line."""
-    return f"{label.span}: {label.text}"

@@ -199,8 +199,8 @@ class Client:
             assert theirs.text == mine.text
             assert theirs.doubt is None, theirs
         state = self.state
-        assert len(state.open_paths()) == len(self.texts)
-        assert set(state._told) <= set(state.open_paths())
+        assert len(state._uris) == len(self.texts)
+        assert state._told.keys() <= state._uris.keys()
         assert len(state.desk._memories) <= 64
         assert not self.errors, self.errors
 
