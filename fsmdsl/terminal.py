@@ -2,7 +2,8 @@
 forge what is shown.
 
 `printable` is for values: what it returns is on one line. `printable_line` is for whole lines, which may have the
-colours of `fsmdsl.cli`. A program that cannot import this package has a copy of this file.
+colours of `fsmdsl.cli`. The allocator prints with the same functions, and its image has no other module of the toolkit
+but the HTTP connections: nothing of `fsmdsl` may be imported here.
 """
 
 from __future__ import annotations

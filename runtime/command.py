@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from fsmdsl.terminal import printable
 from runtime.changes import changes
 from runtime.config import read_configuration
 from runtime.errors import UserError
@@ -19,7 +20,6 @@ from runtime.journal import JournalError
 from runtime.printing import say
 from runtime.service.command import COMMANDS
 from runtime.simulate.command import simulate
-from runtime.terminal import printable
 
 UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO}
 """What the system says where a file cannot take more."""

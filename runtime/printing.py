@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from runtime.terminal import printable_line, printable_text
+from fsmdsl.terminal import printable_line, printable_text
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TextIO
 
-from runtime.terminal import printable
+from fsmdsl.terminal import printable
 
 
 class OneLine(logging.Formatter):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from fsmdsl.terminal import printable
 from runtime.simulate.duration import spoken
 from runtime.simulate.figures import Figures
 from runtime.simulate.result import Run
 from runtime.simulate.text import hours, percent, table
-from runtime.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)

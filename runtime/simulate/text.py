@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fsmdsl.terminal import printable
 from runtime.simulate.duration import spoken
 from runtime.simulate.figures import Figures
 from runtime.simulate.result import Run
-from runtime.terminal import printable
 
 HOUR = 3600.0
 

@@ -21,10 +21,10 @@ from interrupting import MOMENTS, interrupted
 from raw_requests import answers, raw_requests
 from serving import ROOT, Cluster, serving, written
 
+from fsmdsl.terminal import printable
 from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
 from runtime.service.serve import _listen
-from runtime.terminal import printable
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")

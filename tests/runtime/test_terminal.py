@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import fsmdsl.terminal
-import runtime.terminal
 from runtime.command import run
 from runtime.service import command
 from runtime.simulate.text import table
@@ -25,11 +23,6 @@ HIDDEN = re.compile(r"[^\n\t -~\xa1-\xac\xae-\u200a\u2010-\u2027\u2030-\u205f\u2
 def safe(text: str) -> None:
     assert HIDDEN.search(text) is None, repr(text)
     assert not any(line.startswith("2026-01-01  gang y") for line in text.splitlines()), text
-
-
-def test_the_toolkit_and_the_allocator_escape_alike() -> None:
-    one, other = (Path(str(x.__file__)).read_text("utf-8") for x in (fsmdsl.terminal, runtime.terminal))
-    assert one == other
 
 
 GANG = {"gang": HOSTILE, "state": HOSTILE, "priority": 1, "devices": 1, "nodes": [HOSTILE], "virtualCluster": HOSTILE}
