@@ -262,6 +262,8 @@ def test_slashes_in_comments_stay() -> None:
 def test_a_word_that_would_become_a_keyword_keeps_its_semicolon() -> None:
     long = "; ".join(f"field_{i} = parameter_{i}" for i in range(6))
     assert "    add;\n    x\n" in inside(f"A -> B on x do {{ {long}; add; x }}") + "\n"
+    assert "    add(x);\n    to\n" in inside(f"A -> B on x do {{ {long}; add(x); to; y }}") + "\n"
+    assert "    remove(x);\n    from\n" in inside(f"A -> B on x do {{ {long}; remove(x); from; y }}") + "\n"
 
 
 def test_nothing_and_comments_alone() -> None:

@@ -245,6 +245,36 @@ def test_names_that_are_nearly_calls_or_signed_numbers() -> None:
     assert member("A -> B on x do { add(x) }").effects == (s.Perform(s.Call(s.Name("add"), (s.Name("x"),))),)
 
 
+@pytest.mark.parametrize("word", ["add", "remove"])
+@pytest.mark.parametrize(
+    "rest", ["}", "; y }", "y = 2 }", "to = 1 }", "from(1) }", "; to x }", "} to -> C on y", "} from: B -> C on y"]
+)
+def test_an_action_may_be_called_like_an_effect(word: str, rest: str) -> None:
+    called = s.Perform(s.Call(s.Name(word), (s.Name("x"),)))
+    assert member(f"A -> B on x do {{ {word}(x) {rest}").effects[0] == called
+    assert member(f"A -> B on x do {{ {word}(x) }}").effects == (called,)
+
+
+def test_an_action_without_braces_is_read_up_to_the_next_declaration() -> None:
+    machine = good("machine M { A -> B on x do add(x)  to -> C on y  B -> C on y do remove(x)  from, B -> C on z }")
+    decl = machine.members[0]
+    assert isinstance(decl, s.MachineDecl)
+    assert [type(m).__name__ for m in decl.members] == ["TransitionDecl"] * 4
+
+
+def test_temporal_words_before_a_sign_are_names_but_in_a_property() -> None:
+    assert member("invariant next[0] == 0").condition.left == s.Index(s.Name("next"), s.Number(0))
+    system = good("system S { property a: always -x < 3  property b: p => next [x] == y }").members[0]
+    assert isinstance(system, s.SystemDecl)
+    always, implied = system.members
+    assert isinstance(always, s.PropertyDecl)
+    assert isinstance(implied, s.PropertyDecl)
+    assert isinstance(always.formula, s.Unary)
+    assert always.formula.operator == "always"
+    assert isinstance(implied.formula, s.Binary)
+    assert isinstance(implied.formula.right, s.Unary)
+
+
 def test_an_event_may_be_called_exit_and_a_hook_is_still_a_hook() -> None:
     machine = good(
         "machine M { A -> B on exit  A -> B on entry(x) when x > 1  on exit(A, B) do ring  on entry(A) do ring }"

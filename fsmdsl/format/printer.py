@@ -48,7 +48,7 @@ FILLED = frozenset(
 
 
 PREFIXES = frozenset({"add", "remove", "send", "next", "always", "eventually", "count", "child"})
-INFIXES = frozenset({"until", "to"})
+INFIXES = frozenset({"until", "to", "from"})
 """Words that may be names, but would be keywords if what stands behind or before them were not kept apart by a `;`."""
 
 

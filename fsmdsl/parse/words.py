@@ -2,14 +2,15 @@
 
 NOTE(words): a reserved word is a keyword everywhere. Any other word is a keyword where a keyword may stand and the
 tokens after it fit, else a name where a name may stand. If both readings fit the keyword has it, but for the few pairs
-of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts.
+of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts. Of `CALLS`, which both
+readings let a bracket follow, the tokens after the closing bracket decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fsmdsl.parse.automaton import Frame, probe
+from fsmdsl.parse.automaton import Frame, chain, probe
 from fsmdsl.parse.table import Table
 from fsmdsl.tree import Token
 
@@ -20,11 +21,11 @@ RESERVED = frozenset({
 })  # fmt: skip
 """Words that are never names: they hold a declaration or an expression together."""
 
-PREFERS_NAME = frozenset(
-    [(word, sign) for word in ("next", "always", "eventually") for sign in ("-", "[", "{")]
-    + [(word, "(") for word in ("add", "remove", "send")]
-)
-"""Words with the sign after them that are names where both readings fit: `next - 1`, and an action `add(x)`."""
+PREFERS_NAME = frozenset((word, sign) for word in ("next", "always", "eventually") for sign in ("-", "[", "{"))
+"""Words with the sign after them that are names where both readings fit: `next - 1`. In a `property` they are not."""
+
+CALLS = frozenset({"add", "remove"})
+"""Words that may be actions, `add(x)`, or begin an effect, `add (x + 1) to s`: what follows the brackets decides."""
 
 OPENING = frozenset({
     "machine", "system", "scenario", "enum", "record", "locks", "import", "let", "opaque", "channel", "source",
@@ -44,19 +45,50 @@ HOOK = 4
 
 def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
     """The kind of the word at `i` in its place: itself, or `NAME`. See NOTE(words)."""
-    word = tokens[i].kind
+    word, following = tokens[i].kind, tokens[i + 1].kind if i + 1 < len(tokens) else ""
     as_word, as_name = probe(table, top, word), probe(table, top, "NAME")
     if as_word is None or as_name is None:
         return word if as_name is None else "NAME"
+    behind, undecided = i + 1, word
+    if word in CALLS and following == "(":
+        behind, undecided = _closing(tokens, i + 1) + 1, "NAME"
+        as_word, as_name = (_across(table, x, tokens, i + 1, behind) for x in (as_word, as_name))
     for reach in range(REACH, 0, -1):
-        word_fits = goes_on(table, as_word, tokens, i + 1, reach)
-        name_fits = goes_on(table, as_name, tokens, i + 1, reach)
+        word_fits = as_word is not None and goes_on(table, as_word, tokens, behind, reach)
+        name_fits = as_name is not None and goes_on(table, as_name, tokens, behind, reach)
         if word_fits and name_fits:
-            following = tokens[i + 1].kind if i + 1 < len(tokens) else ""
-            return "NAME" if (word, following) in PREFERS_NAME else word
+            if (word, following) in PREFERS_NAME and not _in_property(table, top):
+                return "NAME"
+            return undecided if behind == len(tokens) else word
         if word_fits or name_fits:
             return word if word_fits else "NAME"
-    return word
+    return undecided
+
+
+def _closing(tokens: Sequence[Token], i: int) -> int:
+    """The place of the bracket that closes the one at `i`, or of the last token."""
+    depth = 0
+    for n in range(i, len(tokens)):
+        depth += {"(": 1, ")": -1}.get(tokens[n].kind, 0)
+        if depth == 0:
+            return n
+    return len(tokens) - 1
+
+
+def _across(table: Table, top: Frame, tokens: Sequence[Token], i: int, end: int) -> Frame | None:
+    """The stack after the tokens from `i` to before `end`, or None if one of them is unexpected there."""
+    frame: Frame | None = top
+    for n in range(i, end):
+        if frame is None:
+            return None
+        kind = tokens[n].kind
+        frame = probe(table, frame, read(table, frame, tokens, n) if is_soft(table, kind) else kind)
+    return frame
+
+
+def _in_property(table: Table, top: Frame) -> bool:
+    """Whether a stack is inside the formula of a property: temporal words are keywords there, and names elsewhere."""
+    return any(table.rules[rule].name == "property" for frame in chain(top) for rule, _ in table.begun[frame.state])
 
 
 def event_of(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> list[Token] | None:
