@@ -160,6 +160,33 @@ def test_too_many_values_are_not_decided() -> None:
     )
 
 
+def verdicts(text: str) -> dict[str, tuple[str, str]]:
+    model = compiled(text)
+    found = explore(model, only_system(model), means=PLAIN).verdicts
+    return {v.name: (v.outcome, v.basis) for v in found if v.kind == "property"}
+
+
+def properties(first: str, second: str, values: str) -> dict[str, tuple[str, str]]:
+    """The verdicts on two properties that differ in their fairness, where the event has so many values."""
+    text = SENT.replace("MADE", "n").replace("0..2", values).replace("add k to got", "add k % 2 to got")
+    text = text.replace(f"set<{values}>", "set<0..1>").replace("FAIR", first)
+    return verdicts(f"{text.strip()[:-1]} property q: eventually worker.got == {{0, 1}} under strong fair {second} }}")
+
+
+def test_a_property_that_promises_too_much_by_itself_takes_no_room_from_the_others() -> None:
+    found = properties("tell for each n, strong fair work for each k", "work for each k", "0..40")
+    assert found["p"][0] == "not checked"
+    assert found["q"][0] == "holds"
+
+
+def test_properties_that_promise_too_much_together_are_named() -> None:
+    found = properties("tell for each n", "work for each k", "0..40")
+    why = "together with that of `p`, its fairness has more than 62 obligations, which is the most in one system"
+    assert found["p"][0] == "holds"
+    assert found["q"] == ("not checked", why)
+    assert {x for x, _ in properties("tell for each n", "work for each k", "0..30").values()} == {"holds"}
+
+
 # Text ----------------------------------------------------------------------------------------------------------------
 
 

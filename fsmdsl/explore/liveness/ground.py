@@ -8,7 +8,7 @@ negation exactly one is true of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -17,6 +17,7 @@ from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.explore.liveness import formula as f
 from fsmdsl.explore.liveness.fairness import Duties
 from fsmdsl.explore.liveness.formula import Formula, Literal
+from fsmdsl.explore.liveness.graph import BITS
 from fsmdsl.explore.liveness.plan import Atom, Claim, Plan, Premise, Question, Stuck, UncheckedError
 from fsmdsl.explore.liveness.standstill import moves, waits
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
@@ -36,19 +37,19 @@ def questions(universe: Universe, *, stutters: bool = False) -> Plan:
     """What there is to decide about the runs of a system (all its properties but `recovers`); see `Plan.stutters`."""
     duties = Duties(universe)
     ground = Ground(universe, duties)
-    asked = [
-        _question(ground, duties, p, p.formula)
-        for p in universe.system.properties
-        if not isinstance(p.formula, m.Recovers)
-    ]
+    asked: list[Question] = []
+    for p in universe.system.properties:
+        if not isinstance(p.formula, m.Recovers):
+            asked.append(_question(ground, duties, p, p.formula, asked))
     stuck = tuple(ground.stuck.values())
     within = universe.system.bound
     bound = None if within is None else ground.atoms.setdefault(Atom(within), len(ground.atoms))
     return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters, bound)
 
 
-def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Question:
-    weak, strong, finite = 0, 0, 0
+def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr, before: Sequence[Question] = ()) -> Question:
+    """A property as a question; one that cannot be decided leaves nothing behind that others would have to share."""
+    atoms, stuck, obligations = dict(ground.atoms), dict(ground.stuck), list(duties.obligations)
     unanswered: tuple[str, ...] = ()
     try:
         weak, strong, finite, unanswered = duties.of(p)
@@ -58,10 +59,24 @@ def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr) -> Quest
             if len(claims) > MOST_CLAIMS:
                 raise UncheckedError(f"it has more than {MOST_CLAIMS} parts, one for each combination of its variables")
     except (UncheckedError, TooManyValuesError) as error:
-        return Question(p, (), weak, strong, finite, unanswered, str(error))
+        ground.atoms, ground.stuck, duties.obligations = atoms, stuck, obligations
+        why = _together(ground.universe, p, e, before) if obligations else None
+        return Question(p, (), 0, 0, 0, unanswered, why or str(error))
     distinct = {c.formula: c for c in reversed(claims)}
     kept = tuple(c for c in claims if distinct[c.formula] is c)
     return Question(p, kept, weak, strong, finite, unanswered)
+
+
+def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Question]) -> str | None:
+    """Why a property cannot be decided that could be without those before it; None if it cannot be by itself."""
+    alone = Duties(universe)
+    if _question(Ground(universe, alone), alone, p, e).unchecked is not None:
+        return None
+    decided = [q for q in before if q.unchecked is None]
+    fair = [q for q in decided if q.weak or q.strong or q.finite]
+    others = ", ".join(f"`{q.property.name}`" for q in fair or decided)
+    why = f"its fairness has more than {BITS} obligations, which is the most in one system"
+    return f"together with that of {others}, {why}"
 
 
 class Ground:
