@@ -480,7 +480,7 @@ system X {{ ns: N[{0}] {{ next = if index < {0} - 1 then ns[index + 1] else none
 """
 
 
-@pytest.mark.parametrize(("instances", "kinds"), [(64, set()), (65, {"endless"})])
+@pytest.mark.parametrize(("instances", "kinds"), [(65, set()), (66, {"endless"})])
 def test_sends_are_nested_64_deep_and_no_deeper(instances: int, kinds: set[str]) -> None:
     model = compiled(CHAIN.format(instances))
     system = only_system(model)

@@ -158,6 +158,13 @@ def test_golden(name: str) -> None:
     assert text == path.read_text("utf-8")
 
 
+@pytest.mark.parametrize(("instances", "limited"), [(65, False), (66, True)])
+def test_tla_has_the_limit_of_nested_sends_where_a_system_can_reach_it(instances: int, limited: bool) -> None:
+    machine = "machine M { initial state A  event e from environment  A on e }"
+    text = tla(*system_of(f"{machine}  system S {{ ms: M[{instances}]  environment {{ ms[0].e }} }}")).text
+    assert ('IF Cardinality(w.busy) > 64 THEN Fail(w, "endless", place)' in text) is limited
+
+
 def test_a_variable_in_tla_is_called_as_none_around_it_even_if_hidden() -> None:
     env, names = Env(), []
     for name in ("n", "m", "n", "n"):

@@ -455,7 +455,7 @@ def test_reentrance_reaches_from_the_choice_to_the_end_of_the_entry_hooks(hook: 
     assert fault.kind == "reentrance"
 
 
-@pytest.mark.parametrize(("length", "kind"), [(DEEPEST_CASCADE, None), (DEEPEST_CASCADE + 1, "endless")])
+@pytest.mark.parametrize(("length", "kind"), [(DEEPEST_CASCADE + 1, None), (DEEPEST_CASCADE + 2, "endless")])
 def test_sends_inside_one_another_have_a_limit(length: int, kind: str | None) -> None:
     links = "".join(f"l{n}: Link {{ behind = {f'l{n + 1}' if n + 1 < length else 'none'} }} " for n in range(length))
     run = Run(

@@ -13,6 +13,7 @@ from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import arguments_misfit, event_operator, performed, then
 from fsmdsl.export.tla_expressions import FINE, fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.model.reach import DEEPEST_CASCADE
 
 Step = Callable[[str], str]
 
@@ -216,8 +217,10 @@ def _deliver(scope: TlaScope, machine: m.Machine, event: m.Event) -> str:
     handled = _handling(scope, machine, event.name)
     if why != '""':
         handled = f'LET {n} == {why} IN IF {n} # "" THEN Fail(w, {n}, place) ELSE {handled}'
+    nested = f'IF Cardinality(w.busy) > {DEEPEST_CASCADE} THEN Fail(w, "endless", place) ELSE '
     return (
         f"{tla_comment(f'{event.name}, {event.span}')}\n{name}(w, self, a, place) == "
-        f'IF self \\in w.busy THEN Fail(w, "reentrance", place) ELSE IF Awaits(w, self) THEN Fail(w, "busy", place) '
-        f"ELSE {handled}"
+        f'IF self \\in w.busy THEN Fail(w, "reentrance", place) '
+        f"ELSE {nested if len(scope.universe.machines) > DEEPEST_CASCADE + 1 else ''}"
+        f'IF Awaits(w, self) THEN Fail(w, "busy", place) ELSE {handled}'
     )

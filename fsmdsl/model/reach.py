@@ -4,4 +4,4 @@ LONGEST_ROUND = 1000
 """A round that follows more transitions than this does not end."""
 
 DEEPEST_CASCADE = 64
-"""So many instances can be in the middle of a transition at once, each waiting for the next to handle an event."""
+"""So many sends can be nested: each is part of the transition that the one before it has caused."""

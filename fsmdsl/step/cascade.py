@@ -100,8 +100,8 @@ def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...
     """An event reaches an instance. In the middle of its own transition, or waiting for an answer, it takes none."""
     if instance in draft.busy:
         raise FaultError(Reentrance(event), instance, span)
-    if len(draft.busy) >= DEEPEST_CASCADE:
-        raise FaultError(Nested(event, len(draft.busy)), instance, span)
+    if len(draft.busy) > DEEPEST_CASCADE:  # the first is in the middle of its transition without a send
+        raise FaultError(Nested(event, DEEPEST_CASCADE), instance, span)
     action = draft.awaits(instance)
     if action is not None:
         raise FaultError(Waiting(event, action), instance, span)

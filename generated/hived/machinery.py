@@ -414,7 +414,7 @@ class System:
         """The context in which a machine handles an event: a step, or part of the one under way."""
         if machine in self._handling:
             raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
-        if len(self._handling) >= 64 and sum(isinstance(x, Machine) for x in self._handling) >= 64:
+        if len(self._handling) > 64 and sum(isinstance(x, Machine) for x in self._handling) > 64:
             raise EndlessRound(f"{machine!r} gets {event} after 64 sends inside one another")
         self.touch(machine)
         self._handling.append(machine)

@@ -363,7 +363,7 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     layout.end = layout.row
     needed = {"busy": True, "touched": rounds, "mark": marked}
     needed |= dict.fromkeys(("writes", "cut"), has_cuts(universe))
-    needed["nested"] = len(universe.machines) > DEEPEST_CASCADE
+    needed["nested"] = len(universe.machines) > DEEPEST_CASCADE + 1
     needed["waited"] = any(not awaitable(x) and x.has_rounds for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))

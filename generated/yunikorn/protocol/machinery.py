@@ -422,7 +422,7 @@ class System:
             raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
         if not self._handling:
             self._check_ready(event)
-        if len(self._handling) >= 64 and sum(isinstance(x, Machine) for x in self._handling) >= 64:
+        if len(self._handling) > 64 and sum(isinstance(x, Machine) for x in self._handling) > 64:
             raise EndlessRound(f"{machine!r} gets {event} after 64 sends inside one another")
         for request in self._pending:
             if request.machine is machine:

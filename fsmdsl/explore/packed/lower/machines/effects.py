@@ -192,7 +192,7 @@ def check_free(scope: Scope, machine: m.Machine, receiver: Expr, code: Callable[
     with b.when(masks.test(layout, T, layout.busy, receiver)):
         b.leave(code(REENTRANCE))
     if layout.nested is not None:
-        with b.when(T[layout.nested] >= DEEPEST_CASCADE):
+        with b.when(T[layout.nested] > DEEPEST_CASCADE):
             b.leave(code(NESTED))
     if awaitable(machine):
         with b.when(call("awaits", T, receiver)):
