@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from campaign import by_definition, differences, found, packed
@@ -25,7 +26,7 @@ from fsmdsl.explore import Limits, Means
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
 from fsmdsl.simulation.closed import closed
-from fsmdsl.step import EventStep, Fault, Followed, Universe, Value, World, fire, initial
+from fsmdsl.step import EventStep, Fault, Followed, OutcomeStep, Universe, Value, World, fire, initial
 
 sys.path.append(str(Path(__file__).parent / "twin"))
 from mirror import Packages
@@ -545,6 +546,74 @@ system S {
     )
     assert wanted["states"] == 4
     assert not wanted["faults"]
+
+
+# Rounds and answers --------------------------------------------------------------------------------------------------
+
+ANSWERS = """module answers
+machine Asker {
+    param other: Other
+    initial state Idle
+    state Chosen
+    state Asking
+    final state WaitFalse
+    final state WaitTrue
+    event go from environment
+    action ask -> ok | no
+    Idle   -> Chosen  on go  do other.start
+    Chosen -> Asking  do ask
+    Asking on ask.ok  do other.again
+    ignore ask.no in Asking
+    Asking -> WaitFalse  when not wait
+    Asking -> WaitTrue   when wait
+}
+machine Other {
+    initial state Idle
+    state Started
+    state Ready
+    state Again
+    final state WaitFalse
+    final state WaitTrue
+    event start, again from Asker
+    Idle    -> Started  on start
+    Started -> Ready
+    Ready   -> Again    on again
+    Again   -> WaitFalse  when not wait
+    Again   -> WaitTrue   when wait
+}
+system S {
+    asker: Asker { other = other }
+    other: Other
+}
+"""
+
+
+def test_the_other_members_of_a_round_finish_it_before_the_answer() -> None:
+    """The round of the caller continues with the answer, that of the others is a new one, where `wait` is true."""
+    wanted = explored_alike(ANSWERS)
+    universe = Universe(model := compiled(ANSWERS), model.systems["answers.S"])
+    asked = fire(universe, initial(universe), EventStep(0, "go", ())).world
+    assert asked.states == ("Asking", "Ready")
+    ends = {x: fire(universe, asked, OutcomeStep(0, "ask", x)).world.states for x in ("ok", "no")}
+    assert ends == {"ok": ("WaitFalse", "WaitTrue"), "no": ("WaitFalse", "Ready")}
+    assert wanted["states"] == 4
+
+
+@pytest.mark.parametrize(("answer", "ends"), [("ok", ["WaitFalse", "WaitTrue"]), ("no", ["WaitFalse", "Ready"])])
+def test_a_class_finishes_the_round_before_it_calls_the_action(answer: str, ends: list[str], tmp_path: Path) -> None:
+    classes, seen = Generated(tmp_path, ANSWERS), list[str]()
+
+    class Answering:
+        def ask(self, machine: Any) -> str:
+            seen.append(machine.other.state.value)
+            return answer
+
+    system = classes.System()
+    other = classes.Other(system)
+    asker = classes.Asker(system, Answering(), other=other)
+    asker.go()
+    assert seen == ["Ready"]
+    assert [asker.state.value, other.state.value] == ends
 
 
 # How it begins -------------------------------------------------------------------------------------------------------
