@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
-from fsmdsl.describe import describe, words
+from fsmdsl.describe import describe, fault_message, words
 from fsmdsl.explore.space import visits
 from fsmdsl.export.escape import xml_text
 from fsmdsl.report.stepping import values_of
@@ -76,6 +76,8 @@ def states(model: m.Model, system: m.System, most: int = MAX_STATES) -> nx.Multi
         at, node = visit.number, graph.nodes[visit.number]
         if visit.unknown is not None:
             node["failing"]["what can happen"] = str(visit.unknown)
+        for fault in visit.unoffered:
+            node["failing"][f"the environment: {fault_message(universe, fault)}"] = fault.kind
         for arc in visit.arcs:
             shown = describe(universe, arc.step, visit.world)
             if arc.result.fault is not None:

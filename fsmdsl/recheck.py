@@ -28,7 +28,7 @@ from fsmdsl.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedE
 from fsmdsl.certificate.states import decoded, encoded
 from fsmdsl.files.read import UnreadableError, read_bytes
 from fsmdsl.settings import given_settings
-from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, within
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, unoffered, within
 from fsmdsl.terminal import printable
 from fsmdsl.workspace import Loaded, load
 
@@ -192,11 +192,9 @@ def _next(universe: Universe, world: World) -> tuple[set[World], int]:
     """The states behind one, and how many steps fail there; none are behind one that is beyond the bounds."""
     if not within(universe, world):
         return set(), 0
-    try:
-        results = [fire(universe, world, step) for step in enabled(universe, world)]
-    except FaultError:  # a guard of the environment: nothing can be said to come next
-        return set(), 1
-    return {x.world for x in results if x.fault is None}, sum(x.fault is not None for x in results)
+    results = [fire(universe, world, step) for step in enabled(universe, world)]
+    failing = sum(x.fault is not None for x in results) + len(unoffered(universe, world))
+    return {x.world for x in results if x.fault is None}, failing
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ from somewhere on; and, by their verdicts, with symmetric sets reduced.
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
 
 `packed` explores systems made for it, `specs` those of specs of all kinds, `newer` both with the newer words of the
-language; a seed gives one module of each kind, of which every system is explored, and a small one around each machine.
+language, `environments` those whose environment may have no value; a seed gives one module of each kind, of which every
+system is explored, and a small one around each machine.
 A line tells every difference, a table at the end what came out how often; the exit code is 1 if there was a difference.
 Every tenth system is compiled, or as `--compiled` says.
 """
@@ -27,6 +28,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from random_environments import text_of as environment
 from random_specs import spec
 from random_systems import text_of
 
@@ -53,7 +55,7 @@ from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
 from fsmdsl.step import GuardsSeen, Result, Step, Universe, World, enabled, fire
 
-KINDS = "systems made to be explored, specs of all kinds, or both with the newer words of the language"
+KINDS = "systems made to be explored, specs of all kinds, both with the newer words, or environments without values"
 
 STATES = 1000
 """A system with more is explored so far and no further."""
@@ -205,7 +207,6 @@ def own_cache() -> Iterator[None]:
 
 def found(search: Searched) -> dict[str, object]:
     """What two searches must agree on, by what it is."""
-    unasked = any(f.step is None for f in search.faults.values())
     return {
         "states": search.states,
         "transitions": search.transitions,
@@ -218,8 +219,7 @@ def found(search: Searched) -> dict[str, object]:
         "waiting": (search.waiting, search.waiting_states),
         "beyond": search.beyond,
         "followed": search.followed,
-        # Where the environment itself has no value, which guards were looked at before is nobody's business.
-        "guards": None if unasked else search.guards_seen,
+        "guards": search.guards_seen,
         "worlds": [search.world(n) for n in range(search.states)],
         "steps to each": {key: len(search.trace(f).entries) for key, f in search.settled.items()},
         "graph": graph(search),
@@ -319,6 +319,8 @@ def texts(kind: str, seed: int) -> list[str]:
             return [text_of(seed)]
         case "specs":
             return [spec(seed)]
+        case "environments":
+            return [environment(seed)]
         case _:
             return [text_of(seed, newer=True), spec(seed, newer=True)]
 
@@ -353,7 +355,7 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="Random systems, explored in every way there is, and compared.")
-    parser.add_argument("kind", choices=["packed", "specs", "newer"], help=KINDS)
+    parser.add_argument("kind", choices=["packed", "specs", "newer", "environments"], help=KINDS)
     parser.add_argument("--seeds", default="0:100", help="from:to, the last one left out")
     parser.add_argument("--compiled", type=int, default=10, help="compile every so many systems; 0: none")
     parser.add_argument("--states", type=int, default=STATES, help="where to stop")

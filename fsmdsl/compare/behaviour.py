@@ -22,7 +22,6 @@ from fsmdsl.describe import fault_message
 from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.step import (
     EventStep,
-    FaultError,
     Followed,
     Result,
     Step,
@@ -182,12 +181,8 @@ class _Product:
                 self._note("new", (at, None, step), _why(self.old, a, step))
 
     def _allowed(self, universe: Universe, world: World, version: Version) -> Steps:
-        try:
-            steps = enabled(universe, world)
-        except FaultError:
-            return {}
         out: dict[Any, tuple[Step, Result]] = {}
-        for step in steps:
+        for step in enabled(universe, world):
             result = fire(universe, world, step)
             if result.fault is None:
                 label = self.observed.label(step, result.world, version)

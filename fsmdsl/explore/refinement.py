@@ -212,12 +212,8 @@ class _Trial:
         return True
 
     def _steps(self, image: World) -> Iterator[Entry]:
-        """The steps of the refined system that do not fail. None where its environment cannot say what it may send."""
-        try:
-            steps = enabled(self.abstract, image)
-        except FaultError:
-            return
-        for step in steps:
+        """The steps of the refined system that do not fail."""
+        for step in enabled(self.abstract, image):
             entry = taken(self.abstract, image, step)
             if entry.fault is None:
                 yield entry

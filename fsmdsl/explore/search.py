@@ -20,13 +20,11 @@ from fsmdsl.explore.search_result import (
     Searched,
     expanded,
     explained,
-    fault_key,
     settles,
     violated,
 )
 from fsmdsl.explore.verdicts.verdict import AT_VIOLATION, Limits, Progress
 from fsmdsl.step import (
-    FaultError,
     Result,
     Step,
     TooManyValuesError,
@@ -147,14 +145,11 @@ class Search(Searched):
         return violated(broken, dead, failing, self.frontier.level_of)
 
     def _expand(self, at: int) -> None:
-        try:
-            for step, result in expanded(self, self.worlds[at], at):
-                if result.fault is None:
-                    self._arrive(at, step, result)
-                if self.stopped is not None:
-                    return
-        except FaultError as error:
-            self.faults.setdefault(fault_key(error.fault), Finding(at, None, error.fault))
+        for step, result in expanded(self, self.worlds[at], at):
+            if result.fault is None:
+                self._arrive(at, step, result)
+            if self.stopped is not None:
+                return
         if self._recorder is not None:
             self._recorder.expanded()
 

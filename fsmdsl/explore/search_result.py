@@ -20,7 +20,6 @@ from fsmdsl.explore.verdicts.vacuity import premises
 from fsmdsl.explore.verdicts.verdict import Limits, QuestionKey
 from fsmdsl.source import Span
 from fsmdsl.step import (
-    CrashStep,
     Fault,
     FaultError,
     GuardsSeen,
@@ -29,8 +28,10 @@ from fsmdsl.step import (
     Universe,
     World,
     enabled,
+    ended,
     fire,
     stuck,
+    unoffered,
     within,
 )
 from fsmdsl.step.evaluate import Frame, truth
@@ -161,11 +162,7 @@ class Searched(ABC):
         """The steps that are followed from a state, fired anew: those enabled there, none beyond the bounds of the
         system. Raises `TooManyValuesError`, as `enabled` does."""
         world = self.world(number)
-        try:
-            steps = enabled(self.universe, world) if within(self.universe, world) else []
-        except FaultError:
-            return
-        for step in steps:
+        for step in enabled(self.universe, world) if within(self.universe, world) else []:
             result = fire(self.universe, world, step)
             yield step, None if result.fault is not None else self.number(result.world)
 
@@ -235,13 +232,9 @@ def violated(
 
 
 def faults_from(universe: Universe, world: World, number: int) -> Iterator[Finding]:
-    """What can fail in a world, the state of this number: its steps, or, before any, a guard of the environment."""
-    try:
-        steps = enabled(universe, world)
-    except FaultError as error:
-        yield Finding(number, None, error.fault)
-        return
-    for step in steps:
+    """What can fail in a world, the state of this number: what the environment offers, and its steps."""
+    yield from (Finding(number, None, fault) for fault in unoffered(universe, world))
+    for step in enabled(universe, world):
         fault = fire(universe, world, step).fault
         if fault is not None:
             yield Finding(number, step, fault)
@@ -255,14 +248,16 @@ def beyond_limit(search: Searched, at: int) -> None:
 
 
 def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Result]]:
-    """The steps from a world, the state of this number, taken one by one; notes what each shows. Raises `FaultError`
-    before the first where the environment has no value. None is taken beyond the bounds of the system."""
+    """The steps from a world, the state of this number, taken one by one; notes what each shows, and what the
+    environment gives no value. None is taken beyond the bounds of the system."""
     universe = search.universe
     if not within(universe, world):
         search.beyond += 1
         return
     steps = enabled(universe, world, search.guards_seen)
-    if all(isinstance(s, CrashStep) for s in steps):
+    for fault in unoffered(universe, world):
+        search.faults.setdefault(fault_key(fault), Finding(at, None, fault))
+    if ended(universe, world, steps):
         if stuck(universe, world, steps):
             search.deadlock = search.deadlock or Finding(at)
         elif search.circular.waiting(universe, world):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, within
+from fsmdsl.step import Fault, Result, Step, TooManyValuesError, Universe, World, enabled, fire, unoffered, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,9 @@ class Visit:
     number: int
     world: World
     arcs: tuple[Arc, ...]
-    unknown: FaultError | TooManyValuesError | None = None
+    unknown: TooManyValuesError | None = None
+    unoffered: tuple[Fault, ...] = ()
+    """What has no value in the environment there."""
 
 
 def visits(universe: Universe, most: int, accepted: Callable[[Step], bool] = lambda _: True) -> Iterator[Visit]:
@@ -40,8 +42,10 @@ def visits(universe: Universe, most: int, accepted: Callable[[Step], bool] = lam
     number = {world: n for n, world in enumerate(worlds)}
     for at, world in enumerate(worlds):
         try:
-            steps = [x for x in enabled(universe, world) if accepted(x)] if within(universe, world) else []
-        except (FaultError, TooManyValuesError) as error:
+            inside = within(universe, world)
+            steps = [x for x in enabled(universe, world) if accepted(x)] if inside else []
+            faults = unoffered(universe, world) if inside else []
+        except TooManyValuesError as error:
             yield Visit(at, world, (), error)
             continue
         arcs = []
@@ -52,4 +56,4 @@ def visits(universe: Universe, most: int, accepted: Callable[[Step], bool] = lam
                 target = number[result.world] = len(worlds)
                 worlds.append(result.world)
             arcs.append(Arc(step, result, target))
-        yield Visit(at, world, tuple(arcs))
+        yield Visit(at, world, tuple(arcs), unoffered=tuple(faults))

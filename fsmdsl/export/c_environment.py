@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from fsmdsl import model as m
 from fsmdsl.export import c_machines as cm
@@ -23,8 +24,8 @@ def events(scope: CScope) -> Iterator[str]:
             calls.append(f"{TAB}{{ {_unrestricted(scope, instance, event)} }}\n")
     else:
         for n, o in enumerate(offers):
-            yield from cm.with_lets(scope, _offer(scope, n, o))
-            calls.append(f"{TAB}offer_{n}(-1);\n")
+            yield from _line(scope, f"offer_{n}", o, partial(_sent, scope, o))
+            calls.append(f"{TAB}offer(offer_{n}_0, 0);\n")
     yield f"static void offered(void)\n{{\n{''.join(calls)}}}"
 
 
@@ -43,41 +44,54 @@ def _unrestricted(scope: CScope, instance: int, event: str) -> str:
     return f"{table} int i; if (!awaits({instance})) for (i = 0; i < {len(found)}; i++) {act}" if found else ""
 
 
-def _offer(scope: CScope, n: int, o: m.Offer) -> str:
-    """A line of the environment: for all values of its variables, the event, where it is handled."""
-    head, tail, types = _choices(scope, o)
+def _line(
+    scope: CScope, name: str, o: m.Offer | m.ProcessCrash, act: Callable[[Mapping[str, m.Type]], str]
+) -> Iterator[str]:
+    """The functions of a line of the environment: one for each variable, which calls the next for all values, and one
+    for what it offers. Each takes the values before it, and is called by `offer`, since it may have no value."""
+    types: dict[str, m.Type] = {}
+    texts: list[list[str]] = []
+    for depth, (variable, over) in enumerate(o.variables):
+        elaborated, k = scope.elaboration.expression(over, types), scope.fresh()
+        body = (
+            f"{loop(scope, elaborated, k)} V y[{depth + 1}];\n"
+            f"{TAB}memcpy(y, x, {depth} * sizeof(V));\n"
+            f"{TAB}for (i{k} = 0; i{k} < n{k}; i{k}++) {{ y[{depth}] = v{k}[i{k}]; offer({name}_{depth + 1}, y); }}"
+        )
+        texts.append([*cm.with_lets(scope, _level(f"{name}_{depth}", o, depth, body))])
+        types[variable] = element(elaborated.type)
+    guard = None if o.guard is None else expression(scope, scope.elaboration.expression(o.guard, types))
+    body = act(types) if guard is None else f"if ({guard}) {act(types)}"
+    texts.append([*cm.with_lets(scope, _level(f"{name}_{len(o.variables)}", o, len(o.variables), body))])
+    for text in reversed(texts):
+        yield from text
+
+
+def _level(name: str, o: m.Offer | m.ProcessCrash, depth: int, body: str) -> str:
+    """A function that knows the values of so many variables."""
+    what = o.event if isinstance(o, m.Offer) else "crash"
+    known = {variable: n for n, (variable, _) in enumerate(o.variables[:depth])}
+    read = "".join(f" V {local(variable)} = x[{n}];" for variable, n in known.items())
+    head = c_comment(f"{what}, {o.span}")
+    return f"{head}\nstatic void {name}(const V *x)\n{{\n{TAB}int self = -1;{read}\n{TAB}{body}\n}}"
+
+
+def _sent(scope: CScope, o: m.Offer, types: Mapping[str, m.Type]) -> str:
+    """The event of a line, where it is handled."""
     target = reference(scope, scope.elaboration.expression(o.target, types))
     machine = scope.universe.model.machines[o.machine]
     given = [scope.elaboration.expression(x, types) for x in o.arguments]
     set_up = set_arguments(scope, given, [p.type for p in machine.event_named[o.event].parameters], keep=True)
     constant = f"{event_function(scope, o.machine, o.event)}_event"
     accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
-    act = f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
-    return f"{c_comment(f'{o.event}, {o.span}')}\nstatic void offer_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
+    return f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
 
 
-def _choices(scope: CScope, o: m.Offer | m.ProcessCrash) -> tuple[str, str, dict[str, m.Type]]:
-    """What stands before and behind the act of a line of the environment, and the types of its variables."""
-    types: dict[str, m.Type] = {}
-    head, tail = "", ""
-    for name, over in o.variables:
-        elaborated = scope.elaboration.expression(over, types)
-        k = scope.fresh()
-        head += f"{{ {loop(scope, elaborated, k)}\n{TAB}for (i{k} = 0; i{k} < n{k}; i{k}++) {{ "
-        head += f"V {local(name)} = v{k}[i{k}];\n{TAB}"
-        tail += " } }"
-        types[name] = element(elaborated.type)
-    guard = "" if o.guard is None else f"if ({expression(scope, scope.elaboration.expression(o.guard, types))}) "
-    return head + guard, tail, types
-
-
-def _crash_of(scope: CScope, n: int, o: m.ProcessCrash) -> str:
-    """A line of the environment: for all values of its variables, the crash of some instances."""
-    head, tail, types = _choices(scope, o)
+def _struck(scope: CScope, o: m.ProcessCrash, types: Mapping[str, m.Type]) -> str:
+    """The crash of some instances."""
     targets = [reference(scope, scope.elaboration.expression(x, types)) for x in o.targets]
     mask = " ".join(f"of |= 1LL << {x};" for x in targets)
-    act = f"{{ V of = 0; {mask} add_crash_of(of); }}"
-    return f"{c_comment(f'crash, {o.span}')}\nstatic void crash_of_{n}(int self)\n{{\n{TAB}{head}{act}{tail}\n}}"
+    return f"{{ V of = 0; {mask} add_crash_of(of); }}"
 
 
 def timers(scope: CScope) -> str:
@@ -110,8 +124,12 @@ def timers(scope: CScope) -> str:
 def crashes(scope: CScope) -> Iterator[str]:
     """When the system can crash: at any time, inside a step, inside the recovery."""
     steps, recovery = [], []
-    for o in scope.universe.system.crashes:
-        guard = "" if o.guard is None else f"if ({expression(scope, scope.elaboration.expression(o.guard))}) "
+    for n, o in enumerate(scope.universe.system.crashes):
+        guard = ""
+        if o.guard is not None:
+            value = expression(scope, scope.elaboration.expression(o.guard))
+            yield from cm.with_lets(scope, f"static V crash_when_{n}(int self)\n{{\n{TAB}return {value};\n}}")
+            guard = f"if (comes(crash_when_{n})) "
         match o.kind:
             case "anywhere":
                 steps.append(f"{TAB}{guard}add_crash(0, 0);\n")
@@ -120,10 +138,9 @@ def crashes(scope: CScope) -> Iterator[str]:
             case "during recovery":
                 recovery.append(f"{TAB}{guard}{{ int n = writes_of(0); add_cuts(0, 0, n > 1 ? n : 1); }}\n")
     for k, crash in enumerate(scope.universe.system.process_crashes):
-        yield from cm.with_lets(scope, _crash_of(scope, k, crash))
-        steps.append(f"{TAB}crash_of_{k}(-1);\n")
-    text = (
-        f"static void crashes(int others)\n{{\n{TAB}int i, self = -1;\n{''.join(steps)}}}\n\n"
-        f"static void crashes_of_recovery(void)\n{{\n{TAB}int self = -1;\n{''.join(recovery)}}}"
+        yield from _line(scope, f"crash_of_{k}", crash, partial(_struck, scope, crash))
+        steps.append(f"{TAB}offer(crash_of_{k}_0, 0);\n")
+    yield (
+        f"static void crashes(int others)\n{{\n{TAB}int i;\n{''.join(steps)}}}\n\n"
+        f"static void crashes_of_recovery(void)\n{{\n{''.join(recovery)}}}"
     )
-    yield from cm.with_lets(scope, text)

@@ -115,7 +115,7 @@ def _variables(scope: CScope) -> str:
 enum {{ ARGUMENTS = {scope.arguments}, RIVALS = {most}, PENDING = {pending_most(scope)}, ROUND = 1000 }};
 static const int at[] = {{{slots}}}, ordinal[] = {{{ordinals}}};
 static World w, expanded, next[CHOICES];
-static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
+static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
 static V busy, touched, happened;
 static jmp_buf *out;
 
@@ -146,6 +146,8 @@ static void add_crash_of(V of);
 static void add_cuts(int inside, int from, int to);
 static int writes_of(int n);
 static int truth(V (*condition)(int), int self);
+static int comes(V (*condition)(int));
+static void offer(void (*line)(const V *), const V *x);
 static void report(int *seen, const char *text);
 static V given[16];"""
 

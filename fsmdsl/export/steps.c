@@ -234,9 +234,34 @@ static int truth(V (*condition)(int), int self)
     return found;
 }
 
+/* A line of the environment, for some values of its variables; what has no value is not offered. */
+static void offer(void (*line)(const V *), const V *x)
+{
+    jmp_buf here, *outer = out;
+    out = &here;
+    if (!setjmp(here)) line(x);
+    else {
+        report_fault();
+        unoffered++;
+    }
+    out = outer;
+}
+
+/* The same for when everything crashes. */
+static int comes(V (*condition)(int))
+{
+    jmp_buf here, *outer = out;
+    volatile int found = 0;
+    out = &here;
+    if (!setjmp(here)) found = condition(-1) != 0;
+    else report_fault();
+    out = outer;
+    return found;
+}
+
 static void list_steps(void)
 {
-    int n, others;
+    int n, others, failing;
     if (w.down) {
         add(RECOVER_STEP, -1, 0, 0);
         crashes_of_recovery();
@@ -248,8 +273,9 @@ static void list_steps(void)
         add_messages();
     }
     others = listed;
+    failing = unoffered;
     crashes(others);
-    if (others) return;
+    if (others || failing) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
@@ -259,19 +285,13 @@ static void list_steps(void)
 /* All steps from the present state: what they lead to is in `next`. */
 static void expand(void)
 {
-    jmp_buf here;
     volatile int i;
     expanded = w = now.w;
     known = 1;
-    choices = listed = 0;
+    choices = listed = unoffered = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
     if (!inside()) return;
-    out = &here;
-    if (setjmp(here)) {
-        report_fault();
-        return;
-    }
     list_steps();
     for (i = 0; i < listed; i++) {
         int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);

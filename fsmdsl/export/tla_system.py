@@ -10,7 +10,7 @@ from fsmdsl.export import tla_machines as tm
 from fsmdsl.export.escape import tla_comment
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_effects import event_operator, performed
-from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, reference_fault, value
+from fsmdsl.export.tla_expressions import FINE, chain, fault, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope
 from fsmdsl.export.tla_values import constant, function
 from fsmdsl.model.typing import element
@@ -123,20 +123,31 @@ def crashes(scope: TlaScope) -> Iterator[str]:
     bad, bad_recovery = list[str](), list[str]()
     for o in scope.universe.system.crashes:
         guard = None if o.guard is None else scope.elaboration.expression(o.guard)
-        test = "TRUE" if guard is None else value(scope, guard, SYSTEM)
+        bad_guard = FINE if guard is None else fault(scope, guard, SYSTEM)
+        test = "TRUE" if guard is None else _valued(bad_guard, value(scope, guard, SYSTEM))
         what = {"anywhere": "Anytime", "between writes": "Cuts(w, steps)", "during recovery": "CutRecovery(w)"}[o.kind]
         inside = o.kind == "during recovery"
         (recovery if inside else steps).append(f"(IF {test} THEN {what} ELSE {{}})")
-        if guard is not None:
-            (bad_recovery if inside else bad).append(fault(scope, guard, SYSTEM))
+        if bad_guard != FINE:
+            (bad_recovery if inside else bad).append(f"{{{bad_guard}}}")
     for crash in scope.universe.system.process_crashes:
         text, failing = _offer(scope, crash, 0, SYSTEM, {})
         steps.append(text)
-        bad.append(failing)
+        bad += failing
     yield from tm.with_lets(scope, f"Crashes(w, steps) == {_union(steps)}")
     yield f"RecoveryCrashes(w) == {_union(recovery)}"
-    yield f"CrashFault(w) == {chain(scope, bad)}"
-    yield f"RecoveryFault(w) == {chain(scope, bad_recovery)}"
+    yield f"CrashFaults(w) == {_faults(bad)}"
+    yield f"RecoveryFaults(w) == {_faults(bad_recovery)}"
+
+
+def _valued(bad: str, test: str) -> str:
+    """A condition that is false where it has no value."""
+    return test if bad == FINE else f"({bad} = 0 /\\ {test})"
+
+
+def _faults(parts: list[str]) -> str:
+    """The places of faults in sets that have 0 where there is none."""
+    return f"({_union(parts)}) \\ {{0}}" if parts else "{}"
 
 
 def _union(parts: list[str]) -> str:
@@ -194,34 +205,40 @@ def _offered(scope: TlaScope) -> Iterator[str]:
         for o in offers:
             text, failing = _offer(scope, o, 0, SYSTEM, {})
             parts.append(text)
-            bad.append(failing)
+            bad += failing
     yield from tm.with_lets(scope, f"Offered(w) ==\n  {_union([f'{x}' + chr(10) + ' ' for x in parts])}")
-    yield f"OfferFault(w) == {chain(scope, bad)}"
+    yield f"OfferFaults(w) == {_faults(bad)}"
 
 
 def _offer(
     scope: TlaScope, o: m.Offer | m.ProcessCrash, depth: int, env: Env, types: dict[str, m.Type]
-) -> tuple[str, str]:
-    """The steps of a line of the environment, for all values of its variables from one on, and their fault."""
+) -> tuple[str, list[str]]:
+    """The steps of a line of the environment, for all values of its variables from one on, and sets of the faults
+    there. What has no value is not offered."""
     if depth < len(o.variables):
         name, written = o.variables[depth]
         over = scope.elaboration.expression(written, types)
         x, inner = env.bind(name)
         text, bad = _offer(scope, o, depth + 1, inner, {**types, name: element(over.type)})
-        members = value(scope, over, env)
+        members, missing = value(scope, over, env), fault(scope, over, env)
         if isinstance(over.type, m.ListType):
             n = scope.fresh("i")
             members = f"{{{members}[{n}] : {n} \\in DOMAIN {members}}}"
-        if bad != FINE:
-            bad = _first(scope, x, in_order(scope, over.type, value(scope, over, env)), bad)
-        return f"UNION {{{text} : {x} \\in {members}}}", chain(scope, [fault(scope, over, env), bad])
+        if missing != FINE:
+            members = f"(IF {missing} = 0 THEN {members} ELSE {{}})"
+        inside = [f"UNION {{{y} : {x} \\in {members}}}" for y in (text, *bad)]
+        return inside[0], [*inside[1:], *([f"{{{missing}}}"] if missing != FINE else [])]
     guard = None if o.guard is None else scope.elaboration.expression(o.guard, types)
-    tests, step, bad = _sent(scope, o, env, types) if isinstance(o, m.Offer) else _struck(scope, o, env, types)
+    tests, step, bad_step = _sent(scope, o, env, types) if isinstance(o, m.Offer) else _struck(scope, o, env, types)
+    missing = bad_step
     if guard is not None:
-        tests = [value(scope, guard, env), *tests]
-        bad = chain(scope, [fault(scope, guard, env), FINE if bad == FINE else f"(IF {tests[0]} THEN {bad} ELSE 0)"])
-    test = " /\\ ".join(tests) or "TRUE"
-    return f"(IF {test} THEN {{{step}}} ELSE {{}})", bad
+        holds = value(scope, guard, env)
+        tests = [holds, *tests]
+        missing = chain(
+            scope, [fault(scope, guard, env), FINE if bad_step == FINE else f"(IF {holds} THEN {bad_step} ELSE 0)"]
+        )
+    test = _valued(missing, " /\\ ".join(tests) or "TRUE")
+    return f"(IF {test} THEN {{{step}}} ELSE {{}})", [] if missing == FINE else [f"{{{missing}}}"]
 
 
 def _sent(scope: TlaScope, o: m.Offer, env: Env, types: dict[str, m.Type]) -> tuple[list[str], str, str]:
@@ -241,14 +258,6 @@ def _struck(scope: TlaScope, o: m.ProcessCrash, env: Env, types: dict[str, m.Typ
     targets = [scope.elaboration.expression(x, types) for x in o.targets]
     bad = chain(scope, [reference_fault(scope, x, env) for x in targets])
     return [], f'<<"crash", <<"none">>, 0, {{{", ".join(value(scope, x, env) for x in targets)}}}>>', bad
-
-
-def _first(scope: TlaScope, x: str, over: str, bad: str) -> str:
-    n, s, i = scope.fresh("bad"), scope.fresh("seq"), scope.fresh("i")
-    return (
-        f"(LET {s} == {over}  {n} == {{{i} \\in DOMAIN {s} : LET {x} == {s}[{i}] IN {bad} # 0}} "
-        f"IN IF {n} = {{}} THEN 0 ELSE LET {x} == {s}[Least({n})] IN {bad})"
-    )
 
 
 def _timers(scope: TlaScope) -> Iterator[str]:

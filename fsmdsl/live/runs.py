@@ -28,7 +28,7 @@ from fsmdsl.simulation import (
     view,
     why_not,
 )
-from fsmdsl.step import FaultError, TooManyValuesError, Universe, enabled
+from fsmdsl.step import TooManyValuesError, Universe, enabled
 
 Data = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _along(session: Session, steps: Sequence[str]) -> Session:
         universe, world = session.universe, session.world
         try:
             step = next((x for x in enabled(universe, world) if describe(universe, x, world) == text), None)
-        except (FaultError, TooManyValuesError):
+        except TooManyValuesError:
             return session
         if step is None:
             return session

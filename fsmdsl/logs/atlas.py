@@ -10,14 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fsmdsl.describe import fault_message
 from fsmdsl.logs.meaning import Reading
 from fsmdsl.simulation.sendings import TooManyError, sendings
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
     EventStep,
-    FaultError,
     Followed,
     Happening,
     OutcomeStep,
@@ -131,9 +129,6 @@ class Atlas:
     def _enabled(self, world: World) -> list[Step]:
         try:
             return enabled(self.universe, world)
-        except FaultError as error:
-            told = fault_message(self.universe, error.fault)
-            raise UndecidedError(f"the environment has no value: {told}") from error
         except TooManyValuesError as error:
             raise UndecidedError(f"the environment would have to choose among {error}") from error
 

@@ -15,7 +15,6 @@ from fsmdsl.step import (
     CrashStep,
     EventStep,
     Fault,
-    FaultError,
     OutcomeStep,
     RecoverStep,
     Step,
@@ -25,6 +24,7 @@ from fsmdsl.step import (
     World,
     enabled,
     fire,
+    unoffered,
 )
 
 Kind = Literal["start", "event", "answer", "timer", "delivery", "loss", "repetition", "crash", "recovery"]
@@ -52,7 +52,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """All choices, or why it cannot be said what can come next."""
+    """The choices, and why it cannot be said what else can come next."""
 
     choices: tuple[Choice, ...]
     problem: str | None = None
@@ -61,14 +61,13 @@ class Offered:
 def offered(universe: Universe, world: World) -> Offered:
     """The choices in a world. Takes each of them on trial, unless there are more than `TRIED`."""
     try:
-        steps = enabled(universe, world)
-    except FaultError as error:
-        message = f"the environment has no value here: {fault_message(universe, error.fault)} ({error.fault.kind})"
-        return Offered((), message)
+        steps, faults = enabled(universe, world), unoffered(universe, world)
     except TooManyValuesError as error:
         return Offered((), f"the environment would have to choose among {error}")
+    told = [f"{fault_message(universe, x)} ({x.kind})" for x in faults]
+    problem = f"a condition of the environment has no value here: {'; '.join(told)}" if told else None
     tried = len(steps) <= TRIED
-    return Offered(tuple(_choice(universe, world, n, step, tried) for n, step in enumerate(steps, 1)))
+    return Offered(tuple(_choice(universe, world, n, step, tried) for n, step in enumerate(steps, 1)), problem)
 
 
 def choices(session: Session) -> Offered:

@@ -10,7 +10,7 @@ from fsmdsl.describe import describe
 from fsmdsl.explore import Entry
 from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.simulation.session import Session
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
+from fsmdsl.step import Result, Step, TooManyValuesError, Universe, World, enabled, fire
 
 Data = dict[str, Any]
 
@@ -74,7 +74,7 @@ def _entries(universe: Universe, world: World, steps: Sequence[object]) -> Itera
             raise ReplayError(f"step {n} of the run says no `step`")
         try:
             listed = enabled(universe, world)
-        except (FaultError, TooManyValuesError) as error:
+        except TooManyValuesError as error:
             raise ReplayError(f"step {n}, `{text}`: it cannot be said what is possible here: {error}") from error
         fits = [(s, fire(universe, world, s)) for s in listed if describe(universe, s, world) == text]
         step, result = _meant(universe, fits, told, n)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from fsmdsl import model as m
-from fsmdsl.describe import words
+from fsmdsl.describe import fault_message, words
 from fsmdsl.explore.runs.explain import Binding, lines, reasons
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
@@ -53,7 +53,11 @@ def _line(universe: Universe, line: m.Offer, frame: Frame, instance: int, depth:
     """One line of the environment, for all values of its variables from the given one on."""
     if depth < len(line.variables):
         name, over = line.variables[depth]
-        for x in iterate(frame, over):
+        try:
+            values = iterate(frame, over)
+        except FaultError:
+            return
+        for x in values:
             frame.locals[name] = x
             yield from _line(universe, line, frame, instance, depth + 1)
         return
@@ -66,8 +70,13 @@ def _line(universe: Universe, line: m.Offer, frame: Frame, instance: int, depth:
 
 
 def _refusal(universe: Universe, line: m.Offer, frame: Frame) -> str | None:
-    if line.guard is None or truth(frame, line.guard):
+    if line.guard is None:
         return None
+    try:
+        if truth(frame, line.guard):
+            return None
+    except FaultError as error:
+        return f"`{words(line.guard)}`: {fault_message(universe, error.fault)}"
     why = lines(universe, reasons(frame, line.guard, tuple(_values(line, frame))))
     return f"`{words(line.guard)}`: {'; '.join(why)}"
 

@@ -84,10 +84,12 @@ __all__ = [
     "Value",
     "World",
     "enabled",
+    "ended",
     "fire",
     "holds",
     "initial",
     "stuck",
+    "unoffered",
     "value",
 ]  # fmt: skip
 
@@ -114,15 +116,19 @@ def enabled(universe: Universe, world: World, seen: GuardsSeen | None = None) ->
     """The steps that can come next, in a fixed order, each once.
 
     An environment event is offered where some transition for it is enabled (one that is ignored would change nothing);
-    so is one whose guard cannot be computed, so that firing it shows the fault. A guard of the environment itself that
-    cannot be computed raises `FaultError`, and a set too large to enumerate `TooManyValuesError`. Guards that are
-    looked at are added to `seen`.
+    so is one whose guard cannot be computed, so that firing it shows the fault. What the environment itself gives no
+    value is not offered: see `unoffered`. Raises `TooManyValuesError` for a set too large to enumerate. Guards that
+    are looked at are added to `seen`.
     """
-    draft = Draft(universe, world, seen)
-    if world.down:
-        return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
-    steps = list(offers(draft))
-    return list(dict.fromkeys([*steps, *_crashes(draft, steps), *process_crashes(draft)]))
+    return _offered(Draft(universe, world, seen))
+
+
+def unoffered(universe: Universe, world: World) -> list[Fault]:
+    """Why something is not offered: the faults of what has no value in the environment, each once. They count as steps
+    that fail. Raises `TooManyValuesError`."""
+    draft = Draft(universe, world)
+    _offered(draft)
+    return list(dict.fromkeys(draft.unoffered))
 
 
 def fire(universe: Universe, world: World, step: Step, seen: GuardsSeen | None = None) -> Result:
@@ -158,13 +164,22 @@ def within(universe: Universe, world: World) -> bool:
         return False
 
 
+def ended(universe: Universe, world: World, steps: list[Step]) -> bool:
+    """Does nothing lead on from a world in which these steps are enabled? A crash leads nowhere. An event that is not
+    offered because it has no value counts as a step that fails."""
+    if any(not isinstance(s, CrashStep) for s in steps):
+        return False
+    draft = Draft(universe, world)
+    return not [*offers(draft), *draft.unoffered]
+
+
 def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
     """Is a world in which these steps are enabled a deadlock?
 
-    It is when none of them leads on (a crash leads nowhere) and a message waits, or some instance of a machine with
-    final states is not in one; in a system without final states, whenever none leads on.
+    It is when none of them leads on (see `ended`) and a message waits, or some instance of a machine with final states
+    is not in one; in a system without final states, whenever none leads on.
     """
-    if any(not isinstance(s, CrashStep) for s in steps):
+    if not ended(universe, world, steps):
         return False
     if any(world.channels):
         return True
@@ -173,6 +188,13 @@ def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
 
 
 # When the system can crash -------------------------------------------------------------------------------------------
+
+
+def _offered(draft: Draft) -> list[Step]:
+    if draft.down:
+        return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
+    steps = list(offers(draft))
+    return list(dict.fromkeys([*steps, *_crashes(draft, steps), *process_crashes(draft)]))
 
 
 def _crashes(draft: Draft, steps: list[Step]) -> Iterator[Step]:
@@ -195,7 +217,11 @@ def _crashes_of_recovery(draft: Draft) -> Iterator[Step]:
 
 
 def _applies(draft: Draft, o: m.CrashOffer) -> bool:
-    return o.guard is None or truth(draft.frame(None), o.guard)
+    try:
+        return o.guard is None or truth(draft.frame(None), o.guard)
+    except FaultError as error:
+        draft.unoffered.append(error.fault)
+        return False
 
 
 def _writes(draft: Draft, step: Step) -> int:

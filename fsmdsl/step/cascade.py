@@ -16,6 +16,7 @@ from fsmdsl.step.universe import EVENTLESS, Universe
 from fsmdsl.step.world import (
     Assigned,
     EndlessRound,
+    Fault,
     FaultError,
     Followed,
     Full,
@@ -64,6 +65,8 @@ class Draft:
         self.touched: set[int] = set()
         """Instances that have handled an event or followed a transition in this step."""
         self.writes = 0
+        self.unoffered: list[Fault] = []
+        """Why conditions of the environment have no value: what they are about is not offered."""
         self.cut_after: int | None = None
         """Cut the step after so many writes."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from fsmdsl import model as m
 from fsmdsl.step.cascade import Draft, guard_holds
@@ -64,31 +65,54 @@ def _events(draft: Draft) -> Iterator[Step]:
                     yield EventStep(instance, event, arguments)
     else:
         for o in offers:
-            frame = draft.frame(None)
-            for _ in _choices(frame, o, 0):
-                instance = reference(frame, o.target)
-                arguments = tuple(evaluate(frame, a) for a in o.arguments)
-                if _accepts(draft, instance, o.event, arguments):
-                    yield EventStep(instance, o.event, arguments)
+            yield from _line(draft, o, partial(_event, draft, o))
 
 
 def process_crashes(draft: Draft) -> Iterator[Step]:
     """As the environment says: whoever crashes together, in the order in which they were made."""
     for o in draft.universe.system.process_crashes:
-        frame = draft.frame(None)
-        for _ in _choices(frame, o, 0):
-            yield CrashStep(of=tuple(sorted({reference(frame, x) for x in o.targets})))
+        yield from _line(draft, o, partial(_crash, o))
 
 
-def _choices(frame: Frame, o: m.Offer | m.ProcessCrash, depth: int) -> Iterator[None]:
-    """Binds the variables of one line of the environment, from the given one on, to all values for which it holds."""
-    if depth < len(o.variables):
-        name, over = o.variables[depth]
-        for x in iterate(frame, over):
-            frame.locals[name] = x
-            yield from _choices(frame, o, depth + 1)
-    elif o.guard is None or truth(frame, o.guard):
+def _line(draft: Draft, o: m.Offer | m.ProcessCrash, offered: Callable[[Frame], Step | None]) -> Iterator[Step]:
+    """What a line of the environment offers, for all values of its variables. Each offer is evaluated by itself: one
+    that has no value is not offered, and its fault is noted."""
+    frame = draft.frame(None)
+    for _ in _bound(draft, frame, o.variables):
+        try:
+            step = None if o.guard is not None and not truth(frame, o.guard) else offered(frame)
+        except FaultError as error:
+            draft.unoffered.append(error.fault)
+        else:
+            if step is not None:
+                yield step
+
+
+def _bound(draft: Draft, frame: Frame, variables: Sequence[tuple[str, m.Expr]]) -> Iterator[None]:
+    """Binds variables to all values that they run through."""
+    if not variables:
         yield
+        return
+    (name, over), *rest = variables
+    try:
+        values = iterate(frame, over)
+    except FaultError as error:
+        draft.unoffered.append(error.fault)
+        return
+    for x in values:
+        frame.locals[name] = x
+        yield from _bound(draft, frame, rest)
+
+
+def _event(draft: Draft, o: m.Offer, frame: Frame) -> EventStep | None:
+    """The event of a line, where its receiver accepts it."""
+    instance = reference(frame, o.target)
+    arguments = tuple(evaluate(frame, a) for a in o.arguments)
+    return EventStep(instance, o.event, arguments) if _accepts(draft, instance, o.event, arguments) else None
+
+
+def _crash(o: m.ProcessCrash, frame: Frame) -> CrashStep:
+    return CrashStep(of=tuple(sorted({reference(frame, x) for x in o.targets})))
 
 
 def _accepts(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...]) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fsmdsl.explore.space import Visit, visits
-from fsmdsl.step import EventStep, FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire
+from fsmdsl.step import EventStep, Result, Step, TooManyValuesError, Universe, World, enabled, fire
 from fsmdsl.testing.comparison import DifferenceError, SideBySide, ignored, refusable
 from fsmdsl.testing.drive import drivable
 from fsmdsl.testing.implementation import Implementation
@@ -144,7 +144,7 @@ class _Shrinking:
         if world not in self._enabled:
             try:
                 listed = enabled(self.universe, world)
-            except (FaultError, TooManyValuesError):
+            except TooManyValuesError:
                 listed = []
             self._enabled[world] = [x for x in listed if drivable(self.driver, x)]
         return self._enabled[world]

@@ -25,19 +25,18 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.search_result import Finding, Searched, fault_key, faults_from, settles
 from fsmdsl.explore.verdicts.verdict import QuestionKey
 from fsmdsl.step import (
-    CrashStep,
     Fault,
-    FaultError,
     Followed,
     GuardsSeen,
     Result,
     Step,
     TooManyValuesError,
-    Universe,
     World,
     enabled,
+    ended,
     fire,
     stuck,
+    unoffered,
     within,
 )
 
@@ -70,10 +69,10 @@ class Defined:
     world: World
     steps: tuple[tuple[Step, Result], ...]
     guards: GuardsSeen
+    unoffered: tuple[Fault, ...]
+    """What has no value in the environment."""
     bounded: bool
     """Is the state beyond the bounds of the system? Then it has no steps."""
-    refused: Fault | None
-    """Why the environment cannot say what comes next. Then it has no steps either."""
 
     @property
     def successors(self) -> list[tuple[Step, Result]]:
@@ -83,13 +82,7 @@ class Defined:
     @property
     def faults(self) -> list[Fault]:
         """What goes wrong in this state."""
-        faults = [result.fault for _, result in self.steps if result.fault is not None]
-        return faults if self.refused is None else [self.refused]
-
-    @property
-    def ends(self) -> bool:
-        """Does nothing lead on from here?"""
-        return not self.bounded and self.refused is None and all(isinstance(s, CrashStep) for s, _ in self.steps)
+        return [*self.unoffered, *(result.fault for _, result in self.steps if result.fault is not None)]
 
 
 def defined(search: ProgramSearch, number: int) -> Defined:
@@ -97,13 +90,10 @@ def defined(search: ProgramSearch, number: int) -> Defined:
     universe, world = search.universe, search.world(number)
     guards: GuardsSeen = set()
     if not within(universe, world):
-        return Defined(number, world, (), guards, bounded=True, refused=None)
-    try:
-        steps = enabled(universe, world, guards)
-    except FaultError as error:
-        return Defined(number, world, (), guards, bounded=False, refused=error.fault)
+        return Defined(number, world, (), guards, (), bounded=True)
+    steps = enabled(universe, world, guards)
     results = tuple((step, fire(universe, world, step, guards)) for step in steps)
-    return Defined(number, world, results, guards, bounded=False, refused=None)
+    return Defined(number, world, results, guards, tuple(unoffered(universe, world)), bounded=False)
 
 
 # Findings ------------------------------------------------------------------------------------------------------------
@@ -128,21 +118,12 @@ def confirm(search: ProgramSearch, failing: Sequence[int]) -> None:
             raise disagreement(universe, world, what, key.kind != "invariant", key.kind == "invariant")
     if search.deadlock is not None:
         world = search.trace(search.deadlock).end
-        steps = _steps(universe, world)
-        if steps is None or not stuck(universe, world, steps):
+        if not stuck(universe, world, enabled(universe, world)):
             raise disagreement(universe, world, "a deadlock", "found", "not found")
     if search.waiting is not None:
         world = search.trace(search.waiting).end
         if not search.circular.waiting(universe, world):
             raise disagreement(universe, world, "instances that wait for each other", "found", "not found")
-
-
-def _steps(universe: Universe, world: World) -> list[Step] | None:
-    """The steps from a world. None where a condition of the environment has no value."""
-    try:
-        return enabled(universe, world)
-    except FaultError:
-        return None
 
 
 # Sample --------------------------------------------------------------------------------------------------------------
@@ -199,12 +180,11 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
         ("whether something fails", fails, bool(by_definition.faults)),
         ("whether the state is beyond the bounds", noted(board.beyond), by_definition.bounded),
         ("questions that the state settles", answered, settled),
+        ("transitions followed", {key for key, place in board.followed.items() if noted(place)}, followed),
+        ("guards", guards, by_definition.guards),
         ("whether it is a deadlock", noted(board.dead), _deadlock(search, by_definition)),
         ("whether instances wait for each other", noted(board.waiting), _circle(search, by_definition)),
     ]
-    if by_definition.refused is None:
-        checks.append(("transitions followed", {k for k, place in board.followed.items() if noted(place)}, followed))
-        checks.append(("guards", guards, by_definition.guards))
     if search.stopped is None and unreported:
         checks.append((f"the fault: {fault_message(universe, unreported[0])}", "not found", "found"))
     for what, program, definition in checks:
@@ -212,14 +192,13 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
             raise disagreement(universe, world, what, program, definition)
 
 
-def _deadlock(search: ProgramSearch, by_definition: Defined) -> bool:
-    steps = [step for step, _ in by_definition.steps]
-    return by_definition.ends and stuck(search.universe, by_definition.world, steps)
+def _deadlock(search: ProgramSearch, x: Defined) -> bool:
+    return not x.bounded and stuck(search.universe, x.world, [step for step, _ in x.steps])
 
 
-def _circle(search: ProgramSearch, by_definition: Defined) -> bool:
-    ends = by_definition.ends and not _deadlock(search, by_definition)
-    return ends and bool(search.circular.waiting(search.universe, by_definition.world))
+def _circle(search: ProgramSearch, x: Defined) -> bool:
+    ends = not x.bounded and ended(search.universe, x.world, [step for step, _ in x.steps])
+    return ends and not _deadlock(search, x) and bool(search.circular.waiting(search.universe, x.world))
 
 
 # The graph -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     def stuck(s: Row) -> bool: ...
     def waiting(s: Row) -> bool: ...
 
-    WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = WAITING = WAITS = FAULTS = NEXT = 0
+    WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = WAITING = WAITS = NEXT = 0
 
 # of both -------------------------------------------------------------------------------------------------------------
 
@@ -54,21 +54,16 @@ def expand_block(
         if end > cap:
             t[FIRED] = fired
             break
-        if end < 0:
-            t[FIRED] = fired
-            if t[FAULTS - end] == 0:
-                t[FAULTS - end] = i + 1
-        else:
-            if t[LED] == 0:
-                if stuck(s):
-                    t[DEAD] = t[DEAD] if t[DEAD] != 0 else i + 1
-                elif waiting(s):
-                    t[WAITING] = t[WAITING] if t[WAITING] != 0 else i + 1
-                    t[WAITS] += 1
-            while n < end:
-                origins[n] = i
-                hashes[n] = hashed(out, n * STRIDE)
-                n += 1
+        if t[LED] == 0:
+            if stuck(s):
+                t[DEAD] = t[DEAD] if t[DEAD] != 0 else i + 1
+            elif waiting(s):
+                t[WAITING] = t[WAITING] if t[WAITING] != 0 else i + 1
+                t[WAITS] += 1
+        while n < end:
+            origins[n] = i
+            hashes[n] = hashed(out, n * STRIDE)
+            n += 1
         note(s, t)
         i += 1
     t[NEXT] = i

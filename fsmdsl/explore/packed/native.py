@@ -37,7 +37,7 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
     places = {
         "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "WAITING": board.waiting,
-        "WAITS": board.waits, "FAULTS": board.faults, "NEXT": lowered.layout.end,
+        "WAITS": board.waits, "NEXT": lowered.layout.end,
     }  # fmt: skip
     shared = listings(KERNELS, **words)
     made = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]

@@ -84,15 +84,13 @@ class Plain(OneProcess):
             self._arrive(tuple(out[k : k + words]), at)
 
     def _visit(self, at: int) -> int:
-        """Take all steps from a state: how many successors are in `_out`. Below 0: see `_successors`."""
+        """Take all steps from a state: how many successors are in `_out`."""
         board, b, f = self.board, self.lowered.board, self.functions
         f["unpack"](self.states[at], 0, self._row)
         board[b.current], board[b.led] = at, 0
         n = self._successors()
         f["note"](self._row, board)
-        if n < 0:
-            board[b.faults - n] = board[b.faults - n] or at + 1
-        elif board[b.led] == 0:
+        if board[b.led] == 0:
             if f["stuck"](self._row):
                 board[b.dead] = board[b.dead] or at + 1
             elif f["waiting"](self._row):
@@ -101,7 +99,7 @@ class Plain(OneProcess):
         return n
 
     def _successors(self) -> int:
-        """How many are in `_out`; below 0: the fault of a guard of the environment."""
+        """How many are in `_out`."""
         board, b = self.board, self.lowered.board
         fired = board[b.fired]
         n: int = self.functions["expand"](self._row, board, self._out, 0, len(self._out) // self.lowered.stride)
@@ -109,8 +107,6 @@ class Plain(OneProcess):
             board[b.fired], board[b.led] = fired, 0
             self._out = [0] * (2 * n * self.lowered.stride)
             n = self.functions["expand"](self._row, board, self._out, 0, 2 * n)
-        if n < 0:
-            board[b.fired] = fired
         return n
 
     def _arrive(self, words: tuple[int, ...], origin: int) -> None:
@@ -139,7 +135,7 @@ class Plain(OneProcess):
         for at in range(count):
             self.functions["unpack"](self.states[at], 0, self._row)
             self.functions["hold"](self._row, atoms, at, count)
-            n = max(self._successors(), 0) if at < done else 0
+            n = self._successors() if at < done else 0
             for k in range(0, n * stride, stride):
                 targets.append(self.number.get(tuple(self._out[k : k + words]), -1))
                 marks.append(self._out[k + words] if marked else 0)

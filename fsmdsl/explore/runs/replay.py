@@ -14,7 +14,7 @@ from fsmdsl.explore.runs.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.search_result import fault_key
 from fsmdsl.explore.verdicts.verdict import Exploration, Verdict
-from fsmdsl.step import Fault, FaultError, Universe, World, enabled, stuck, within
+from fsmdsl.step import Fault, Universe, World, stuck, unoffered, within
 from fsmdsl.step.evaluate import Frame
 
 AT_ONCE = 0.5
@@ -87,17 +87,13 @@ def _goal(universe: Universe, v: Verdict) -> Goal | None:
         case "invariant":
             return Goal(lambda world, _: broken(universe, v, world) is not None)
         case _:
-            fault = v.trace.fault or _unoffered(universe, v.trace.end)
+            fault = v.trace.fault or _unoffered(universe, v, v.trace.end)
             return None if fault is None else Goal(fault=fault_key(fault))
 
 
-def _unoffered(universe: Universe, world: World) -> Fault | None:
-    """Why it cannot be said what the environment may send."""
-    try:
-        enabled(universe, world)
-    except FaultError as error:
-        return error.fault
-    return None
+def _unoffered(universe: Universe, v: Verdict, world: World) -> Fault | None:
+    """The fault of a verdict, where it is one of the environment in a world."""
+    return next((x for x in unoffered(universe, world) if x.span == v.span), None)
 
 
 def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invariant] | None:
@@ -152,7 +148,7 @@ def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...
     if v.kind == "deadlock":
         return (no_way_on(trace),)
     if v.kind == "fault":
-        fault = trace.fault or _unoffered(universe, trace.end)
+        fault = trace.fault or _unoffered(universe, v, trace.end)
         return v.explanation if fault is None else fault_told(universe, fault)
     found = broken(universe, v, trace.end)
     assert found is not None

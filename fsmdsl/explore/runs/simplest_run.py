@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
 
@@ -24,7 +25,6 @@ from fsmdsl.step import (
     ChannelStep,
     CrashStep,
     Fault,
-    FaultError,
     OutcomeStep,
     Step,
     TooManyValuesError,
@@ -32,6 +32,7 @@ from fsmdsl.step import (
     World,
     enabled,
     fire,
+    unoffered,
     within,
 )
 from fsmdsl.step.roster import Roster
@@ -215,13 +216,10 @@ class _Search:
             if not within(self.universe, world):
                 self.edges[at] = ([], self._shown(world, ()))
                 return self.edges[at]
-            try:
-                steps = enabled(self.universe, world)
-            except FaultError as error:
-                self.edges[at] = ([], (*self._shown(world, ()), *self._failing(error.fault)))
-            else:
-                edges = [self._edge(world, step) for step in steps]
-                self.edges[at] = ([e for e in edges if e.target != at], self._shown(world, steps))
+            steps = enabled(self.universe, world)
+            edges = [self._edge(world, step) for step in steps]
+            failing = chain.from_iterable(self._failing(x) for x in unoffered(self.universe, world))
+            self.edges[at] = ([e for e in edges if e.target != at], (*self._shown(world, steps), *failing))
         return self.edges[at]
 
     def _edge(self, world: World, step: Step) -> _Edge:

@@ -236,7 +236,7 @@ static int contains(const Type *t, V all, const Type *of, V item)
 enum { ARGUMENTS = 1, RIVALS = 2, PENDING = 1, ROUND = 1000 };
 static const int at[] = {0}, ordinal[] = {0};
 static World w, expanded, next[CHOICES];
-static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
+static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
 static V busy, touched, happened;
 static jmp_buf *out;
 
@@ -548,6 +548,8 @@ static void add_crash_of(V of);
 static void add_cuts(int inside, int from, int to);
 static int writes_of(int n);
 static int truth(V (*condition)(int), int self);
+static int comes(V (*condition)(int));
+static void offer(void (*line)(const V *), const V *x);
 static void report(int *seen, const char *text);
 static V given[16];
 
@@ -585,12 +587,11 @@ static void recover(int self)
 
 static void crashes(int others)
 {
-    int i, self = -1;
+    int i;
 }
 
 static void crashes_of_recovery(void)
 {
-    int self = -1;
 }
 
 /* reachable shut, random.fsm:13:5 */
@@ -852,9 +853,34 @@ static int truth(V (*condition)(int), int self)
     return found;
 }
 
+/* A line of the environment, for some values of its variables; what has no value is not offered. */
+static void offer(void (*line)(const V *), const V *x)
+{
+    jmp_buf here, *outer = out;
+    out = &here;
+    if (!setjmp(here)) line(x);
+    else {
+        report_fault();
+        unoffered++;
+    }
+    out = outer;
+}
+
+/* The same for when everything crashes. */
+static int comes(V (*condition)(int))
+{
+    jmp_buf here, *outer = out;
+    volatile int found = 0;
+    out = &here;
+    if (!setjmp(here)) found = condition(-1) != 0;
+    else report_fault();
+    out = outer;
+    return found;
+}
+
 static void list_steps(void)
 {
-    int n, others;
+    int n, others, failing;
     if (w.down) {
         add(RECOVER_STEP, -1, 0, 0);
         crashes_of_recovery();
@@ -866,8 +892,9 @@ static void list_steps(void)
         add_messages();
     }
     others = listed;
+    failing = unoffered;
     crashes(others);
-    if (others) return;
+    if (others || failing) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
@@ -877,19 +904,13 @@ static void list_steps(void)
 /* All steps from the present state: what they lead to is in `next`. */
 static void expand(void)
 {
-    jmp_buf here;
     volatile int i;
     expanded = w = now.w;
     known = 1;
-    choices = listed = 0;
+    choices = listed = unoffered = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
     if (!inside()) return;
-    out = &here;
-    if (setjmp(here)) {
-        report_fault();
-        return;
-    }
     list_steps();
     for (i = 0; i < listed; i++) {
         int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);

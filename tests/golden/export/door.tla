@@ -148,7 +148,7 @@ Offered(w) ==
   \cup {<<"event", 0, "pull", a>> : a \in {a \in {<<>>} : accepts_Door_pull(w, 0, a)}}
  
 
-OfferFault(w) == 0
+OfferFaults(w) == {}
 
 TimerGuard(w, i, t) == 1
 
@@ -255,9 +255,9 @@ Crashes(w, steps) == {}
 
 RecoveryCrashes(w) == {}
 
-CrashFault(w) == 0
+CrashFaults(w) == {}
 
-RecoveryFault(w) == 0
+RecoveryFaults(w) == {}
 
 \* reachable shut, random.fsm:13:5
 question_0(w, self) == InStates(w, 0, {"Shut"})
@@ -265,12 +265,11 @@ question_0(w, self) == InStates(w, 0, {"Shut"})
 \* Are steps explored from here?
 Inside(w) == TRUE
 
-\* A guard of the environment without a value: nothing can come.
-NoValue(w) == IF ~Inside(w) THEN 0
-              ELSE IF w.down THEN RecoveryFault(w)
-              ELSE LET f == IF StandsStill(w) THEN 0 ELSE OfferFault(w) IN IF f # 0 THEN f ELSE CrashFault(w)
+\* What has no value in the environment is not offered: the places of the faults. An event counts as a step that fails.
+EventFaults(w) == IF ~Inside(w) \/ w.down \/ StandsStill(w) THEN {} ELSE OfferFaults(w)
+Faults(w) == EventFaults(w) \cup (IF ~Inside(w) THEN {} ELSE IF w.down THEN RecoveryFaults(w) ELSE CrashFaults(w))
 Steps(w) ==
-  IF ~Inside(w) \/ NoValue(w) # 0 THEN {}
+  IF ~Inside(w) THEN {}
   ELSE IF w.down THEN {<<"recover">>} \cup RecoveryCrashes(w)
   ELSE LET steps == Offers(w) IN steps \cup Crashes(w, steps)
 
@@ -281,10 +280,10 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+NoStepFails == FirstFault = <<>> /\ Faults(world) = {} /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ ~Inside(world)
-  \/ NoValue(world) # 0
+  \/ EventFaults(world) # {}
   \/ \E s \in Steps(world) : s[1] # "crash"
   \/ /\ \A c \in DOMAIN Fifo : Held(world, c) = 0
      /\ \E i \in DOMAIN Final : Final[i] # {}
@@ -295,9 +294,9 @@ Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \c
 ASSUME TLCSet(1, {})
 FaultsSeen ==
   /\ FirstFault = <<>> \/ Found(FirstFault)
-  /\ IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
-     ELSE \A s \in Steps(world) :
-            LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
+  /\ \A f \in Faults(world) : Found(<<"fault", "none", f>>)
+  /\ \A s \in Steps(world) :
+       LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
 
 question_0_holds == ~question_0(world, -1)
 Watch == FaultsSeen /\ (NoDeadlock \/ Found(<<"deadlock">>)) /\ (question_0_holds \/ Found(<<"question", 0>>))

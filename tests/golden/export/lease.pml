@@ -246,7 +246,7 @@ static const Type T5 = {SET_, &T4, 0LL, 0LL, 16LL, 0, 0}; /* set<Node> */
 enum { ARGUMENTS = 1, RIVALS = 6, PENDING = 1, ROUND = 1000 };
 static const int at[] = {0, 1, 0, 1}, ordinal[] = {0, 1, 0, 1};
 static World w, expanded, next[CHOICES];
-static int known, choices, listed, writes, cut_after, fault_kind, fault_place;
+static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
 static V busy, touched, happened;
 static jmp_buf *out;
 
@@ -894,6 +894,8 @@ static void add_crash_of(V of);
 static void add_cuts(int inside, int from, int to);
 static int writes_of(int n);
 static int truth(V (*condition)(int), int self);
+static int comes(V (*condition)(int));
+static void offer(void (*line)(const V *), const V *x);
 static void report(int *seen, const char *text);
 static V given[16];
 
@@ -928,45 +930,70 @@ static void reset(V of)
 }
 
 /* start, random.fsm:43:9 */
-static void offer_0(int self)
+static void offer_0_2(const V *x)
 {
-    { V v5[ITEMS]; int i5, n5 = elements_of(&T1, 12, v5);
-    for (i5 = 0; i5 < n5; i5++) { V j_ = v5[i5];
-    { V v6[ITEMS]; int i6, n6 = elements_of(&T5, 3, v6);
-    for (i6 = 0; i6 < n6; i6++) { V n_ = v6[i6];
+    int self = -1; V j_ = x[0]; V n_ = x[1];
     { V t = present(j_, 34); V a[ARGUMENTS] = {0}; int misfit = 0; V g7 = n_; a[0] = g7;
-        if (!awaits(t) && accepts_Job_start(t, a)) add_event(t, on_Job_start_event, a, misfit); } } } } }
+        if (!awaits(t) && accepts_Job_start(t, a)) add_event(t, on_Job_start_event, a, misfit); }
+}
+
+/* start, random.fsm:43:9 */
+static void offer_0_1(const V *x)
+{
+    int self = -1; V j_ = x[0];
+    V v6[ITEMS]; int i6, n6 = elements_of(&T5, 3, v6); V y[2];
+    memcpy(y, x, 1 * sizeof(V));
+    for (i6 = 0; i6 < n6; i6++) { y[1] = v6[i6]; offer(offer_0_2, y); }
+}
+
+/* start, random.fsm:43:9 */
+static void offer_0_0(const V *x)
+{
+    int self = -1;
+    V v5[ITEMS]; int i5, n5 = elements_of(&T1, 12, v5); V y[1];
+    memcpy(y, x, 0 * sizeof(V));
+    for (i5 = 0; i5 < n5; i5++) { y[0] = v5[i5]; offer(offer_0_1, y); }
 }
 
 /* finish, random.fsm:44:9 */
-static void offer_1(int self)
+static void offer_1_1(const V *x)
 {
-    { V v8[ITEMS]; int i8, n8 = elements_of(&T1, 12, v8);
-    for (i8 = 0; i8 < n8; i8++) { V j_ = v8[i8];
+    int self = -1; V j_ = x[0];
     { V t = present(j_, 35); V a[ARGUMENTS] = {0}; int misfit = 0;
-        if (!awaits(t) && accepts_Job_finish(t, a)) add_event(t, on_Job_finish_event, a, misfit); } } }
+        if (!awaits(t) && accepts_Job_finish(t, a)) add_event(t, on_Job_finish_event, a, misfit); }
+}
+
+/* finish, random.fsm:44:9 */
+static void offer_1_0(const V *x)
+{
+    int self = -1;
+    V v8[ITEMS]; int i8, n8 = elements_of(&T1, 12, v8); V y[1];
+    memcpy(y, x, 0 * sizeof(V));
+    for (i8 = 0; i8 < n8; i8++) { y[0] = v8[i8]; offer(offer_1_1, y); }
 }
 
 /* fail, random.fsm:45:9 */
-static void offer_2(int self)
+static void offer_2_0(const V *x)
 {
+    int self = -1;
     { V t = 0; V a[ARGUMENTS] = {0}; int misfit = 0;
         if (!awaits(t) && accepts_Node_fail(t, a)) add_event(t, on_Node_fail_event, a, misfit); }
 }
 
 /* heal, random.fsm:46:9 */
-static void offer_3(int self)
+static void offer_3_0(const V *x)
 {
+    int self = -1;
     { V t = 0; V a[ARGUMENTS] = {0}; int misfit = 0;
         if (!awaits(t) && accepts_Node_heal(t, a)) add_event(t, on_Node_heal_event, a, misfit); }
 }
 
 static void offered(void)
 {
-    offer_0(-1);
-    offer_1(-1);
-    offer_2(-1);
-    offer_3(-1);
+    offer(offer_0_0, 0);
+    offer(offer_1_0, 0);
+    offer(offer_2_0, 0);
+    offer(offer_3_0, 0);
 }
 
 static void timers(void)
@@ -982,15 +1009,19 @@ static void recover(int self)
 {
 }
 
+static V crash_when_0(int self)
+{
+    return ({ V v9[ITEMS]; int i9, n9 = elements_of(&T1, 12, v9); V r9 = 1; for (i9 = 0; i9 < n9; i9++) { V j_ = v9[i9]; if (!(in_states(j_, 1ULL /* Waiting */))) { r9 = 0; break; } } r9; });
+}
+
 static void crashes(int others)
 {
-    int i, self = -1;
-    if (({ V v9[ITEMS]; int i9, n9 = elements_of(&T1, 12, v9); V r9 = 1; for (i9 = 0; i9 < n9; i9++) { V j_ = v9[i9]; if (!(in_states(j_, 1ULL /* Waiting */))) { r9 = 0; break; } } r9; })) add_crash(0, 0);
+    int i;
+    if (comes(crash_when_0)) add_crash(0, 0);
 }
 
 static void crashes_of_recovery(void)
 {
-    int self = -1;
 }
 
 /* invariant apart, random.fsm:49:5 */
@@ -1373,9 +1404,34 @@ static int truth(V (*condition)(int), int self)
     return found;
 }
 
+/* A line of the environment, for some values of its variables; what has no value is not offered. */
+static void offer(void (*line)(const V *), const V *x)
+{
+    jmp_buf here, *outer = out;
+    out = &here;
+    if (!setjmp(here)) line(x);
+    else {
+        report_fault();
+        unoffered++;
+    }
+    out = outer;
+}
+
+/* The same for when everything crashes. */
+static int comes(V (*condition)(int))
+{
+    jmp_buf here, *outer = out;
+    volatile int found = 0;
+    out = &here;
+    if (!setjmp(here)) found = condition(-1) != 0;
+    else report_fault();
+    out = outer;
+    return found;
+}
+
 static void list_steps(void)
 {
-    int n, others;
+    int n, others, failing;
     if (w.down) {
         add(RECOVER_STEP, -1, 0, 0);
         crashes_of_recovery();
@@ -1387,8 +1443,9 @@ static void list_steps(void)
         add_messages();
     }
     others = listed;
+    failing = unoffered;
     crashes(others);
-    if (others) return;
+    if (others || failing) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
@@ -1398,19 +1455,13 @@ static void list_steps(void)
 /* All steps from the present state: what they lead to is in `next`. */
 static void expand(void)
 {
-    jmp_buf here;
     volatile int i;
     expanded = w = now.w;
     known = 1;
-    choices = listed = 0;
+    choices = listed = unoffered = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
     if (!inside()) return;
-    out = &here;
-    if (setjmp(here)) {
-        report_fault();
-        return;
-    }
     list_steps();
     for (i = 0; i < listed; i++) {
         int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);

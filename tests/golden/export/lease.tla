@@ -230,13 +230,13 @@ Receive(w, c, e, a) == w
 Takes(w, c, e, a) == TRUE
 
 Offered(w) ==
-  UNION {UNION {(IF accepts_Job_start(w, v_j, <<v_n>>) THEN {<<"event", v_j, "start", <<v_n>>>>} ELSE {}) : v_n \in {0, 1}} : v_j \in {2, 3}}
-  \cup UNION {(IF accepts_Job_finish(w, v_j, <<>>) THEN {<<"event", v_j, "finish", <<>>>>} ELSE {}) : v_j \in {2, 3}}
+  UNION {UNION {(IF ((IF v_j = none THEN 26 ELSE 0) = 0 /\ accepts_Job_start(w, v_j, <<v_n>>)) THEN {<<"event", v_j, "start", <<v_n>>>>} ELSE {}) : v_n \in {0, 1}} : v_j \in {2, 3}}
+  \cup UNION {(IF ((IF v_j = none THEN 27 ELSE 0) = 0 /\ accepts_Job_finish(w, v_j, <<>>)) THEN {<<"event", v_j, "finish", <<>>>>} ELSE {}) : v_j \in {2, 3}}
   \cup (IF accepts_Node_fail(w, 0, <<>>) THEN {<<"event", 0, "fail", <<>>>>} ELSE {})
   \cup (IF accepts_Node_heal(w, 0, <<>>) THEN {<<"event", 0, "heal", <<>>>>} ELSE {})
  
 
-OfferFault(w) == (LET f99 == (LET seq94 == Ascending({2, 3})  bad93 == {i95 \in DOMAIN seq94 : LET v_j == seq94[i95] IN (LET seq91 == Ascending({0, 1})  bad90 == {i92 \in DOMAIN seq91 : LET v_n == seq91[i92] IN (IF v_j = none THEN 26 ELSE 0) # 0} IN IF bad90 = {} THEN 0 ELSE LET v_n == seq91[Least(bad90)] IN (IF v_j = none THEN 26 ELSE 0)) # 0} IN IF bad93 = {} THEN 0 ELSE LET v_j == seq94[Least(bad93)] IN (LET seq91 == Ascending({0, 1})  bad90 == {i92 \in DOMAIN seq91 : LET v_n == seq91[i92] IN (IF v_j = none THEN 26 ELSE 0) # 0} IN IF bad90 = {} THEN 0 ELSE LET v_n == seq91[Least(bad90)] IN (IF v_j = none THEN 26 ELSE 0))) IN IF f99 # 0 THEN f99 ELSE (LET seq97 == Ascending({2, 3})  bad96 == {i98 \in DOMAIN seq97 : LET v_j == seq97[i98] IN (IF v_j = none THEN 27 ELSE 0) # 0} IN IF bad96 = {} THEN 0 ELSE LET v_j == seq97[Least(bad96)] IN (IF v_j = none THEN 27 ELSE 0)))
+OfferFaults(w) == (UNION {UNION {{(IF v_j = none THEN 26 ELSE 0)} : v_n \in {0, 1}} : v_j \in {2, 3}} \cup UNION {{(IF v_j = none THEN 27 ELSE 0)} : v_j \in {2, 3}}) \ {0}
 
 TimerGuard(w, i, t) == 1
 
@@ -343,12 +343,12 @@ Crashes(w, steps) == (IF (\A v_j \in {2, 3} : InStates(w, v_j, {"Waiting"})) THE
 
 RecoveryCrashes(w) == {}
 
-CrashFault(w) == 0
+CrashFaults(w) == {}
 
-RecoveryFault(w) == 0
+RecoveryFaults(w) == {}
 
 \* invariant apart, random.fsm:49:5
-question_0(w, self) == IF (LET seq101 == Ascending({0, 1})  bad100 == {i102 \in DOMAIN seq101 : LET v_n == seq101[i102] IN IF (IF v_n = none THEN 33 ELSE 0) # 0 THEN TRUE ELSE ~(Cardinality(w.Node_holders[v_n]) <= 1)} IN IF bad100 = {} THEN 0 ELSE LET v_n == seq101[Least(bad100)] IN (IF v_n = none THEN 33 ELSE 0)) # 0 THEN FALSE ELSE (\A v_n \in {0, 1} : (Cardinality(w.Node_holders[v_n]) <= 1))
+question_0(w, self) == IF (LET seq91 == Ascending({0, 1})  bad90 == {i92 \in DOMAIN seq91 : LET v_n == seq91[i92] IN IF (IF v_n = none THEN 33 ELSE 0) # 0 THEN TRUE ELSE ~(Cardinality(w.Node_holders[v_n]) <= 1)} IN IF bad90 = {} THEN 0 ELSE LET v_n == seq91[Least(bad90)] IN (IF v_n = none THEN 33 ELSE 0)) # 0 THEN FALSE ELSE (\A v_n \in {0, 1} : (Cardinality(w.Node_holders[v_n]) <= 1))
 
 \* invariant Job: invariant 1, random.fsm:36:5
 question_1(w, self) == ((w.Job_node[self] # none) \/ (~InStates(w, self, {"Running"})))
@@ -359,12 +359,11 @@ question_2(w, self) == (\A v_j \in {2, 3} : InStates(w, v_j, {"Done"}))
 \* Are steps explored from here?
 Inside(w) == TRUE
 
-\* A guard of the environment without a value: nothing can come.
-NoValue(w) == IF ~Inside(w) THEN 0
-              ELSE IF w.down THEN RecoveryFault(w)
-              ELSE LET f == IF StandsStill(w) THEN 0 ELSE OfferFault(w) IN IF f # 0 THEN f ELSE CrashFault(w)
+\* What has no value in the environment is not offered: the places of the faults. An event counts as a step that fails.
+EventFaults(w) == IF ~Inside(w) \/ w.down \/ StandsStill(w) THEN {} ELSE OfferFaults(w)
+Faults(w) == EventFaults(w) \cup (IF ~Inside(w) THEN {} ELSE IF w.down THEN RecoveryFaults(w) ELSE CrashFaults(w))
 Steps(w) ==
-  IF ~Inside(w) \/ NoValue(w) # 0 THEN {}
+  IF ~Inside(w) THEN {}
   ELSE IF w.down THEN {<<"recover">>} \cup RecoveryCrashes(w)
   ELSE LET steps == Offers(w) IN steps \cup Crashes(w, steps)
 
@@ -375,10 +374,10 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == FirstFault = <<>> /\ NoValue(world) = 0 /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+NoStepFails == FirstFault = <<>> /\ Faults(world) = {} /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ ~Inside(world)
-  \/ NoValue(world) # 0
+  \/ EventFaults(world) # {}
   \/ \E s \in Steps(world) : s[1] # "crash"
   \/ /\ \A c \in DOMAIN Fifo : Held(world, c) = 0
      /\ \E i \in DOMAIN Final : Final[i] # {}
@@ -389,9 +388,9 @@ Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \c
 ASSUME TLCSet(1, {})
 FaultsSeen ==
   /\ FirstFault = <<>> \/ Found(FirstFault)
-  /\ IF NoValue(world) # 0 THEN Found(<<"fault", "none", NoValue(world)>>)
-     ELSE \A s \in Steps(world) :
-            LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
+  /\ \A f \in Faults(world) : Found(<<"fault", "none", f>>)
+  /\ \A s \in Steps(world) :
+       LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
 
 question_0_holds == \A self \in {-1} : question_0(world, self)
 question_1_holds == \A self \in {2, 3} : question_1(world, self)

@@ -151,7 +151,7 @@ def lower(
         current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
-    parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), *expand]
+    parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), _unoffered(board), *expand]
     functions = [*_first(context), *context.parts, *parts]
     bits = width(context.bits if context.bits <= LARGEST else max(context.bits, *map(bits_of, functions)))
     return Lowered(
@@ -219,6 +219,15 @@ def _hold(atoms: int) -> Function:
     return function(
         "hold", (*rows("s"), *words("out"), *numbers("at", "apart")), b.block, "Which atoms are true in this state?"
     )
+
+
+def _unoffered(board: Board) -> Function:
+    """`unoffered`: something in the environment has no value in this state."""
+    b = Builder()
+    with b.when(T[board.faults + F].equals(0)):
+        b.set(T[board.faults + F], T[board.current] + 1)
+    b.leave(0)
+    return function("unoffered", (*rows("t"), *numbers("f")), b.block, "Something has no value here: the fault.")
 
 
 def _arrive(context: Context, board: Board) -> Function:

@@ -13,6 +13,7 @@ from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, Fail, S, T
+from fsmdsl.explore.packed.lower.environment.refusals import Line, Refusals
 from fsmdsl.explore.packed.lower.environment.steps import Steps
 from fsmdsl.explore.packed.lower.machines.handlers import refuser, stretches
 from fsmdsl.explore.packed.lower.sites import FULL, IGNORED
@@ -41,9 +42,6 @@ from fsmdsl.model.typing import common, holds
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 from fsmdsl.walk import expressions
 
-Line = m.Offer | m.ProcessCrash
-"""Of the environment, with variables and a condition."""
-
 MOST_REPEATED = 1 << 13
 """So many different events can be told apart in one state where the environment may come to one in two ways."""
 
@@ -51,9 +49,10 @@ MOST_REPEATED = 1 << 13
 class Environment:
     """Writes the part of `expand` that sends events."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, refusals: Refusals) -> None:
         self.context = steps.context
         self.steps = steps
+        self.refusals = refusals
         self.functions: list[Function] = []
         self.seen: int | None = None
         """Where it is counted how often events were told apart, if they are."""
@@ -71,17 +70,35 @@ class Environment:
             self._unrestricted()
             return
         for o in offers:
-            self._offer(o, 0, {}, conjuncts(o.guard))
+            self._line(o)
 
     def crashes(self) -> None:
         """Of some instances alone."""
         for o in self.context.universe.system.process_crashes:
-            self._offer(o, 0, {}, conjuncts(o.guard))
+            self._line(o)
 
     # As the system says
 
-    def _offer(self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr]) -> None:
-        """The loops of one line of the environment. As soon as the receiver is known, so is whether it listens."""
+    def _line(self, o: Line) -> None:
+        """A line of the environment. What may have no value in it is asked first, for all values of its variables."""
+        names = self.refusals.of_line(o)
+        self._offer(o, 0, {}, conjuncts(o.guard), names if any(names) else [])
+
+    def _offer(
+        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
+    ) -> None:
+        """The loops of one line, from a variable on, where that has a value. `refusing` are the functions that say so
+        (see `Refusals.of_line`), if there are any."""
+        b, scope = self.steps.builder, self.steps.scope
+        refuses = refusing[depth] if refusing else None
+        bound = [scope.locals[name][0] for name in dict(o.variables[:depth])]
+        with nullcontext() if refuses is None else b.when(call(refuses, S, T, *bound)):
+            self._through(o, depth, types, conditions, refusing)
+
+    def _through(
+        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
+    ) -> None:
+        """The same. As soon as the receiver is known, so is whether it listens."""
         b, scope = self.steps.builder, self.steps.scope
         if depth == len(o.variables):
             wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
@@ -104,8 +121,8 @@ class Environment:
             listens: list[Expr] = []
             if isinstance(o, m.Offer) and isinstance(o.target, m.Local) and isinstance(of, m.RefType):
                 listens += [self._listens(o.machine, o.event, x)] if o.target.name == name and name not in later else []
-            with b.when(listens[0]) if listens else nullcontext():
-                self._offer(o, depth + 1, inner, conditions)
+            with b.when(listens[0]) if listens and not refusing else nullcontext():
+                self._offer(o, depth + 1, inner, conditions, refusing)
 
     def _narrowed(
         self, name: str, over: m.Expr, members: Expr, conditions: Sequence[m.Expr], later: set[str], types: Types

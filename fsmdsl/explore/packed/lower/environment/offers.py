@@ -9,7 +9,7 @@ from fsmdsl.core.triggers import triggered_by
 from fsmdsl.explore.packed.layout import awaitable, kinds
 from fsmdsl.explore.packed.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.explore.packed.lower.environment.events import Environment
-from fsmdsl.explore.packed.lower.environment.refusals import refusals
+from fsmdsl.explore.packed.lower.environment.refusals import Refusals
 from fsmdsl.explore.packed.lower.environment.steps import CUT, PHASE, WRITES, Steps
 from fsmdsl.explore.packed.lower.machines.channels import transmissions
 from fsmdsl.explore.packed.lower.machines.handlers import stretches, timer
@@ -45,19 +45,15 @@ class Offers:
         self.steps = Steps(context, led)
         self.builder, self.scope = self.steps.builder, self.steps.scope
         self.timers: list[Function] = []
-        self.environment = Environment(self.steps)
+        self.refusals = Refusals(context, led)
+        self.environment = Environment(self.steps, self.refusals)
 
     def functions(self) -> list[Function]:
         """The function, behind those that it needs."""
         b, layout = self.builder, self.context.layout
-        refused = refusals(self.context)
         within = self._bounded()
         b.do(call("copy", S, T))
         self._still()
-        if refused:
-            b.set(F, call("refused", S, STILL if layout.standing else ZERO))
-            with b.when(F.differs(0)):
-                b.leave(-F)
         if layout.down is not None:
             with b.when(S[layout.down]):
                 self._down()
@@ -66,7 +62,7 @@ class Offers:
         b.leave(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", given, b.block, "Every step from `s`, in order.")
-        return [*within, *self.timers, *self.environment.functions, *refused, expand]
+        return [*within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
 
     def _bounded(self) -> list[Function]:
         """Beyond the bounds of the system, no step is taken. That is counted, and is no end: as if one had led on."""
@@ -123,6 +119,9 @@ class Offers:
         b.put(statements)
 
     def _applies(self, c: m.CrashOffer) -> Expr:
+        refuses = self.refusals.of_crash(c)
+        if refuses is not None:
+            return call(refuses, S, T)
         return TRUE if c.guard is None else value(self.scope, self.context.elaboration.expression(c.guard))
 
     def _crash(self, c: m.CrashOffer, several: bool) -> None:

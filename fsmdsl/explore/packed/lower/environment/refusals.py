@@ -1,77 +1,93 @@
-"""Whether a condition of the environment has no value: the function `refused`.
+"""What may have no value in the environment: functions that say whether a line of it applies.
 
-Then no step is taken at all, so this must be known before the first. It goes through the environment as
-`step.offers` does, and is left out where nothing can be missing.
+Each offer is judged by itself, as `step.offers` does: one without a value is not offered, and the fault is noted. What
+always has a value needs no function.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
-from fsmdsl.explore.packed.lower.context import Context, Fail, S, Scope
-from fsmdsl.explore.packed.lower.symmetry.orders import doubt
+from fsmdsl.explore.packed.lower.context import Context, Fail, S, Scope, T
 from fsmdsl.explore.packed.lower.values.expressions import value
-from fsmdsl.explore.packed.lower.values.loops import loop
 from fsmdsl.explore.packed.lower.values.references import reference
 from fsmdsl.explore.packed.lower.values.sets import collected
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows
-from fsmdsl.explore.program.nodes import TRUE, Expr, Function, Not, Var
+from fsmdsl.explore.program.nodes import ONE, TRUE, ZERO, Expr, Function, Var, call
 
-STILL = Var("still")
-
-
-def refusals(context: Context) -> list[Function]:
-    """`refused`: the code of the fault, or 0; given whether an action holds up the system. None where nothing can be
-    missing."""
-    layout, b = context.layout, Builder()
-
-    def refuse(code: Expr | None) -> None:
-        if context.reduction.sets:
-            why = "which condition of the environment it is that has no value may depend on their order"
-            b.put([doubt(context, S, context.reduction.names, why)])
-        b.leave(context.code(code))
-
-    scope = Scope(context, b, S, None, None, Fail(refuse))
-    if layout.down is not None:
-        with b.when(S[layout.down]):
-            _crashes(scope, during_recovery=True)
-            b.leave(0)
-    _offers(scope)
-    _crashes(scope, during_recovery=False)
-    for o in context.universe.system.process_crashes:
-        _offer(scope, o, 0, {})
-    if not scope.fail.used:
-        return []
-    given = (*rows("s"), *numbers(STILL.name))
-    return [function("refused", given, b.block, "Has a condition of the environment no value here?")]
+Line = m.Offer | m.ProcessCrash
+"""Of the environment, with variables and a condition."""
 
 
-def _crashes(scope: Scope, *, during_recovery: bool) -> None:
-    for c in scope.context.universe.system.crashes:
-        if (c.kind == "during recovery") is during_recovery and c.guard is not None:
-            value(scope, scope.context.elaboration.expression(c.guard))
+class Refusals:
+    """Writes the functions. Each takes the variables that are bound, and is worth 0 where nothing is to be offered."""
 
+    def __init__(self, context: Context, led: int) -> None:
+        self.context = context
+        self.led = led
+        """Where it is kept whether a step leads on: an event without a value counts as a step that fails."""
+        self.functions: list[Function] = []
 
-def _offers(scope: Scope) -> None:
-    with scope.builder.when(Not(STILL)) if scope.context.layout.standing else nullcontext():
-        for o in scope.context.universe.system.offers or ():
-            _offer(scope, o, 0, {})
+    def of_line(self, o: Line) -> list[str | None]:
+        """For each variable, the function that says whether what it runs through has a value; at last the one that says
+        whether the line applies."""
+        names: list[str | None] = []
+        types: dict[str, m.Type] = {}
+        event = isinstance(o, m.Offer)
+        for name, over in o.variables:
+            ranged = self.context.elaboration.expression(over, types)
+            names.append(self._function(types, partial(_has_value, ranged), event))
+            types[name] = m.element_of(ranged.type)
+        names.append(self._function(types, partial(self._line, o, types), event))
+        return names
 
+    def of_crash(self, c: m.CrashOffer) -> str | None:
+        """The function that says whether a crash of everything comes."""
+        guard = c.guard
+        if guard is None:
+            return None
+        return self._function({}, lambda scope: value(scope, self.context.elaboration.expression(guard)), False)
 
-def _offer(scope: Scope, o: m.Offer | m.ProcessCrash, depth: int, types: Types) -> None:
-    elaborated = scope.context.elaboration.expression
-    if depth < len(o.variables):
-        name, over = o.variables[depth]
-        over = elaborated(over, types)
-        of = m.element_of(over.type)
-        with loop(scope, over.type, collected(scope, over), over) as x, scope.binding(name, x, of):
-            _offer(scope, o, depth + 1, {**types, name: of})
-        return
-    guard = TRUE if o.guard is None else value(scope, elaborated(o.guard, types))
-    with scope.builder.when(guard):
+    def _function(self, types: Types, condition: Callable[[Scope], Expr], event: bool) -> str | None:
+        """A function for a condition, given variables of these types; None if it always has a value."""
+        b = Builder()
+
+        def refuse(code: Expr | None) -> None:
+            b.do(call("unoffered", T, self.context.code(code)))
+            if event:
+                b.set(T[self.led], ONE)
+            b.leave(ZERO)
+
+        scope = Scope(self.context, b, S, None, None, Fail(refuse))
+        bound = {name: Var(f"x{n}") for n, name in enumerate(types)}
+        with ExitStack() as stack:
+            for name, t in types.items():
+                stack.enter_context(scope.binding(name, bound[name], t))
+            b.leave(condition(scope))
+        if not scope.fail.used:
+            return None
+        name = f"applies_{len(self.functions)}"
+        given = (*rows("s", "t"), *numbers(*(x.name for x in bound.values())))
+        self.functions.append(function(name, given, b.block, "Has this a value here, and is it true?"))
+        return name
+
+    def _line(self, o: Line, types: Types, scope: Scope) -> Expr:
+        elaborated, b = self.context.elaboration.expression, scope.builder
+        if o.guard is not None:
+            holds = value(scope, elaborated(o.guard, types))
+            with b.when(holds.equals(0)):
+                b.leave(ZERO)
         for target in (o.target,) if isinstance(o, m.Offer) else o.targets:
             reference(scope, elaborated(target, types))
         for a in o.arguments if isinstance(o, m.Offer) else ():
-            value(scope, elaborated(a, types))
+            b.named(value(scope, elaborated(a, types)))
+        return TRUE
+
+
+def _has_value(over: m.Expr, scope: Scope) -> Expr:
+    scope.builder.named(collected(scope, over))
+    return TRUE

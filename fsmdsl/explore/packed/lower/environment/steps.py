@@ -21,7 +21,7 @@ class Steps:
         """Where it is kept whether a step leads on."""
         self.builder = Builder()
         self.scope = Scope(context, self.builder, S, None, None, Fail(lambda _: None))
-        """A condition of the environment that has no value here never comes into question: see `refusals`."""
+        """What has no value in the environment here is not looked at: see `refusals`."""
 
     def arrive(self, code: Expr) -> None:
         """Hand on what a step has come to, and begin anew."""
