@@ -22,6 +22,7 @@ from stepping import compiled
 
 from fsmdsl import model as m
 from fsmdsl.checks import check
+from fsmdsl.emit.traits import standalone
 from fsmdsl.explore import Limits, Means
 from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.packed.search import PackedSearch
@@ -77,9 +78,11 @@ class Case:
 
     def called(self, machine: str, values: Mapping[str, Value], event: str) -> str:
         """By the generated class."""
-        instance = getattr(self.classes, machine)(**values)
+        kind = next(x for x in self.model.machines.values() if x.name == machine)
+        world = [] if standalone(self.model, kind) else [self.classes.System()]
+        instance = getattr(self.classes, machine)(*world, **values)
         labels: list[str] = []
-        instance.listen(lambda happened: labels.extend(x.label for x in happened))
+        (world or [instance])[0].listen(lambda happened: labels.extend(x.label for x in happened))
         try:
             getattr(instance, event)()
         except Exception as error:
@@ -588,9 +591,9 @@ system S {
 """
 
 
-def test_the_other_members_of_a_round_finish_it_before_the_answer() -> None:
+def test_the_other_members_of_a_round_finish_it_before_the_answer(tmp_path: Path) -> None:
     """The round of the caller continues with the answer, that of the others is a new one, where `wait` is true."""
-    wanted = explored_alike(ANSWERS)
+    wanted = explored_alike(ANSWERS, tmp_path)
     universe = Universe(model := compiled(ANSWERS), model.systems["answers.S"])
     asked = fire(universe, initial(universe), EventStep(0, "go", ())).world
     assert asked.states == ("Asking", "Ready")
@@ -691,3 +694,93 @@ def test_a_class_asks_for_what_may_be_any_and_looks_at_it(tmp_path: Path) -> Non
         node()
     with pytest.raises(Exception, match="s is 0 to 3, not 4"):
         node(s=4, up=True)
+
+
+# What is not evaluated -----------------------------------------------------------------------------------------------
+
+EMPTY = """module empty
+machine M {
+    k: 0..3
+    none_here: list<-1..0>[1]
+    l: list<0..3>[2] = [3]
+    o: M?
+    initial state S
+    state T
+    event go from environment
+    let upto(n: 0..1) = (count x in 0..n: true)
+    let parts(s: set<0..1>) = (count n in {0, 1, 2, 3}: some q in subsets(s): size(q) == n)
+    let last_of(n: 0..1) = none_here[n]
+    one: S -> T on go when GUARD
+    ignore go in T
+}
+"""
+
+UNEVALUATED = [
+    # The ends of a range are evaluated first, the left one before the right, even if no number is between them.
+    ("all i in 1..none_here[0]: i > 5", "none"),
+    ("some i in 1..none_here[0]: i > 5", "none"),
+    ("(count i in 1..none_here[0]: i > 5) == 0", "none"),
+    ("all i in 1..o.k: i > 5", "none"),
+    ("all i in o.k..-1: i > 5", "none"),
+    ("all i in 1..last_of(0): i > 5", "none"),
+    ("all i in l[0]..l[1]: i > 5", "none"),
+    ("all i in 1..k / (k - k): i > 5", "none"),
+    ("all i in 4..l[1]: i > 5", "none"),
+    ("all i in l[0]..k: false", "one"),
+    ("some i in l[0]..k: true", "unhandled"),
+    ("(count i in l[0]..k: true) == 0", "one"),
+    # What the variable of an empty range would be is a number, and nothing is evaluated for it.
+    ("all i in 1..0: 3 - i > 5", "one"),
+    ("all i in 1..0: max(i, i + 1) / (2 - i) > none_here[i]", "one"),
+    ("some i in 1..0: 3 - i > 5", "unhandled"),
+    ("(count i in 1..0: 3 / i > 5) == 0", "one"),
+    ("all i in 2..1, j in 1..none_here[0]: false", "one"),
+    ("all i in 1..1, j in 1..none_here[0]: false", "none"),
+    ("all i in 1..1: none_here[i] > 0", "none"),
+    ("all x in {}: none_here[0] > 0", "one"),
+    # A parameter's type says nothing about how many values its argument has.
+    ("upto(3) == 4", "one"),
+    ("parts({0, 1, 5}) == 4", "one"),
+    # What has been evaluated already, or decides nothing any more.
+    ("false and none_here[0] > 0", "unhandled"),
+    ("none_here[0] > 0 and false", "none"),
+    ("true or none_here[0] > 0", "one"),
+    ("none_here[0] > 0 or true", "none"),
+    ("none_here[0] > 0 => true", "none"),
+    ("none_here[0] >= -1", "none"),
+    ("none_here[0] in {}", "none"),
+    ("not (none_here[0] in {})", "none"),
+    ("none_here[0] == none_here[0]", "none"),
+    ("size({none_here[0]}) == 1", "none"),
+    ("size(rest([none_here[0]])) == 0", "none"),
+    ("(if true then true else none_here[0] > 0)", "one"),
+    ("(if none_here[0] > 0 then true else true)", "none"),
+]
+"""A guard, and what an event leads to: the transition, no transition, or the fault."""
+
+
+@pytest.mark.parametrize(("guard", "outcome"), UNEVALUATED)
+def test_what_is_evaluated_can_be_a_fault_and_nothing_else_can(guard: str, outcome: str, tmp_path: Path) -> None:
+    text = EMPTY.replace("GUARD", guard)
+    case = Case(tmp_path, text)
+    assert case.outcome("M", {}, "go") == outcome
+    wanted = explored_alike(f"{text}system S {{ m: M  reachable in_t: m in T }}", tmp_path)
+    faults = {fault.kind for _, _, fault in wanted["faults"].values()}  # type: ignore[attr-defined]
+    assert (wanted["states"], faults) == (2 if outcome == "one" else 1, {"none"} if outcome == "none" else set())
+
+
+ENVIRONMENTS = [
+    ("m.go when all i in 1..m.none_here[0]: i > 5", "none"),
+    ("some i in 2..1: m.go when m.none_here[i] == 0", "nothing"),
+    ("some i in 1..1: m.go when m.none_here[i] == 0", "none"),
+    ("some x in m.l: m.go when all i in x + 1..m.none_here[0]: true", "none"),
+    ("some x in rest(m.l): m.go when all i in x + 1..m.none_here[0]: true", "nothing"),
+]
+
+
+@pytest.mark.parametrize(("offer", "outcome"), ENVIRONMENTS)
+def test_what_an_environment_does_not_come_to_is_no_fault(offer: str, outcome: str, tmp_path: Path) -> None:
+    system = f"system S {{ m: M  environment {{ {offer} }} }}"
+    wanted = explored_alike(EMPTY.replace("GUARD", "true") + system, tmp_path)
+    faults = {fault.kind for _, _, fault in wanted["faults"].values()}  # type: ignore[attr-defined]
+    assert (wanted["states"], faults) == (1, {"none"} if outcome == "none" else set())

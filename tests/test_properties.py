@@ -47,6 +47,37 @@ def test_quantifiers_over_sets_that_change(formula: str, outcome: str) -> None:
     assert explored(OWNERS % formula).outcomes() == {"p": outcome}
 
 
+WAITING = """
+machine M { l: list<0..3>[1]  o: M?  held: set<0..3>  initial state A  event put, take from environment
+            A on put when l == [] do l = [2]  A on take when l != [] do l = [] }
+system S { m: M  property p: %s }
+"""
+
+
+@pytest.mark.parametrize(
+    ("formula", "outcome"),
+    [
+        ("all i in 1..m.l[0]: always i > 0", "violated"),
+        ("some i in 1..m.l[0]: always i > 0", "violated"),
+        ("not (all i in 1..m.l[0]: always i > 0)", "holds"),
+        ("not (some i in 1..m.l[0]: always i > 0)", "holds"),
+        ("all x in m.o.held: always x > 0", "violated"),
+        ("not (all x in m.o.held: always x > 0)", "holds"),
+        ("next all i in 1..m.l[0]: eventually i > 0", "holds"),
+        ("next all i in 1..m.l[0]: eventually i > 1", "violated"),
+        ("next all i in 3..m.l[0]: eventually false", "holds"),
+        ("next some i in 2..m.l[0]: eventually i == 2", "holds"),
+    ],
+)
+def test_a_quantifier_over_a_collection_without_a_value_is_false(formula: str, outcome: str) -> None:
+    assert explored(WAITING % formula).outcomes() == {"p": outcome}
+
+
+def test_a_collection_without_a_value_is_why_a_run_breaks_a_property() -> None:
+    told = explored(WAITING % "all i in 1..m.l[0]: always i > 0").why("p")
+    assert told == ["in the beginning, `1..m.l[0]` has no value"]
+
+
 def test_a_condition_without_a_value_is_false() -> None:
     """`t.owner.held` has none while nobody owns t; a condition is all that has no temporal word in it."""
     assert explored(OWNERS % "always next things[0].owner.held != {}").outcomes() == {"p": "violated"}
@@ -72,7 +103,7 @@ system S { m: M  property p: %s }
         ("m.x ~> m.other.x", "violated"),
         ("always not m.other.x", "violated"),
         ("always (m.other.x => next m.x)", "holds"),
-        ("always all y in m.other.other.x: eventually y", "holds"),
+        ("always all y in m.other.other.x: eventually y", "violated"),
     ],
 )
 def test_of_a_formula_and_its_negation_one_is_true_where_a_condition_has_no_value(formula: str, outcome: str) -> None:

@@ -235,7 +235,7 @@ class _Scope:
 
     def _collection(self, e: m.Collection, items: tuple[m.Expr, ...]) -> m.Expr:
         of = join_all(x.type for x in items)
-        if of is None:
+        if of is None or not items:  # of none: what the variable of an empty range has is a number all the same
             return _changed(e, items=items)
         return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, max(len(items), 1)))
 
@@ -263,6 +263,11 @@ class _Scope:
                 return m.RangeType(0, self.whole.model.channels[given.name].bound)
             case "size":
                 return self._counted(given.type, e.type)
+            case "range":
+                low, high = (x.type for x in arguments)
+                assert isinstance(low, m.RangeType)
+                assert isinstance(high, m.RangeType)
+                return m.SetType(m.RangeType(low.low, max(low.low, high.high)))
             case "subsets":
                 return m.SetType(given.type)
             case "min" | "max":  # of members of an enum

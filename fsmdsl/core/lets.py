@@ -41,7 +41,7 @@ def may_fail(e: m.Expr) -> bool:
                     return not (isinstance(e.type, m.MapType) and _surely_fits(e.type.of, e.arguments[0]))
                 case "present" | "first" | "item" | "replaced":
                     return True
-                case "size" | "min" | "max" | "rest" | "concat" | "subsets":
+                case "size" | "min" | "max" | "rest" | "concat" | "range" | "subsets":
                     return False
                 case _:
                     assert_never(function)

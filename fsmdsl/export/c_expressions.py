@@ -191,6 +191,13 @@ def loop(scope: CScope, over: m.Expr, n: int) -> str:
             f"V v{n}[SUBSETS]; V s{n} = {expression(scope, of)}; "
             f"int i{n}, n{n} = subsets_of({t}, s{n}, {expression(scope, size)}, v{n});"
         )
+    if isinstance(over, m.Apply) and over.function == "range":
+        low, high = (expression(scope, x) for x in over.arguments)
+        scope.values.size(over.type)
+        return (
+            f"V v{n}[ITEMS]; V f{n} = {low}; V e{n} = {high}; "
+            f"int i{n}, n{n}; for (n{n} = 0; f{n} + n{n} <= e{n}; n{n}++) v{n}[n{n}] = f{n} + n{n};"
+        )
     return f"V v{n}[ITEMS]; int i{n}, n{n} = elements_of({scope.type(over.type)}, {expression(scope, over)}, v{n});"
 
 
@@ -272,8 +279,8 @@ def _apply(scope: CScope, e: m.Apply) -> str:
             return _ordered(scope, left, right, f"concat({scope.type(e.type)}, {{}}, {{}})")
         case "rest":
             return f"rest_of({scope.type(first.type)}, {expression(scope, first)})"
-        case "subsets":
-            raise TypeError("subsets are for binders only")
+        case "range" | "subsets":
+            raise TypeError(f"`{e.function}` is for binders only")
         case _:
             assert_never(e.function)
 

@@ -196,8 +196,9 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
         case "item":
             of = in_order(scope, first.type, value(scope, first, env))
             return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
-        case "concat":
-            return f"({value(scope, first, env)} \\o {value(scope, e.arguments[1], env)})"
+        case "concat" | "range":
+            sign = "\\o" if e.function == "concat" else ".."
+            return f"({value(scope, first, env)} {sign} {value(scope, e.arguments[1], env)})"
         case "rest":
             return f"Rest({value(scope, first, env)})"
         case "subsets":
@@ -393,7 +394,7 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
             of = in_order(scope, first.type, value(scope, first, env))
             inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
             found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
-        case "size" | "min" | "max" | "rest" | "concat" | "subsets" | "filled" | "replaced":
+        case "size" | "min" | "max" | "rest" | "concat" | "range" | "subsets" | "filled" | "replaced":
             pass
         case _:
             assert_never(e.function)

@@ -177,13 +177,17 @@ class Part:
     span: Span = field(compare=False, default=NOWHERE)
 
 
-Function = Literal["size", "min", "max", "first", "rest", "item", "concat", "subsets", "present", "filled", "replaced"]
+Function = Literal[
+    "size", "min", "max", "first", "rest", "item", "concat", "range", "subsets", "present", "filled", "replaced"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A built-in function. `subsets(set, n)` is for binders only; `size` also takes a `ChannelRef`,
-    and behind it the ends of the queue, as in `Post`.
+    """A built-in function. `size` also takes a `ChannelRef`, and behind it the ends of the queue, as in `Post`.
+
+    `range` is `1..n`, the set of the numbers from its first argument to its second. It and `subsets(set, n)` are for
+    binders only.
 
     `item` is `log[i]`, counted from 0: of a list, or of the `Instances` of a system, in the order in which they are
     made; or `votes[n]`, the entry of a map for a key.

@@ -312,6 +312,8 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
             return (*members(frame, first), *members(frame, e.arguments[1]))
         case "rest":
             return tuple(members(frame, first))[1:]
+        case "range":
+            return _range(number(frame, first), number(frame, e.arguments[1]))
         case "subsets":
             return _subsets(members(frame, first), number(frame, e.arguments[1]))
         case "filled":
@@ -363,6 +365,12 @@ def _size(frame: Frame, e: m.Apply) -> int:
         queue = frame.roster.queue(first.name, [reference(frame, x) for x in ends])
         return 0 if queue is None else len(frame.world.channels[queue])
     return len(members(frame, first))
+
+
+def _range(low: int, high: int) -> Value:
+    if high - low >= MAX_VALUES:
+        raise TooManyValuesError(f"more than {MAX_VALUES} numbers: those from {low} to {high}")
+    return frozenset(range(low, high + 1))
 
 
 def _subsets(of: frozenset[Value] | tuple[Value, ...], size: int) -> Value:

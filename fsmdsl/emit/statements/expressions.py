@@ -10,7 +10,7 @@ from fsmdsl.core.lets import looks_beyond, may_lack_value
 from fsmdsl.emit.statements.code import Binds, Text, binding
 from fsmdsl.emit.statements.expression_context import Place, constant, machine_of
 from fsmdsl.emit.statements.limits import fitting, unlimited
-from fsmdsl.emit.statements.logic import fixed, flips, gathered, unique
+from fsmdsl.emit.statements.logic import fixed, flips, gathered, one_more, unique
 from fsmdsl.emit.statements.state_tests import state_test
 from fsmdsl.emit.statements.text import literal, tuple_of
 from fsmdsl.emit.types import ranked
@@ -327,11 +327,20 @@ def _visited(place: Place, over: m.Expr) -> str:
     return python(place, over, Binds.OR)
 
 
+def _range(place: Place, e: m.Apply) -> str:
+    """The numbers from one to another, as Python's `range`, which ends before its second argument."""
+    low, high = e.arguments
+    first = [] if fixed(low) == (0,) else [python(place, low, Binds.CONDITIONAL)]
+    return f"range({', '.join([*first, python(place, one_more(high), Binds.CONDITIONAL)])})"
+
+
 def in_order(place: Place, over: m.Expr) -> str:
     """What a loop goes through: instances as they were made, numbers ascending, members as declared, lists as they
     are."""
     if isinstance(over, m.Instances | m.AllOf):
         return _group(place, over)
+    if isinstance(over, m.Apply) and over.function == "range":
+        return _range(place, over)
     match over.type:
         case m.SetType(of=m.RefType()):
             several = _set_display(place, over) if isinstance(over, m.Collection) and len(over.items) > 1 else None
@@ -380,6 +389,8 @@ def _applied(place: Place, e: m.Apply) -> Text:
             return Text(f"len({given[0]})")
         case "min" | "max":
             return Text(f"{e.function}({', '.join(given)})")
+        case "range":
+            return Text(_range(place, e))
         case "subsets":
             return Text(f"{place.file.machinery('subsets')}({', '.join(given)})")
         case _:

@@ -1,4 +1,4 @@
-"""Conditions as they read best, and what decides how they are written."""
+"""Expressions as they read best, and what decides how they are written."""
 
 from __future__ import annotations
 
@@ -68,3 +68,14 @@ def fixed(e: m.Expr) -> tuple[bool | int | str | None, ...]:
             return (-value,)
         case _:
             return ()
+
+
+def one_more(e: m.Expr) -> m.Expr:
+    """A number that is greater by 1."""
+    match e:
+        case m.Constant(value=int(n)):
+            return replace(e, value=n + 1)
+        case m.Binary(operator="-", left=left, right=m.Constant(value=1)):
+            return left
+        case _:
+            return m.Binary("+", e, m.Constant(1, m.RangeType(1, 1)), e.type)

@@ -1,9 +1,11 @@
 """From the properties of a system to formulas without variables.
 
 Quantifiers over what is the same in every state (instances, ranges, parameters) are written out; over any other set
-or list, `all c in g.cells: p` is written out as `c in g.cells => p` for all values that c could have. Parts that are
-not temporal become atoms. An atom whose evaluation fails in a state is false there, so that of a formula and its
-negation exactly one is true of a run.
+or list, `all c in g.cells: p` is written out as `c in g.cells => p` for all values that c could have. A quantifier over
+a collection without a value is false.
+
+Parts that are not temporal become atoms. An atom whose evaluation fails in a state is false there, so that of a formula
+and its negation exactly one is true of a run.
 """
 
 from __future__ import annotations
@@ -126,7 +128,8 @@ class Ground:
                 return tuple(elements(e.over.type, value(self.universe, self.universe.start, e.over, locals=bound)))
             except FaultError as error:
                 raise UncheckedError(fault_message(self.universe, error.fault)) from error
-        if cardinality(m.element_of(e.over.type), self.universe) > MOST_VALUES:
+        written_out = isinstance(e.over, m.Apply) and e.over.function == "range"
+        if not written_out and cardinality(m.element_of(e.over.type), self.universe) > MOST_VALUES:
             raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
         return domain(m.element_of(e.over.type), self.universe)
 
@@ -139,6 +142,16 @@ class Ground:
         name = f"{e.variable}'"  # no variable of the author's, so none that the collection could mean
         member = m.Binary("in", m.Local(name, m.element_of(e.over.type)), e.over, m.BOOL, e.over.span)
         return _joined([self._literal(member, {**bound, name: x}, not every), body], not every)
+
+    def surely(self, over: m.Expr, bound: Bound, positive: bool) -> list[Formula]:
+        """That a collection has a value (or not), where it may have none: then a quantifier is false, as a condition
+        is."""
+        if constant(self.universe, over) or not may_lack_value(self.universe.model, over, self.universe.system):
+            return []
+        binders_only = isinstance(over, m.Apply) and over.function in ("range", "subsets")
+        parts = over.arguments if isinstance(over, m.Apply) and binders_only else (over,)
+        same = tuple(m.Binary("==", x, x, m.BOOL, over.span) for x in parts)
+        return [self._literal(m.Logic("and", same, span=over.span), bound, positive)]
 
     # Formulas
 
@@ -164,7 +177,8 @@ class Ground:
                 return f.disjunction([f.conjunction([yes, of(e.then)]), f.conjunction([no, of(e.otherwise)])])
             case m.Quantified(kind="all" | "some"):
                 parts = (self.body(e, x, bound, positive) for x in self.values(e, bound))
-                return _joined(parts, (e.kind == "all") is positive)
+                whole = _joined(parts, (e.kind == "all") is positive)
+                return _joined([*self.surely(e.over, bound, positive), whole], positive)
             case m.Temporal(operator="stuck", operands=(whom,)):
                 return self._stuck(e, whom, bound, positive)
             case m.Temporal():

@@ -104,6 +104,8 @@ class _Reader:
             case _ if not temporal(e):
                 found = reasons(Frame(self.universe, self.worlds[at], None, bound), e)
                 yield from (Reason(told, f"{_when(at)}, {line(self.universe, x)}", x.bindings) for x in found)
+            case m.Quantified() if not all(self.along(x)[at] for x in self.ground.surely(e.over, bound, True)):
+                yield Reason(told, f"{_when(at)}, `{words(e.over)}` has no value")
             case m.Quantified(kind="all"):
                 v = self._failing(e, at, bound)
                 named = Binding(e.variable, v, m.element_of(e.over.type))

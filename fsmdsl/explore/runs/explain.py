@@ -216,11 +216,16 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
             yield f"{words(e)} is {shown(frame.roster, e.type, evaluate(frame, e))}"
         case m.Apply(function="size") if known:
             yield f"{words(e)} is {evaluate(frame, e)}"
-        case m.Quantified() if known and not isinstance(e.over, m.Collection):
+        case m.Quantified() if known and not _is_written_out(e.over):
             yield f"{words(e.over)} is {shown(frame.roster, e.over.type, evaluate(frame, e.over))}"
         case _:
             for x in children(e):
                 yield from _values(frame, x)
+
+
+def _is_written_out(over: m.Expr) -> bool:
+    """Do the words for a collection say what is in it?"""
+    return isinstance(over, m.Collection) or (isinstance(over, m.Apply) and over.function == "range")
 
 
 def _has_value(frame: Frame, e: m.Expr) -> bool:

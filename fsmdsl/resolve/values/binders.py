@@ -1,7 +1,7 @@
 """What a bound variable runs through: the items of a set or list, the numbers of a range, all subsets of a set.
 
-Ranges and `subsets(nodes)` are written in simpler words: a range is the set of its numbers, with a condition where its
-ends are known only in a run; the subsets of a set are those of no element, of one, of two, and so on.
+A range whose ends are known is the set of its numbers. `subsets(nodes)` is written in simpler words: the subsets of a
+set are those of no element, of one, of two, and so on.
 """
 
 from __future__ import annotations
@@ -31,8 +31,6 @@ class Bound:
     """Where the variable is known."""
     variables: tuple[tuple[str, m.Expr], ...]
     """The names of variables with what each runs through, the outer ones first."""
-    inside: tuple[m.Expr, ...] = ()
-    """Which values are meant, if not all are."""
 
 
 def bound(scope: Scope, binder: s.Binder, fixed: str | None = None) -> Bound:
@@ -48,10 +46,6 @@ def bound(scope: Scope, binder: s.Binder, fixed: str | None = None) -> Bound:
 
 def quantified(e: s.Quantified, inner: Bound, body: m.Expr, result: m.Type) -> m.Expr:
     """A quantifier over a binder's variables."""
-    if inner.inside and e.kind == "all":
-        body = m.Logic("or", (*(m.Not(x, span=x.span) for x in inner.inside), body), span=body.span)
-    elif inner.inside:
-        body = m.Logic("and", (*inner.inside, body), span=body.span)
     for name, over in reversed(inner.variables):
         body = m.Quantified(e.kind, name, over, body, result, e.span)
     return body
@@ -66,7 +60,7 @@ def _nothing(scope: Scope, binder: s.Binder, t: m.Type = m.ERROR) -> Bound:
 
 
 def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | None) -> Bound:
-    """The numbers from the first to the last; of ends that a run decides, those that can be."""
+    """The numbers from the first to the last."""
     assert binder.last is not None
     low, high = map(opened, ends)
     span = Span(binder.span.source, low.span.start, high.span.end)
@@ -96,10 +90,16 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
         )
         return _nothing(scope, binder, m.RangeType(least, most))
     t = m.RangeType(least, max(least, most))
-    inner, x = scope.bind(binder.name, t), m.Local(binder.name.text, t, binder.name.span)
-    tests = [m.Binary("<=", low, x, m.BOOL, span)] if first is None else []
-    tests += [m.Binary("<=", x, high, m.BOOL, span)] if last is None else []
-    return Bound(inner, ((binder.name.text, numbers(least, most, span)),), tuple(tests))
+    if first is not None and last is not None:
+        over: m.Expr = numbers(first, last, span)
+    else:
+        over = m.Apply("range", (_number(low, first), _number(high, last)), m.SetType(t), span)
+    return Bound(scope.bind(binder.name, t), ((binder.name.text, over),))
+
+
+def _number(e: m.Expr, value: int | None) -> m.Expr:
+    """An end of a range; a constant, where it is known."""
+    return e if value is None else m.Constant(value, m.RangeType(value, value), e.span)
 
 
 def _is_called(e: m.Expr, name: str) -> bool:
@@ -141,7 +141,16 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
         size += "_"
     t = m.RangeType(0, most)
     over = m.Apply("subsets", (of, m.Local(size, t, e.span)), m.SetType(of.type), e.span)
-    return Bound(scope.bind(binder.name, of.type), ((size, numbers(0, most, e.span)), (binder.name.text, over)))
+    return Bound(scope.bind(binder.name, of.type), ((size, _sizes(of, most, e.span)), (binder.name.text, over)))
+
+
+def _sizes(of: m.Expr, most: int, span: Span) -> m.Expr:
+    """How many elements the subsets of a set have. That of an argument may have more than its parameter's type says."""
+    if isinstance(of, m.Instances | m.AllOf):
+        return numbers(0, most, span)
+    t = m.RangeType(0, most)
+    none = m.Constant(0, m.RangeType(0, 0), span)
+    return m.Apply("range", (none, m.Apply("size", (of,), t, span)), m.SetType(t), span)
 
 
 def _most(scope: Scope, of: m.Expr) -> int | None:

@@ -283,6 +283,8 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             return maps.filled(scope, e)
         case "replaced":
             return maps.replaced(scope, e)
+        case "range":
+            raise UnpackableError("a range that is more than iterated")
         case "subsets":
             raise UnpackableError("a set of sets that is more than iterated")
         case _:

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from fsmdsl import model as m
 from fsmdsl.explore.packed.lower.context import Scope
 from fsmdsl.explore.packed.lower.values.convert import element_of, item_of, length_of, number_of, shape_of
-from fsmdsl.explore.packed.shapes import LARGEST, to_number
+from fsmdsl.explore.packed.shapes import LARGEST, UnpackableError, to_number
 from fsmdsl.explore.program.nodes import Expr, Int, Var, call
+from fsmdsl.step.values import MAX_VALUES
 
 
 @contextmanager
@@ -19,6 +20,11 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
     x = b.name()
     if isinstance(e, m.Apply) and e.function == "subsets":
         with _subsets(scope, over, e, x):
+            yield x
+        return
+    if isinstance(e, m.Apply) and e.function == "range":
+        low, high = _ends(scope, e)
+        with b.count(x, high + 1, low):
             yield x
         return
     assert isinstance(t, m.SetType | m.ListType)
@@ -48,6 +54,17 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
         b.set(x, number_of(call("lowest", rest), of))
         b.update(rest, "&", rest - 1)
         yield x
+
+
+def _ends(scope: Scope, e: m.Apply) -> tuple[Expr, Expr]:
+    """The first and the last number of a range, both computed before the first turn."""
+    low, high = e.arguments
+    assert isinstance(e.type, m.SetType)
+    assert isinstance(e.type.of, m.RangeType)
+    if e.type.of.high - e.type.of.low >= MAX_VALUES:
+        raise UnpackableError(f"a range of more than {MAX_VALUES} numbers")
+    first = scope.builder.named(scope.value(low))
+    return first, scope.builder.named(scope.value(high))
 
 
 def too_many(scope: Scope, e: m.Expr | None) -> range | None:

@@ -91,6 +91,8 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
         return scope.builder.named(scope.value(over.arguments[0]))
+    if isinstance(over, m.Apply) and over.function == "range":
+        return ZERO
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and is_structured(over.type.of):
@@ -129,6 +131,9 @@ def contained(scope: Scope, e: m.Binary) -> Expr:
     over = e.right.type
     if isinstance(over, m.SetType) and is_structured(over.of):
         raise UnpackableError("a set of sets or lists")
+    if isinstance(e.right, m.Apply) and e.right.function == "range":
+        item, low, high = (b.named(scope.value(x)) for x in (e.left, *e.right.arguments))
+        return all_of([low <= item, item <= high])
     if isinstance(e.right, m.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
     item = b.named(scope.value(e.left))
