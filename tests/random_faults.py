@@ -79,7 +79,7 @@ class Writer:
 
     def condition(self, depth: int, bound: tuple[str, ...] = ()) -> Made:
         """Something that is true or false, or has no value."""
-        ways = [self._constant, self._compared, self._member]
+        ways = [self._constant, self._compared, self._member, self._in_state]
         if depth > 0:
             ways += [self._logic, self._logic, self._negated, self._quantified, self._quantified, self._chosen]
         return self.random.choice(ways)(depth - 1, bound)
@@ -221,14 +221,28 @@ class Writer:
                 return Made(f"size({{{a.text}, {b.text}}}) > 0", lambda v: len({a.value(v), b.value(v)}) > 0)
 
     def _logic(self, depth: int, bound: tuple[str, ...]) -> Made:
-        a, b = self.condition(depth, bound), self.condition(depth, bound)
-        match self.random.randrange(3):
-            case 0:
-                return Made(f"(({a.text}) and ({b.text}))", lambda v: a.value(v) and b.value(v))
-            case 1:
-                return Made(f"(({a.text}) or ({b.text}))", lambda v: a.value(v) or b.value(v))
-            case _:
-                return Made(f"(({a.text}) => ({b.text}))", lambda v: not a.value(v) or b.value(v))
+        if self.random.random() < 0.3:
+            a, b = self.condition(depth, bound), self.condition(depth, bound)
+            return Made(f"(({a.text}) => ({b.text}))", lambda v: not a.value(v) or b.value(v))
+        ways = [self.condition, self.condition, self._in_state]
+        parts = [self.random.choice(ways)(depth, bound) for _ in range(self.random.randint(2, 4))]
+        written = [x.text if x.text.startswith("self ") else f"({x.text})" for x in parts]
+        if self.random.random() < 0.5:
+            return Made(f"({' and '.join(written)})", lambda v: all(x.value(v) for x in parts))
+        return Made(f"({' or '.join(written)})", lambda v: any(x.value(v) for x in parts))
+
+    def _in_state(self, _: int, bound: tuple[str, ...]) -> Made:
+        """A test of the state, which is S."""
+        return self.random.choice(
+            [
+                Made("self in S", lambda _: True),
+                Made("self in T", lambda _: False),
+                Made("self not in S", lambda _: False),
+                Made("self not in T", lambda _: True),
+                Made("o in T", lambda _: False),
+                Made("o not in S", lambda _: True),
+            ]
+        )
 
     def _negated(self, depth: int, bound: tuple[str, ...]) -> Made:
         a = self.condition(depth, bound)
@@ -291,10 +305,12 @@ def _numbers(low: int, high: int) -> list[int]:
 
 
 class Row(NamedTuple):
-    """Two rows of one event: `one`, which goes first, and `two`."""
+    """Two rows of one event: `one`, which goes first, and `two`. If they are `apart`, no world has both, which can be
+    seen from the first halves of their guards, and no priority is needed."""
 
     one: Made
     two: Made
+    apart: bool
 
     def taken(self, v: Values) -> str:
         """Which is followed, or the fault. Both guards are evaluated."""
@@ -302,21 +318,23 @@ class Row(NamedTuple):
             a, b = self.one.value(v), self.two.value(v)
         except NoValueError:
             return "none"
-        return "one" if a else "two" if b else "unhandled"
+        names = ("this", "that") if self.apart else ("one", "two")
+        return names[0] if a else names[1] if b else "unhandled"
 
 
 def rows(seed: int, count: int) -> list[Row]:
-    """Pairs of guards; of some, no world has both, which can be seen from their first halves."""
+    """Pairs of guards."""
     random = Random(seed)
     writer = Writer(random)
     found = []
     for _ in range(count):
         one, two = writer.condition(3), writer.condition(2)
-        if random.random() < 0.5:
+        apart = random.random() < 0.5
+        if apart:
             test = random.choice([("j == 0", "j != 0"), ("k < 1", "k >= 1"), ("l == []", "not (l == [])")])
             first, second = _tests(*test)
             one, two = _both(first, one), _both(second, two)
-        found.append(Row(one, two))
+        found.append(Row(one, two, apart))
     return found
 
 
@@ -336,11 +354,13 @@ def _both(a: Made, b: Made) -> Made:
 def text_of(rows: list[Row], name: str, *, begins: Values | None = None) -> str:
     """A machine with an event for each pair, and a system that begins with given values, or with any."""
     fields = "".join(_field(line, begins) for line in FIELDS.splitlines(keepends=True))
-    lines = [f"module {name}", "machine M {", fields + LETS + "    initial state S"]
+    lines = [f"module {name}", "machine M {", fields + LETS + "    initial state S  state T"]
     lines.append(f"    event {', '.join(f'e{n}' for n in range(len(rows)))} from environment")
     for n, row in enumerate(rows):
-        lines.append(f"    one: S -> S on e{n} when {row.one.text}")
-        lines.append(f"    two: S -> S on e{n} when {row.two.text}")
+        names = ("this", "that") if row.apart else ("one", "two")
+        lines += [
+            f"    {x}: S -> S on e{n} when {made.text}" for x, made in zip(names, (row.one, row.two), strict=True)
+        ]
     asked = [f"    invariant i{n}: {row.one.text}" for n, row in enumerate(rows)]
     return "\n".join([*lines, "    priority one > two", *asked, "}", "system Only { m: M }", ""])
 

@@ -753,6 +753,10 @@ UNEVALUATED = [
     ("none_here[0] == none_here[0]", "none"),
     ("size({none_here[0]}) == 1", "none"),
     ("size(rest([none_here[0]])) == 0", "none"),
+    ("self in T or none_here[0] > 0 or self in S", "none"),
+    ("self not in T and none_here[0] > 0 and self not in S", "none"),
+    ("self in T or k == 0 or none_here[0] > 0 or self in S", "one"),
+    ("self in S or none_here[0] > 0 or self in T", "one"),
     ("(if true then true else none_here[0] > 0)", "one"),
     ("(if none_here[0] > 0 then true else true)", "none"),
 ]

@@ -128,7 +128,7 @@ def _instance(place: Place, name: str, index: int) -> str:
 def _logic(place: Place, e: m.Logic) -> Text:
     binds = Binds.AND if e.operator == "and" else Binds.OR
     texts: list[str] = []
-    operands = gathered(e)
+    operands = gathered(e, lambda x: may_lack_value(place.file.context.model, x, place.system))
     if len(operands) == 1:
         return code(place, operands[0])
     for operand in operands:

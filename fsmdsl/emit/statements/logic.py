@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
@@ -9,19 +10,20 @@ from fsmdsl import model as m
 from fsmdsl.operators import COMPLEMENT
 
 
-def gathered(e: m.Logic) -> list[m.Expr]:
-    """The operands, with tests of one state each put together: `Free or Used`, `not Free and not Used`."""
+def gathered(e: m.Logic, may_fail: Callable[[m.Expr], bool]) -> list[m.Expr]:
+    """The operands, with tests of one state each put together: `Free or Used`, `not Free and not Used`. None is tested
+    before an operand on its left that may fail."""
     out: list[m.Expr] = []
     for x in e.operands:
         test = x.operand if isinstance(x, m.Not) else x
         if isinstance(test, m.InState) and (x is test) == (e.operator == "or"):
             places = [n for n, other in enumerate(out) if _same_test(other, x)]
-            if places:
-                before = out[places[0]]
+            if places and not any(map(may_fail, out[places[-1] + 1 :])):
+                before = out[places[-1]]
                 inner = before.operand if isinstance(before, m.Not) else before
                 assert isinstance(inner, m.InState)
                 both = replace(inner, states=inner.states | test.states)
-                out[places[0]] = both if x is test else m.Not(both)
+                out[places[-1]] = both if x is test else m.Not(both)
                 continue
         out.append(x)
     return out
