@@ -173,8 +173,28 @@ def test_priority_read_backwards_ranks_as_well() -> None:
 
 def test_chains_that_contradict_each_other_are_circular() -> None:
     (level,) = ranked(priority="priority a > b\n    priority b > a").rivals()
-    assert ranked(priority="priority a > b\n    priority b > a").priority.circular(level)
-    assert not ranked(priority="priority a > b > c").priority.circular(level)
+    selection = ranked(priority="priority a > b\n    priority b > a")
+    assert [t.label for t in selection.priority.circular(level)] == ["a", "b"]
+    assert ranked(priority="priority a > b > c").priority.circular(level) == ()
+
+
+def test_pairs_that_chains_rank_both_ways_are_disputed() -> None:
+    assert disputed(ranked(priority="priority a > b\n    priority b > a > c")) == {"ab"}
+    everything = {"a": "x == none", "b": "n > 0", "c": "n > 1"}
+    circle = "priority a > b > c\n    priority c > a"
+    assert disputed(ranked(**everything, priority=circle)) == {"ab", "ac", "bc"}
+    assert disputed(ranked("n == 1", "n == 2", "n == 3", priority=circle)) == set()
+
+
+def test_guards_are_compared_by_what_their_names_stand_for() -> None:
+    text = """module swapped
+    machine M { initial state A  event go(p: M, q: M) from environment
+        a: A -> A on go(x, y) when x in A
+        b: A -> A on go(y, x) when x not in A
+        c: A -> A on go(x, _) when x not in A }
+    """
+    (level,) = (selection := Selection(compiled(text).machines["swapped.M"])).rivals()
+    assert {f"{a.label}{b.label}" for a, b in selection.disputed(level)} == {"ab", "bc"}
 
 
 @pytest.mark.parametrize(

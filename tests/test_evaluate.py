@@ -312,3 +312,31 @@ def test_a_predicate_is_read_with_what_is_bound() -> None:
 def test_subsets_beyond_counting_are_refused() -> None:
     with pytest.raises(TooManyValuesError, match="10 out of 20"):
         worth("size(subsets({0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19}, 10))")
+
+
+def test_a_range_beyond_counting_is_refused() -> None:
+    text = "let upto(n: 0..2) = (count x in 0..n: true)  let large = upto(65536)  let most = upto(65535)"
+    model = compiled(WORLD % text)
+    u = Universe(model, only_system(model))
+    lets = {x.name: x.value for x in u.system.lets}
+    assert value(u, initial(u), lets["most"]) == 65536
+    with pytest.raises(TooManyValuesError, match="0 to 65536"):
+        value(u, initial(u), lets["large"])
+
+
+@pytest.mark.parametrize(
+    ("of", "members", "first"),
+    [
+        (m.RangeType(1, 3), [-1, 0], -1),
+        (m.RangeType(1, 3), [8, 2, 16, 4], 4),
+        (m.OptionalType(m.RangeType(0, 7)), [None, 3, 64, 9, 32], 9),
+        (m.RefType("M"), [3, None, 1], None),
+        (m.ListType(m.RangeType(0, 1), 2), [(1, 5), (0, 9), (1, 0)], 9),
+    ],
+)
+def test_of_several_elements_that_do_not_fit_the_first_in_their_order_is_named(
+    of: m.Type, members: list[Value], first: Value
+) -> None:
+    why = outside(m.SetType(of), frozenset(members))
+    assert why is not None
+    assert why.value == first

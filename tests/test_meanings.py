@@ -175,6 +175,42 @@ def test_the_transition_that_no_enabled_one_goes_before_is_taken_and_two_of_them
         assert overlaps(compiled(f"module choice\n{listed[n][0]}")) == equal, (priority, third)
 
 
+CONTRADICTORY = [
+    ["x > y", "y > x"],
+    ["x > y", "y > x", "z > x"],
+    ["x > y", "y > x", "x > z"],
+    ["x > y", "y > z", "z > x"],
+    ["x > y > z", "z > x"],
+    ["x > y", "y > x", "y > z > w"],
+    ["x > y", "y > x", "z > w", "w > z", "x > z"],
+    ["x > y", "z > w", "y > x > z", "w > z"],
+    ["x > y > z > w", "w > x"],
+]
+
+
+@pytest.mark.parametrize("chains", CONTRADICTORY)
+@pytest.mark.parametrize("last", ["", " when d"])
+def test_of_transitions_that_each_give_way_to_another_none_is_left(
+    chains: list[str], last: str, tmp_path: Path
+) -> None:
+    text = (
+        "module circle\nmachine M {\n    a: bool = any\n    b: bool = any\n    c: bool = any\n    d: bool = any\n"
+        "    initial state S\n    state T\n    event go from environment\n    ignore go in T\n"
+        f"    x: S -> T on go when a\n    y: S -> T on go when b\n    z: S -> T on go when c\n"
+        f"    w: S -> T on go{last}\n" + "".join(f"    priority {x}\n" for x in chains) + "}\n"
+    )
+    case = Case(tmp_path, text)
+    before = {pair for x in chains for pair in ranked(x)}
+    for values in product([False, True], repeat=4):
+        enabled = [x for x, on in zip("xyzw", values, strict=True) if on or (x == "w" and not last)]
+        best = [x for x in enabled if not any((y, x) in before for y in enabled)]
+        wanted = "unhandled" if not enabled else best[0] if len(best) == 1 else "overlap"
+        given = dict(zip("abcd", values, strict=True))
+        assert case.stepped("M", given, "go") == case.called("M", given, "go") == wanted, (chains, given)
+    explored_alike(f"{text}system Only {{ m: M }}\n")
+    assert "FSM231" in {d.rule.code for d in check(case.model)}
+
+
 # Which transition: comparisons ---------------------------------------------------------------------------------------
 
 COMPARISONS: Mapping[str, Callable[[int, int], bool]] = {

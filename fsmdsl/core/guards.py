@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl import model as m
 from fsmdsl.operators import COMPARISONS, ORDERS
+from fsmdsl.walk import expressions
 
 
 def conjuncts(condition: m.Expr | None) -> list[m.Expr]:
@@ -19,12 +20,31 @@ def conjuncts(condition: m.Expr | None) -> list[m.Expr]:
             return [condition]
 
 
-def exclusive(a: m.Expr | None, b: m.Expr | None, lets: Mapping[str, m.Let]) -> bool:
-    """Can two guards of a machine be seen not to hold at once? A quick look, sure of nothing but its yes: what both ask
-    of one value is compared, also inside the machine's own derived values. `checks.logic` decides more, in more time.
+def exclusive(a: m.Transition, b: m.Transition, lets: Mapping[str, m.Let]) -> bool:
+    """Can the guards of two transitions of one trigger be seen not to hold at once? A quick look, sure of nothing but
+    its yes: what both ask of one value is compared, also inside the machine's own derived values. `checks.logic`
+    decides more, in more time.
     """
-    others = list(_asked(b, lets))
-    return any(_contrary(x, y) or _contrary(y, x) for x in _asked(a, lets) for y in others)
+    ambiguous = _ambiguous(_arguments(a), _arguments(b))
+
+    def conditions(t: m.Transition) -> list[m.Expr]:
+        return [x for x in _asked(t.guard, lets) if not any(_is_one_of(y, ambiguous) for y in expressions(x))]
+
+    others = conditions(b)
+    return any(_contrary(x, y) or _contrary(y, x) for x in conditions(a) for y in others)
+
+
+def _arguments(t: m.Transition) -> tuple[str, ...]:
+    return t.trigger.arguments if isinstance(t.trigger, m.OnEvent) else ()
+
+
+def _ambiguous(a: tuple[str, ...], b: tuple[str, ...]) -> frozenset[str]:
+    """The names that do not stand for the same argument in both."""
+    return frozenset(name for x, y in zip(a, b, strict=False) if x != y for name in (x, y))
+
+
+def _is_one_of(e: m.Expr, names: frozenset[str]) -> bool:
+    return isinstance(e, m.Local) and e.name in names
 
 
 def _asked(guard: m.Expr | None, lets: Mapping[str, m.Let]) -> Iterator[m.Expr]:

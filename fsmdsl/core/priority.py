@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import combinations
 
 from fsmdsl import model as m
+from fsmdsl.core.graphs import reachable
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.core.triggers import trigger_name
 
@@ -42,6 +43,12 @@ class Priority:
         pairs = zip(self._places[a.index], self._places[b.index], strict=True)
         return any(x is not None and y is not None and x < y for x, y in pairs)
 
+    def before_in(self, a: m.Transition, b: m.Transition) -> tuple[int, int]:
+        """Of two transitions, the first of which goes before the second: the first chain that says so, and the place of
+        the first transition in it."""
+        pairs = zip(self._places[a.index], self._places[b.index], strict=True)
+        return next((n, x) for n, (x, y) in enumerate(pairs) if x is not None and y is not None and x < y)
+
     def ranked(self, a: m.Transition, b: m.Transition) -> bool:
         """Does one of the two go before the other?"""
         return self.before(a, b) or self.before(b, a)
@@ -49,6 +56,15 @@ class Priority:
     def unranked(self, among: Sequence[m.Transition]) -> Iterator[Pair]:
         """The pairs of which neither goes before the other, in the order of the text."""
         return ((a, b) for a, b in combinations(among, 2) if not self.ranked(a, b))
+
+    def contradictory(self, among: Sequence[m.Transition]) -> Iterator[Pair]:
+        """The pairs of which each goes before the other, directly or by way of others, in the order of the text."""
+        circular = self.circular(among)
+        after = {t.index: [u.index for u in circular if self.before(t, u)] for t in circular}
+        behind = {n: reachable(after[n], after.__getitem__) for n in after}
+        return (
+            (a, b) for a, b in combinations(circular, 2) if b.index in behind[a.index] and a.index in behind[b.index]
+        )
 
     def best_first(self, among: Sequence[m.Transition]) -> tuple[m.Transition, ...]:
         """In the order of the text, but none before one that goes before it, as far as the chains agree."""
@@ -61,12 +77,14 @@ class Priority:
             found.append(first)
         return tuple(found)
 
-    def circular(self, among: Sequence[m.Transition]) -> bool:
-        """Do chains contradict one another, so that of some of these each gives way to another of them?"""
-        left = list(among)
-        while best := [t for t in left if not any(self.before(u, t) for u in left)]:
-            left = [t for t in left if t not in best]
-        return bool(left)
+    def circular(self, among: Sequence[m.Transition]) -> tuple[m.Transition, ...]:
+        """The transitions of which each gives way to another of them, because chains contradict one another. All that
+        give way to none of these are left out. Where one of these is enabled and all enabled ones give way to others,
+        that is the fault `overlap`."""
+        left = tuple(among) if len(self.machine.priority) > 1 else ()
+        while len(beaten := tuple(t for t in left if any(self.before(u, t) for u in left))) < len(left):
+            left = beaten
+        return left
 
 
 def _place(chain: tuple[str, ...], known: frozenset[str]) -> int | None:

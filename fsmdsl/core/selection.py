@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from fsmdsl import model as m
@@ -124,12 +125,14 @@ class Selection:
     def disputed(self, level: Level) -> tuple[Pair, ...]:
         """Pairs that neither `priority` nor a look at their guards tells apart: both enabled are a fault.
 
-        Left out are those of which one is always beaten, by a transition without a guard.
+        Left out are those of which one is always beaten, by a transition without a guard. Pairs that `priority` ranks
+        both ways come last.
         """
         sure = [t for t in level if t.guard is None]
         beaten = {t.index for t in level if any(self.priority.before(other, t) for other in sure)}
-        pairs = (p for p in self.priority.unranked(level) if not {p[0].index, p[1].index} & beaten)
-        return tuple((a, b) for a, b in pairs if not exclusive(a.guard, b.guard, self.machine.let_named))
+        open_ = (p for p in self.priority.unranked(level) if not {p[0].index, p[1].index} & beaten)
+        pairs = chain(open_, self.priority.contradictory(level))
+        return tuple((a, b) for a, b in pairs if not exclusive(a, b, self.machine.let_named))
 
     # Moves
 

@@ -110,9 +110,15 @@ def outside(t: m.Type, value: Value) -> Misfit | None:
             too_long = Misfit("overflow", value, high=bound) if len(value) > bound else None
             return too_long or _first_outside(of, value)
         case m.SetType(of) if isinstance(value, frozenset):
-            return _first_outside(of, value)
+            misfits = frozenset(x for x in value if outside(of, x) is not None)
+            return _first_outside(of, elements(m.SetType(_or_none(of)), misfits))
         case _:
             return None
+
+
+def _or_none(of: m.Type) -> m.Type:
+    """A type that orders none, too, where it does not belong."""
+    return of if isinstance(of, m.OptionalType) else m.OptionalType(of)
 
 
 def _first_outside(of: m.Type, values: Iterable[Value]) -> Misfit | None:

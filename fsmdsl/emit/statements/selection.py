@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
@@ -168,9 +168,10 @@ def _chosen(trigger: Trigger, leaf: str, levels: Sequence[Level], otherwise: Cal
         if t.guard is not None and not before:
             place = place.knowing(t.guard)
         body = trigger.follow(place, selection.move(leaf, t))
-        if t.guard is None:
+        if t.index not in tests:
             return (*before, *((If(tuple(branches), body),) if branches else body))
         branches.append(Branch(tests[t.index], body))
+    branches += _contradiction(trigger, level)
     last = _chosen(trigger, leaf, levels[1:], otherwise)
     if last == IGNORED:
         return (*before, If(tuple(branches)), Comment("Otherwise ignored."))
@@ -178,22 +179,47 @@ def _chosen(trigger: Trigger, leaf: str, levels: Sequence[Level], otherwise: Cal
 
 
 def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
-    """The guard of each transition, and what must stand before the choice.
+    """The guard of each transition that has one, and what must stand before the choice. Where `priority` is circular,
+    a transition is chosen if its guard holds and that of none before it.
 
     Where the choice cannot be made one by one, all guards are computed first: two that nothing tells apart may not
     both hold, and one that has no value makes the step impossible, whether or not it would be asked.
     """
-    disputed = trigger.place.selection.disputed(level)
+    priority = trigger.place.selection.priority
+    circular = priority.circular(level)
+    disputed = [(a, b) for a, b in trigger.place.selection.disputed(level) if not priority.ranked(a, b)]
     model = trigger.place.file.context.model
     risky = len(level) > 1 and any(t.guard is not None and may_lack_value(model, t.guard) for t in level)
-    computed_first = bool(disputed) or risky
+    computed_first = bool(disputed) or bool(circular) or risky
     guards = {t.index: code(trigger.at(t), t.guard) for t in level if t.guard is not None}
     if not computed_first:
         return guards, ()
     names = _variables(trigger, level)
     computed = [f"{names[n]} = {guard.text}" for n, guard in guards.items()]
     checks = [If((Branch(_both(trigger, level, names, a, b), (_overlap(trigger, a, b),)),)) for a, b in disputed]
-    return {n: Text(name) for n, name in names.items()}, (*computed, *checks)
+    tests = {n: Text(name) for n, name in names.items()}
+    return tests | {t.index: _unbeaten(trigger, level, names, t) for t in circular}, (*computed, *checks)
+
+
+def _unbeaten(trigger: Trigger, level: Level, names: dict[int, str], t: m.Transition) -> Text:
+    """Is a transition enabled, and none that has priority over it?"""
+    better = [u for u in level if trigger.place.selection.priority.before(u, t)]
+    if any(u.guard is None for u in better):
+        return Text("False")
+    enabled = [Text(names[t.index])] if t.guard is not None else []
+    return conjunction([*enabled, *(Text(f"not {names[u.index]}", Binds.NOT) for u in better)])
+
+
+def _contradiction(trigger: Trigger, level: Level) -> Iterator[Branch]:
+    """Where `priority` is circular: the fault of enabled transitions that all give way to others."""
+    circular = trigger.place.selection.priority.circular(level)
+    if not circular:
+        return
+    names = _variables(trigger, level)
+    enabled = [names[t.index] for t in circular if t.guard is not None]
+    test = Text(" or ".join(enabled), Binds.OR) if len(enabled) == len(circular) else Text("True")
+    a, b = next(trigger.place.selection.priority.contradictory(level))
+    yield Branch(test, (_overlap(trigger, a, b),))
 
 
 def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
