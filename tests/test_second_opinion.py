@@ -30,6 +30,7 @@ from fsmdsl.export.promela import promela
 from fsmdsl.export.refusals import REASONS, RefusedError
 from fsmdsl.export.tla import tla
 from fsmdsl.export.tla_scope import Env, TlaScope
+from fsmdsl.model.reach import DEEPEST_CASCADE
 from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
 from fsmdsl.opinion.spin import Spin
 from fsmdsl.opinion.tlc import Tlc, distinct_states
@@ -448,6 +449,66 @@ def test_tlc_holds_states_as_values(tlc: Tlc) -> None:
 def test_tlc_finds_a_first_value_that_does_not_fit(tlc: Tlc) -> None:
     found = {r.what: r.agreement for r in asked(tlc, *system_of(FULL)).rows}
     assert found["fault range at random.fsm:23:18"] == "confirmed"
+
+
+RANGES = """module ranges
+machine M {
+    k: 0..3
+    l: list<0..3>[2]
+    initial state A
+    event up, put, drop, look, count from environment
+    let upto(n: 0..1) = (count x in 0..n: x <= k)
+    A on up    when k < 3        do k = k + 1
+    A on put   when size(l) < 2  do add k to l
+    A on drop  when l != []      do l = rest(l)
+    A on look  when all i in 4..l[0]: false
+    A on count when upto(k) == k + 1 and (count i in k..size(l) - 1: l[i] > i) >= 0
+    invariant sorted: all i in 0..size(l) - 2: l[i] <= l[i + 1]
+    invariant end:    l == [] or all i in 1..l[0]: k >= i
+    invariant value:  k == 0 or not (some i in 3..l[0]: i > 3)
+}
+system S { m: M  reachable full: some i in 1..size(m.l) - 1: m.l[i] == 3 }
+"""
+"""Ranges that are empty, and whose ends have no value."""
+
+CHAIN = """module chain
+machine Link {
+    param behind: Link? = none
+    initial state Idle
+    event pull from environment, Link
+    Idle on pull do if behind != none { behind.pull }
+}
+system S { LINKS environment { l0.pull } }
+"""
+
+
+def chain(length: int) -> str:
+    links = (f"l{n}: Link {{ behind = l{n + 1} }} " for n in range(length - 1))
+    return CHAIN.replace("LINKS", "".join([*links, f"l{length - 1}: Link "]))
+
+
+def test_spin_counts_through_ranges(spin: Spin) -> None:
+    found = {r.what: (r.ours, r.agreement) for r in asked(spin, *system_of(RANGES)).rows}
+    assert {x for x, (_, agreement) in found.items() if agreement != "confirmed"} == set()
+    assert any("fault none" in x for x in found)
+
+
+def test_tlc_counts_through_ranges(tlc: Tlc) -> None:
+    found = {r.what: (r.ours, r.agreement) for r in asked(tlc, *system_of(RANGES)).rows}
+    assert {x for x, (_, agreement) in found.items() if agreement != "confirmed"} == set()
+    assert any("fault none" in x for x in found)
+
+
+@pytest.mark.parametrize(("length", "fails"), [(DEEPEST_CASCADE, False), (DEEPEST_CASCADE + 1, True)])
+def test_tlc_counts_sends_inside_one_another(length: int, fails: bool, tlc: Tlc) -> None:
+    rows = asked(tlc, *system_of(chain(length))).rows
+    assert {r.agreement for r in rows} == {"confirmed"}
+    assert any("fault endless" in r.what for r in rows) is fails
+
+
+def test_sends_inside_one_another_are_counted_where_there_are_enough_instances() -> None:
+    assert "Cardinality(w.busy)" not in tla(*system_of(chain(DEEPEST_CASCADE))).text
+    assert f"Cardinality(w.busy) >= {DEEPEST_CASCADE}" in tla(*system_of(chain(DEEPEST_CASCADE + 1))).text
 
 
 # The commands --------------------------------------------------------------------------------------------------------
