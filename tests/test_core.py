@@ -130,6 +130,28 @@ def test_leaves_of_a_group_do_the_same_and_no_other_group_does() -> None:
             assert len({repr(by_leaf[g.leaves[0]]) for g in groups}) == len(groups)
 
 
+def test_leaves_in_which_a_timer_does_the_same_are_together() -> None:
+    text = """module timed
+    machine M {
+        initial state A { initial state A1  state A2  state A3 }
+        state B
+        event go from environment
+        A1 -> A2 on go
+        A2 -> A3 on go
+        on exit(A3) do n = 1
+        n: 0..1
+        late:  A -> B after 5s
+        again: A after 3s do n = 0
+        A2 -> B after 1s
+    }
+    """
+    selection = Selection(compiled(text).machines["timed.M"])
+    late, again, own = triggers.triggered_by(selection.machine, m.OnTimer)
+    assert [g.leaves for g in selection.timer_groups(late)] == [("A1", "A2"), ("A3",)]
+    assert [g.leaves for g in selection.timer_groups(again)] == [("A1", "A2", "A3")]
+    assert [(g.leaves, g.levels) for g in selection.timer_groups(own)] == [(("A2",), ((own,),))]
+
+
 def test_what_a_state_says_of_crashes_is_what_the_definition_reads() -> None:
     for _, _, _, selection in compared():
         for leaf in selection.machine.leaves:

@@ -746,6 +746,9 @@ machine M {
     let upto(n: 0..1) = (count x in 0..n: true)
     let parts(s: set<0..1>) = (count n in {0, 1, 2, 3}: some q in subsets(s): size(q) == n)
     let last_of(n: 0..1) = none_here[n]
+    let first_k(x: list<M?>[1]) = first(x).k
+    let in_s(x: list<M?>[1]) = (count y in x: y in S)
+    let ks(x: list<list<M?>[1]>[1]) = (count y in x: all z in y: z.k == 0)
     one: S -> T on go when GUARD
     ignore go in T
 }
@@ -777,6 +780,10 @@ UNEVALUATED = [
     # A parameter's type says nothing about how many values its argument has.
     ("upto(3) == 4", "one"),
     ("parts({0, 1, 5}) == 4", "one"),
+    ("first_k([none, none]) == 0", "none"),
+    ("in_s([none, none]) == 0", "one"),
+    ("ks([[], []]) == 2", "one"),
+    ("ks([[], [none]]) == 2", "none"),
     # What has been evaluated already, or decides nothing any more.
     ("false and none_here[0] > 0", "unhandled"),
     ("none_here[0] > 0 and false", "none"),

@@ -74,6 +74,26 @@ class _Uses:
         return self._widest
 
 
+def _declared(place: m.Type, value: m.Type) -> m.Type:
+    """The type of a value that a place may be too small for. What none stands for, and what is in an empty collection,
+    is as the place says: its machine is named nowhere else."""
+    match place, value:
+        case m.OptionalType(), m.NoneType():
+            return place
+        case _, m.NeverType():
+            return place
+        case m.OptionalType(of), m.OptionalType(inner):
+            return m.OptionalType(_declared(of, inner))
+        case m.OptionalType(of), _:
+            return _declared(of, value)
+        case m.SetType(of), m.SetType(inner):
+            return m.SetType(_declared(of, inner))
+        case m.ListType(of), m.ListType(inner, bound):
+            return m.ListType(_declared(of, inner), bound)
+        case _:
+            return value
+
+
 def _rounded(t: m.Type) -> m.Type:
     """A type that holds all values of another, one of few."""
     match t:
@@ -123,7 +143,7 @@ class Elaboration:
         texts of `let`s and to how many types their parameters are used with, which are few; see `_Uses`."""
         let = self.model.let(e, self.system)
         pairs = zip(let.parameters, e.arguments, strict=True)
-        types = tuple(p.type if holds(p.type, a.type) else a.type for p, a in pairs)
+        types = tuple(p.type if holds(p.type, a.type) else _declared(p.type, a.type) for p, a in pairs)
         uses = self._uses.setdefault((e.owner, e.name), _Uses(types))
         if types not in uses.bodies:
             wide = uses.widened(types)

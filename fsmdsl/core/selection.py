@@ -107,13 +107,19 @@ class Selection:
     def groups(self, trigger: str) -> tuple[Group, ...]:
         """The leaves in which a trigger has transitions, those together in which it does the same, whichever timers it
         stops. In the order of the first leaf of each."""
-        found: dict[object, tuple[list[str], tuple[Level, ...]]] = {}
-        for leaf in self.machine.leaves:
-            levels = self.levels(leaf.name, trigger)
-            if levels:
-                key = tuple(tuple(self._behaviour(leaf.name, t) for t in level) for level in levels)
-                found.setdefault(key, ([], levels))[0].append(leaf.name)
-        return tuple(Group(tuple(leaves), levels) for leaves, levels in found.values())
+        return self._grouped({leaf.name: self.levels(leaf.name, trigger) for leaf in self.machine.leaves})
+
+    def timer_groups(self, t: m.Transition) -> tuple[Group, ...]:
+        """The same for the time of a transition, which competes with no other: the leaves inside its source."""
+        return self._grouped(dict.fromkeys(self.hierarchy.inside[t.source], ((t,),)))
+
+    def _grouped(self, levels: Mapping[str, tuple[Level, ...]]) -> tuple[Group, ...]:
+        found: dict[object, list[str]] = {}
+        for leaf, these in levels.items():
+            if these:
+                key = tuple(tuple(self._behaviour(leaf, t) for t in level) for level in these)
+                found.setdefault(key, []).append(leaf)
+        return tuple(Group(tuple(leaves), levels[leaves[0]]) for leaves in found.values())
 
     def _behaviour(self, leaf: str, t: m.Transition) -> object:
         """What tells the moves of transitions from different leaves apart: not the leaves, but what runs in them."""

@@ -247,9 +247,9 @@ def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> F
     b = Builder()
     scope = machine_scope(context, machine, b)
     read_state(scope, machine)
-    for leaf in machine.leaves_of(t.source):
-        with b.when(in_leaves(STATE, machine, [leaf])):
-            choose(scope, ((t,),), leaf, {}, _follow_and_leave)
+    for group in context.selection(machine).timer_groups(t):
+        with b.when(in_leaves(STATE, machine, group.leaves)):
+            choose(scope, group.levels, group.leaves[0], {}, _follow_and_leave)
     b.leave(IGNORED)
     return _of_machine(machine, name, f"time is up for transition {t.index}", b)
 
