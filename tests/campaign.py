@@ -6,8 +6,9 @@ from somewhere on; and, by their verdicts, with symmetric sets reduced.
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
 
 `packed` explores systems made for it, `specs` those of specs of all kinds, `newer` both with the newer words of the
-language, `environments` those whose environment may have no value; a seed gives one module of each kind, of which every
-system is explored, and a small one around each machine.
+language, `environments` those whose environment may have no value, `unevaluated` both with much that is decided
+without being evaluated. A seed gives one module of each kind, of which every system is explored, and a small one around
+each machine.
 A line tells every difference, a table at the end what came out how often; the exit code is 1 if there was a difference.
 Every tenth system is compiled, or as `--compiled` says.
 """
@@ -31,6 +32,7 @@ from unittest.mock import patch
 from random_environments import text_of as environment
 from random_specs import spec
 from random_systems import text_of
+from random_unevaluated import unevaluated_spec, unevaluated_system
 
 from fsmdsl import model as m
 from fsmdsl.explore import explore, search_result
@@ -55,7 +57,7 @@ from fsmdsl.simulation.closed import closed
 from fsmdsl.source import Source
 from fsmdsl.step import GuardsSeen, Result, Step, Universe, World, enabled, fire
 
-KINDS = "systems made to be explored, specs of all kinds, both with the newer words, or environments without values"
+KINDS = "systems made to be explored, specs of all kinds, both with newer words; environments, operands without values"
 
 STATES = 1000
 """A system with more is explored so far and no further."""
@@ -321,6 +323,8 @@ def texts(kind: str, seed: int) -> list[str]:
             return [spec(seed)]
         case "environments":
             return [environment(seed)]
+        case "unevaluated":
+            return [unevaluated_system(seed), unevaluated_spec(seed)]
         case _:
             return [text_of(seed, newer=True), spec(seed, newer=True)]
 
@@ -355,7 +359,8 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="Random systems, explored in every way there is, and compared.")
-    parser.add_argument("kind", choices=["packed", "specs", "newer", "environments"], help=KINDS)
+    choices = ["packed", "specs", "newer", "environments", "unevaluated"]
+    parser.add_argument("kind", choices=choices, help=KINDS)
     parser.add_argument("--seeds", default="0:100", help="from:to, the last one left out")
     parser.add_argument("--compiled", type=int, default=10, help="compile every so many systems; 0: none")
     parser.add_argument("--states", type=int, default=STATES, help="where to stop")

@@ -13,6 +13,7 @@ from hived_lite import hived_lite
 from packed_search import HASTY, PLAIN, SWITCH, explored, needs_compiler, own_objects
 from random_specs import spec
 from random_systems import text_of
+from random_unevaluated import unevaluated_spec, unevaluated_system
 from stepping import compiled, only_system
 from test_faithful_hived import REFERENCE, TEXT, sized, without_way_back
 from test_faithful_hived import model as hived_model
@@ -54,6 +55,12 @@ def test_masks_of_several_words_say_what_one_word_says(seed: int, monkeypatch: p
     monkeypatch.setattr(layouts, "PER_WORD", 2)
     for model, system in [*systems(text_of(seed)), *systems(spec(1000 + seed))]:
         assert compare(model, system, 100, random=Random(seed), compiled=seed % 12 == 0) == ("the same", [])
+
+
+@pytest.mark.parametrize("seed", range(14))
+def test_random_systems_in_which_much_is_not_evaluated_are_explored_as_defined(seed: int) -> None:
+    for model, system in [*systems(unevaluated_system(seed)), *systems(unevaluated_spec(seed))]:
+        assert compare(model, system, 80, random=Random(seed)) == ("the same", [])
 
 
 @pytest.mark.parametrize("seed", range(14))

@@ -1,4 +1,7 @@
-"""Guards and invariants that say nothing: they hold always, or never."""
+"""Guards and invariants that say nothing: they hold always, or never.
+
+One that may have no value does not hold always: then a guard is a fault, and an invariant is violated.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
+from fsmdsl.core.lets import surely_has_value
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.walk import expressions
 
@@ -108,6 +112,8 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
         found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
         yield found.help("correct it, or take the transition out")
         return
+    if not surely_has_value(subject.model, first.guard):
+        return
     opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
     if subject.together(machine, leaves, [opposite]) is None:
         found = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")
@@ -123,8 +129,12 @@ def _invariants(
         if subject.together(machine, leaves, [subject.normal(condition, system=system)]) is None:
             found = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
             yield found.help("correct it")
-        elif any(isinstance(e, m.Derived) for e in expressions(condition)):
+        elif not surely_has_value(subject.model, condition, system) or _speaks_of_a_let(condition):
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
             found = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
             yield found.help("say what could go wrong, or take it out")
+
+
+def _speaks_of_a_let(condition: m.Expr) -> bool:
+    return any(isinstance(e, m.Derived) for e in expressions(condition))

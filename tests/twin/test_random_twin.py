@@ -17,11 +17,12 @@ from fsmdsl.step import Fault, FaultError, Result, Step, TooManyValuesError, Uni
 
 sys.path.append(str(Path(__file__).parents[1]))
 from random_specs import spec
+from random_unevaluated import unevaluated_spec
 from seeds import seeds
 from stepping import only_system
 
-SEEDS, NEWER = seeds(range(220)), seeds(range(20))
-"""`NEWER`: with the newer words of the language."""
+SEEDS, NEWER, UNEVALUATED = seeds(range(220)), seeds(range(20)), seeds(range(20))
+"""`NEWER`: with the newer words of the language. `UNEVALUATED`: with much that is decided without being evaluated."""
 RUNS, STEPS = 6, 15
 MOST_ANSWERS = 60
 
@@ -51,8 +52,12 @@ class RandomWalk(Walk):
         return super().foresee(step)
 
 
-def model_of(seed: int, newer: bool = False) -> m.Model:
-    resolved = resolve([parse(Source(f"{seed}.fsm", spec(seed, newer))).module])
+def text_of(seed: int, kind: str) -> str:
+    return unevaluated_spec(seed) if kind == "unevaluated" else spec(seed, kind == "newer")
+
+
+def model_of(seed: int, kind: str) -> m.Model:
+    resolved = resolve([parse(Source(f"{seed}.fsm", text_of(seed, kind))).module])
     assert resolved.model is not None
     return resolved.model
 
@@ -62,11 +67,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("random")
 
 
-@pytest.mark.parametrize(("seed", "newer"), [*((n, False) for n in SEEDS), *((n, True) for n in NEWER)])
-def test_walks_through_random_specs_agree(seed: int, newer: bool, folder: Path) -> None:
-    model = model_of(seed, newer)
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [*((n, "specs") for n in SEEDS), *((n, "newer") for n in NEWER), *((n, "unevaluated") for n in UNEVALUATED)],
+)
+def test_walks_through_random_specs_agree(seed: int, kind: str, folder: Path) -> None:
+    model = model_of(seed, kind)
     system = only_system(model)
-    packages = Packages(model, folder, f"twin_of_{seed}{'_newer' * newer}")
+    packages = Packages(model, folder, f"twin_of_{seed}_{kind}")
     universe = Universe(model, system)
     if universe.fault is not None:  # the generated constructors refuse such values
         return
