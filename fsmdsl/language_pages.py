@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.files import write as disk
+from fsmdsl.words import MEANINGS
 
 GRAMMAR = """# Grammar
 
@@ -33,7 +33,7 @@ Most keywords are reserved only where they open something; elsewhere they are na
 
 def pages() -> dict[str, str]:
     """The name and text of each page."""
-    rows = (f"| `{word}` | {meaning.replace('|', chr(92) + '|')} |" for word, meaning in sorted(KEYWORDS.items()))
+    rows = (f"| `{word}` | {meaning.replace('|', chr(92) + '|')} |" for word, meaning in sorted(MEANINGS.items()))
     return {"grammar.md": GRAMMAR + "\n".join(_chapters()), "keywords.md": INDEX + "\n".join(rows) + "\n"}
 
 

@@ -6,38 +6,31 @@ through its entry point, under the name `fsm`.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pygments.lexer import RegexLexer, bygroups, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text, Whitespace
 
+from fsmdsl.words import EVENTS, TYPES, WORDS, Role
+
 NAME = r"[A-Za-z_]\w*"
 
-DECLARING = (
-    "action", "amends", "channel", "enum", "environment", "event", "explore", "ignore", "invariant", "layout",
-    "let", "locks", "machine", "map", "opaque", "operation", "param", "priority", "property", "reachable",
-    "record", "recover", "scenario", "start", "state", "system",
-)  # fmt: skip
-"""Words that begin a declaration."""
+COLORS: Mapping[Role, Any] = {
+    "file": Keyword.Namespace, "declaration": Keyword.Declaration, "modifier": Keyword.Pseudo,
+    "qualifier": Keyword.Pseudo, "control": Keyword, "clause": Keyword, "effect": Keyword, "step": Keyword,
+    "operator": Operator.Word, "temporal": Operator.Word, "constant": Keyword.Constant,
+    "self": Name.Builtin.Pseudo, "type": Keyword.Type,
+}  # fmt: skip
 
-MODIFYING = (
-    "any", "async", "bag", "between", "child", "columns", "duplicating", "durable", "during", "each", "error",
-    "extends", "fair", "fifo", "final", "initial", "lossy", "persistent", "read", "recovers", "recovery", "refines",
-    "replaces", "rows", "strong", "symmetric", "transient", "under", "volatile", "waiting", "weak", "write", "writes",
-)  # fmt: skip
-"""Words that say how, at a declaration."""
+APART = frozenset({"source", "finitely", "many", "crashes"})
+"""Words that are colored in one combination only, by a line of their own below: alone they are mostly names."""
 
-ACTING = (
-    "add", "after", "at", "crash", "deliver", "do", "duplicate", "else", "entry", "exit", "expect", "fails", "for",
-    "from", "if", "lose", "of", "on", "remove", "send", "then", "timeout", "to", "via", "when", "while", "with",
-)  # fmt: skip
-"""Words of transitions, effects and scenarios."""
 
-OPERATORS = (
-    "all", "always", "and", "count", "eventually", "has", "in", "next", "not", "or", "some", "until",
-)  # fmt: skip
-
-TYPES = ("bool", "duration", "list", "map", "set")
+def _colored(*roles: Role) -> list[tuple[Any, Any]]:
+    """Lines of the lexer for the words of some roles."""
+    texts = {role: [x.text for x in WORDS if x.role == role and x.text not in APART] for role in roles}
+    return [(words(texts[role], suffix=r"\b"), COLORS[role]) for role in roles]
 
 
 class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
@@ -76,12 +69,8 @@ class FsmLexer(RegexLexer):  # type: ignore[misc]  # Pygments has no types
             (r"[0-9]+\b", Number.Integer),
             (rf"(\.)({NAME})", bygroups(Punctuation, Name)),
             (rf"({NAME})(?=\s*[:=](?!=))", Name.Variable),
-            (words(("true", "false", "none"), suffix=r"\b"), Keyword.Constant),
-            (r"self\b", Name.Builtin.Pseudo),
-            (words(OPERATORS, suffix=r"\b"), Operator.Word),
-            (words(DECLARING, suffix=r"\b"), Keyword.Declaration),
-            (words(MODIFYING, suffix=r"\b"), Keyword.Pseudo),
-            (words(ACTING, suffix=r"\b"), Keyword),
+            *_colored(*COLORS),
+            (words(EVENTS, suffix=r"\b"), Keyword),
             (words(TYPES, suffix=r"\b"), Keyword.Type),
             (NAME, Name),
             (r"~>|=>|->|==|!=|<=|>=|\.\.|[-+&<>=?*/%|]", Operator),

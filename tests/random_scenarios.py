@@ -6,9 +6,9 @@ from random import Random
 
 from fsmdsl.explore import Trace
 from fsmdsl.explore.runs.trace import run
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.report.as_scenario import Script, as_scenario
 from fsmdsl.step import FaultError, Followed, Step, TooManyValuesError, Universe, enabled, fire
+from fsmdsl.words import RESERVED
 
 
 def wandering(universe: Universe, seed: int, most: int = 10) -> Trace:

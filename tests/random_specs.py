@@ -16,6 +16,7 @@ from random_sharing import in_parts
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
+from fsmdsl.words import HOOKS, of_role
 
 CAPITALS = [
     "Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State",
@@ -62,9 +63,9 @@ INTERNAL = [
 ]  # fmt: skip
 """What the searches, the classes and the exports call things of their own: a spec may call its own so, too."""
 
-OPENS_EFFECT = {"add", "remove", "send"}
-OPENS_HOOK = {"entry", "exit"}
-OPERATORS = ["next", "always", "eventually", "until"]
+OPENS_EFFECT = set(of_role("effect", soft=True))
+OPENS_HOOK = set(HOOKS)
+OPERATORS = [*of_role("temporal")]
 """Where a value may stand these are operators, so that only events are called so."""
 TEXTS = [
     "plain", "with \\\"quotes\\\"", "braces { } and % and {0}",

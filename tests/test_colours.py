@@ -15,12 +15,16 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, Operator, String, Token
 
 from fsmdsl import pygments_lexer
+from fsmdsl.highlighting import FILES, renewed
 from fsmdsl.parse.table import load
 from fsmdsl.pygments_lexer import FsmLexer
+from fsmdsl.words import WORDS
 
 ROOT = Path(__file__).parent.parent
 VIM = ROOT / "editors" / "vim"
 TEXTMATE = ROOT / "editors" / "vscode" / "syntaxes" / "fsm.tmLanguage.json"
+TREE_SITTER = ROOT / "editors" / "tree-sitter-fsm" / "queries" / "highlights.scm"
+LIVE = ROOT / "fsmdsl" / "live" / "static" / "language.js"
 LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
 
 needs_vim = pytest.mark.skipif(shutil.which("vim") is None, reason="VIM IS NOT INSTALLED: its colours were not tested")
@@ -33,27 +37,26 @@ def words_in(text: str) -> set[str]:
     return set(re.findall(r"[a-z_]+", text))
 
 
-def test_every_word_of_the_language_is_known_everywhere() -> None:
+def test_every_word_of_the_language_has_a_color_in_every_editor() -> None:
     words = set(load().words)
-    lexer = (pygments_lexer.DECLARING, pygments_lexer.MODIFYING, pygments_lexer.ACTING, pygments_lexer.OPERATORS)
-    known = {x for group in lexer for x in group} | set(pygments_lexer.TYPES)
-    apart = {
-        "module",
-        "import",
-        "source",
-        "enum",
-        "opaque",
-        "true",
-        "false",
-        "none",
-        "self",
-        "finitely",
-        "many",
-        "crashes",
-    }
-    assert words - known - apart == set()
-    assert words - words_in((VIM / "syntax" / "fsm.vim").read_text("utf-8").replace("\\zs", " ")) == set()
-    assert words - words_in(TEXTMATE.read_text("utf-8").replace("\\b", " ").replace("\\s", " ")) == set()
+    browser = "\n".join(x for x in LIVE.read_text("utf-8").splitlines() if x.startswith("const "))
+    for path, text in (
+        (VIM, (VIM / "syntax" / "fsm.vim").read_text("utf-8").replace("\\v", " ").replace("\\s", " ")),
+        (TEXTMATE, TEXTMATE.read_text("utf-8").replace("\\b", " ").replace("\\s", " ")),
+        (LIVE, browser),
+        (TREE_SITTER, TREE_SITTER.read_text("utf-8")),
+    ):
+        assert words - words_in(text) == set(), path
+    assert {x.role for x in WORDS} <= pygments_lexer.COLORS.keys()
+    plain = {x for x in words - pygments_lexer.APART if kinds(x)[x] is Name}
+    assert plain == set()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_words_in_an_editors_file_are_those_of_the_list(name: str) -> None:
+    """`python -m fsmdsl.highlighting` writes them, and so does `make generate`."""
+    text = (ROOT / name).read_text("utf-8")
+    assert renewed(text, FILES[name]()) == text
 
 
 # Pygments
@@ -140,6 +143,28 @@ def test_vim_colours_a_spec(tmp_path: Path) -> None:
     assert found == [
         "fsmDoc", "fsmDeclaration", "fsmKeyword", "fsmKeyword", "fsmStateName", "fsmDeclaration", "fsmKeyword",
         "fsmModifier", "fsmStateName", "", "fsmLabel", "fsm", "// %s",
+    ]  # fmt: skip
+
+
+@needs_vim
+def test_vim_tells_words_from_names(tmp_path: Path) -> None:
+    text = (
+        "channel mail: lossy fifo[2] to each Pod\n"
+        'source "a"\n    at "b"\n'
+        "machine M {\n"
+        "    layout rows A\n"
+        "    event fifo, add\n"
+        "    ignore fifo, add in *\n"
+        '    amends "why"\n'
+        "    replaces\n"
+        "}\n"
+    )
+    places = [
+        (1, "lossy"), (1, "fifo"), (1, "each"), (3, "at"), (5, "rows"), (6, "fifo"), (6, "add"), (7, "add"),
+        (9, "replaces"),
+    ]  # fmt: skip
+    assert groups(text, places, tmp_path)[: len(places)] == [
+        "fsmModifier", "fsmModifier", "fsmModifier", "fsmImport", "fsmModifier", "", "", "", "fsmModifier",
     ]  # fmt: skip
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.language_pages import ebnf, pages
+from fsmdsl.words import MEANINGS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -28,7 +28,7 @@ def test_every_name_of_the_grammar_is_defined_once() -> None:
 
 
 def test_every_keyword_of_the_grammar_is_in_the_index() -> None:
-    assert {*re.findall(r'"([a-z]+)"', pages()["grammar.md"])} - {*KEYWORDS} == set()
+    assert {*re.findall(r'"([a-z]+)"', pages()["grammar.md"])} - {*MEANINGS} == set()
 
 
 def test_what_the_parser_alone_needs_is_left_out() -> None:

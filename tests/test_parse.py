@@ -15,8 +15,8 @@ from fsmdsl import syntax as s
 from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.parse import Parsed, parse
 from fsmdsl.parse.table import load
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.source import Source
+from fsmdsl.words import RESERVED
 
 DOOR = """machine Door {
     initial state Open

@@ -121,6 +121,19 @@ def test_colours(language: Any) -> None:
     assert "/// One node, lent to one job at a time." in shown["comment.documentation"]
 
 
+@needed
+def test_a_word_is_no_keyword_where_it_is_a_name(language: Any) -> None:
+    from tree_sitter import Parser, Query, QueryCursor
+
+    query = Query(language, (FOLDER / "queries" / "highlights.scm").read_text("utf-8"))
+    text = b"machine M { initial state source  state to  to: bool  source -> to on add do { add to to rows } }"
+    captures = QueryCursor(query).captures(Parser(language).parse(text).root_node)
+    keywords = [
+        (x.start_byte, x.text.decode()) for name in captures if name.startswith("keyword") for x in captures[name]
+    ]
+    assert [x for _, x in sorted(keywords)] == ["machine", "initial", "state", "state", "on", "do", "add", "to"]
+
+
 NEOVIM = """
 local text = vim.treesitter.get_parser(0, "fsm")
 local root = text:parse()[1]:root()

@@ -15,9 +15,9 @@ from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
 from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut
 from fsmdsl.imports.write import spec_text
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.report.frames import frame
 from fsmdsl.source import NOWHERE, Source
+from fsmdsl.words import RESERVED
 
 
 @click.command("import")

@@ -10,9 +10,9 @@ from typing import Literal
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.context_at import Around, around
 from fsmdsl.editing.grammar_completion import names
-from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.parse.table import load
 from fsmdsl.resolve.names.meanings import Kind
+from fsmdsl.words import MEANINGS, WORDS
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -45,7 +45,7 @@ def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
         return []
     found = [
         *(Completion(x.name, x.kind, start, offset, x.detail, x.doc, x.rank) for x in names(analysis, place)),
-        *(Completion(word, "keyword", start, offset, "", KEYWORDS.get(word, ""), rank) for word, rank in _words(place)),
+        *(Completion(word, "keyword", start, offset, "", MEANINGS.get(word, ""), rank) for word, rank in _words(place)),
     ]
     first: dict[str, Completion] = {}
     for x in sorted(found, key=lambda x: x.rank):
@@ -53,10 +53,7 @@ def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
     return list(first.values())
 
 
-_GO_ON = frozenset(
-    {"on", "when", "do", "after", "from", "under", "replaces", "else", "in", "to", "of", "at", "with", "while"}
-)
-"""Words that continue what was begun."""
+_CONTINUING = frozenset(x.text for x in WORDS if x.continues)
 
 
 def _words(place: Around) -> Iterator[tuple[str, int]]:
@@ -68,6 +65,6 @@ def _words(place: Around) -> Iterator[tuple[str, int]]:
         elif kind == "EXIT":
             yield "on exit", 3
         elif kind in words and kind != "module":
-            yield kind, 0 if kind in _GO_ON else 3
+            yield kind, 0 if kind in _CONTINUING else 3
         elif kind == "module" and not place.module.syntax.name:
             yield kind, 3

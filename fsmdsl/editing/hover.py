@@ -10,10 +10,10 @@ from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import declared
-from fsmdsl.editing.keywords import KEYWORDS
 from fsmdsl.resolve import Meaning, Use
 from fsmdsl.resolve.types.shown import shown
 from fsmdsl.source import Span
+from fsmdsl.words import MEANINGS
 
 MAX_LINES = 12
 """So many lines of a list are shown."""
@@ -35,8 +35,8 @@ def hover(analysis: Analysis, path: str, offset: int) -> Hover | None:
         return Hover("\n\n".join(dict.fromkeys(parts)), uses[0].span) if parts else None
     document = analysis.documents.get(path)
     for token in () if document is None else document.tokens(max(offset - 40, 0), offset + 40):
-        if document is not None and token.start <= offset <= token.end and token.kind in KEYWORDS:
-            return Hover(KEYWORDS[token.kind], Span(document.source, token.start, token.end))
+        if document is not None and token.start <= offset <= token.end and token.kind in MEANINGS:
+            return Hover(MEANINGS[token.kind], Span(document.source, token.start, token.end))
     return None
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis, analyse
 from fsmdsl.editing.document import placed, read_document
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.resolve import Meaning, Memory, Use
 from fsmdsl.source import Source, Span
+from fsmdsl.words import RESERVED
 from fsmdsl.workspace import shipped
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

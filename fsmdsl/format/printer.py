@@ -9,6 +9,7 @@ from fsmdsl.build.expressions import CHAINS
 from fsmdsl.format.doc import Doc, Either, Group, Hard, Line, Nest, Remark
 from fsmdsl.format.margins import Above, margins
 from fsmdsl.parse.reading import Reading
+from fsmdsl.parse.words import joining
 from fsmdsl.source import Source, breaks
 from fsmdsl.tree import Node, Token
 
@@ -45,11 +46,6 @@ FILLED = frozenset(
     }
 )
 """Rules that are broken behind commas, where a line is full."""
-
-
-PREFIXES = frozenset({"add", "remove", "send", "next", "always", "eventually", "count", "child"})
-INFIXES = frozenset({"until", "to", "from"})
-"""Words that may be names, but would be keywords if what stands behind or before them were not kept apart by a `;`."""
 
 
 class Printer:
@@ -175,7 +171,8 @@ class Printer:
             return kept
         words = self.tokens[self.last(item)].text, self.tokens[self.first(after)].text
         margin = self.margins[self.first(after)]
-        sign = ";" if words[0] in PREFIXES or words[1] in INFIXES else ""
+        ending, beginning = joining()
+        sign = ";" if words[0] in ending or words[1] in beginning else ""
         return [Either(";", sign), kept, Either(" ", Hard(margin.blank and not margin.above))]
 
 

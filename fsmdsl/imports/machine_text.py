@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from fsmdsl import words
 from fsmdsl.imports.guards import Guard, GuardedRow
 from fsmdsl.imports.names import Names, event_names, state_name, term_name
 from fsmdsl.imports.table import Condition, Row, State, Table
 from fsmdsl.imports.words import file_name
+from fsmdsl.resolve.values.calls import FUNCTIONS
 from fsmdsl.source import NOWHERE, Span
 
 WIDTH = 110
@@ -17,12 +19,10 @@ WIDTH = 110
 WIDTH_BEHIND = 40
 """Letters of a comment behind an event; a longer one stands above it."""
 
-OPENS = ("entry", "exit", "crash", "add", "remove", "send")
+AFTER_ON_OR_DO = (*words.HOOKS, *words.EVENTS, *words.of_role("effect", soft=True))
 """Words that mean something behind `on` or `do`."""
 
-OPERATORS = (
-    "wait", "index", "count", "size", "first", "last", "rest", "min", "max", "next", "always", "eventually", "until",
-)  # fmt: skip
+IN_CONDITIONS = (*words.VALUES, *FUNCTIONS, *words.of_role("operator", "temporal", soft=True))
 """Words that mean something in a condition."""
 
 
@@ -34,10 +34,10 @@ class MachineText:
         self.rows = rows
         self.name = name
         self.states = self._state_names()
-        names = Names(OPENS)
+        names = Names(AFTER_ON_OR_DO)
         self.events = {x: names.give(*event_names(x)) for x in self._event_texts()}
         self.actions = {x: names.give(term_name(x), f"do_{term_name(x)}") for x in self._action_texts()}
-        conditions = Names([*OPERATORS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
+        conditions = Names([*IN_CONDITIONS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
         texts = dict.fromkeys(text for row in rows for text in row.guard.texts)
         self.conditions = {x: conditions.give(term_name(x), f"is_{term_name(x)}") for x in texts}
         self.parameters = self._parameters()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from fsmdsl.imports.words import file_name
-from fsmdsl.parse.words import RESERVED
+from fsmdsl.words import RESERVED
 
 LONGEST = 40
 """Letters of a name that is made of an expression; the comment beside it has the whole."""

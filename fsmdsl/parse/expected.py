@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import get_args
 
 from fsmdsl.build.expressions import CHAINS
 from fsmdsl.operators import Written
 from fsmdsl.parse.automaton import Frame, probe
-from fsmdsl.parse.table import Table, is_made, load, made
+from fsmdsl.parse.table import Table, firsts, is_made, made
 
 SHOWN = 6
 """How many things a message names at most."""
@@ -114,20 +113,4 @@ def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
 
 def can_begin(symbol: str, kind: str) -> bool:
     """Whether a symbol of a rule can begin with a token of a kind."""
-    return symbol == kind or kind in _firsts().get(symbol, ())
-
-
-@cache
-def _firsts() -> dict[str, frozenset[str]]:
-    """For what each rule makes, the kinds of tokens that it can begin with. Only the rule of a file can be empty."""
-    rules = [r for r in load().rules if r.symbols]
-    firsts: dict[str, frozenset[str]] = {r.made: frozenset() for r in rules}
-    grown = True
-    while grown:
-        grown = False
-        for rule in rules:
-            more = firsts.get(rule.symbols[0], frozenset({rule.symbols[0]}))
-            if not more <= firsts[rule.made]:
-                firsts[rule.made] |= more
-                grown = True
-    return firsts
+    return symbol == kind or kind in firsts().get(symbol, ())

@@ -30,7 +30,6 @@ from fsmdsl.parse.tokens import Lexed, lex
 from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Comment, Token
 
-_OPENING = re.compile(rf"^(?:{'|'.join(sorted(words.OPENING))})\b", re.MULTILINE)
 _INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
 """How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
@@ -138,11 +137,16 @@ def _undivided(source: Source) -> Part:
     return Part(passage, len(text), text, "", module, reading.tokens, reading.comments, reading.diagnostics)
 
 
+@cache
+def _opening() -> re.Pattern[str]:
+    return re.compile(rf"^(?:{'|'.join(sorted(words.opening()))})\b", re.MULTILINE)
+
+
 def _seams(text: str) -> list[_Seam]:
     """Where parts may begin; the first at the beginning of the text."""
     found: list[_Seam] = [_Seam(0, 0, "")]
     floor = 0
-    for match in _OPENING.finditer(text):
+    for match in _opening().finditer(text):
         start = match.start()
         while start > floor:
             line = text.rfind("\n", floor, start - 1) + 1 or floor

@@ -18,6 +18,7 @@ from fsmdsl.parse.table import Table, load
 from fsmdsl.parse.tokens import lex
 from fsmdsl.source import Source, Span
 from fsmdsl.tree import Comment, Node, Token
+from fsmdsl.words import RESERVED
 
 DEEP, SHALLOWER = f"this is nested more than {DEPTH} levels deep", "name the inner parts with `let`"
 
@@ -93,7 +94,7 @@ def straight_on(
 ) -> tuple[Frame, Frame | None, int]:
     """Read tokens on a stack up to their end, to a stop (see `go_on`), or to the first that is unexpected.
     The stack then, the one before it if a token was read, and the number of the token there."""
-    soft = table.words - words.RESERVED
+    soft = table.words - RESERVED
     before: Frame | None = None
     while i < len(tokens):
         token = tokens[i]

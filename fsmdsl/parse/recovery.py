@@ -24,6 +24,7 @@ from fsmdsl.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import Table
 from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Token
+from fsmdsl.words import RESERVED
 
 HIGHEST = 1000
 """No stack is as high unless something is nested too deeply."""
@@ -83,7 +84,7 @@ class Place:
     def begins_part(self, i: int, top: Frame) -> bool:
         """Whether a part of a file may begin with a token (see `parts`): what is before it is not looked at then."""
         token = self.tokens[i]
-        if token.text not in words.OPENING or self.source.text[token.start - 1 : token.start] not in ("", "\n"):
+        if token.text not in words.opening() or self.source.text[token.start - 1 : token.start] not in ("", "\n"):
             return False
         return words.opens(self.table, top, token.text)
 
@@ -200,7 +201,7 @@ def _without_self(place: Place) -> Mistake | None:
 
 def _reserved(place: Place) -> Mistake | None:
     """A reserved word where a name fits."""
-    if place.token.kind not in words.RESERVED:
+    if place.token.kind not in RESERVED:
         return None
     if place.token.kind == place.tokens[place.at - 1].kind and place.fits(place.top, place.at + 1, 3):
         return None  # written twice
@@ -217,7 +218,7 @@ def _superfluous(place: Place) -> Mistake | None:
     """A token without which all fits."""
     if place.token.kind in ("END", "{", "(", "["):
         return None
-    reach = 3 if place.tokens[place.at + 1].kind in words.RESERVED else 2
+    reach = 3 if place.tokens[place.at + 1].kind in RESERVED else 2
     if not place.fits(place.top, place.at + 1, reach):
         return None
     return Mistake(_general(place), place.top, place.at + 1)
@@ -315,7 +316,7 @@ def _resumed(place: Place, i: int) -> Frame | None:
     if kind in CLAUSES and i > place.at:
         return next((frame for frame in chain(place.top) if place.fits(frame, i, 2)), None)
     alone = place.begins_line(i) or (i > place.at and place.tokens[i - 1].kind == ";")
-    return _restarted(place, place.top, i, 1 if alone else 2) if alone or kind in words.RESERVED else None
+    return _restarted(place, place.top, i, 1 if alone else 2) if alone or kind in RESERVED else None
 
 
 def _restarted(place: Place, top: Frame, i: int, reach: int = 1) -> Frame | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pkgutil import get_data
 from typing import Literal, NamedTuple
 
@@ -82,3 +83,41 @@ def _rule(name: str, made: str, symbols: list[str], kept: list[int], how: Litera
     transparent = how == "unwrap" and len(symbols) == len(kept) == 1
     mixed = any(symbols[i].startswith("<_") for i in kept)
     return Rule(name, made, tuple(symbols), tuple(kept), how, transparent, mixed)
+
+
+@cache
+def firsts() -> Mapping[str, frozenset[str]]:
+    """For what each rule makes, the kinds of tokens that it can begin with."""
+    return _at_the_edge(0)
+
+
+@cache
+def lasts() -> Mapping[str, frozenset[str]]:
+    """For what each rule makes, the kinds of tokens that it can end with."""
+    return _at_the_edge(-1)
+
+
+def _at_the_edge(place: Literal[0, -1]) -> Mapping[str, frozenset[str]]:
+    """Only the rule of a file can be empty, so one symbol of each rule decides."""
+    rules = [r for r in load().rules if r.symbols]
+    edges: dict[str, frozenset[str]] = {r.made: frozenset() for r in rules}
+    grown = True
+    while grown:
+        grown = False
+        for rule in rules:
+            more = edges.get(rule.symbols[place], frozenset({rule.symbols[place]}))
+            if not more <= edges[rule.made]:
+                edges[rule.made] |= more
+                grown = True
+    return edges
+
+
+@cache
+def followers() -> Mapping[str, frozenset[str]]:
+    """For each kind of token, those that can come right after it, in any place."""
+    after: dict[str, frozenset[str]] = {}
+    for rule in load().rules:
+        for left, right in pairwise(rule.symbols):
+            for kind in lasts().get(left, (left,)):
+                after[kind] = after.get(kind, frozenset()) | firsts().get(right, frozenset({right}))
+    return after

@@ -25,7 +25,8 @@ from typing import Any
 from lark import Lark
 
 from fsmdsl.parse.tabulate import GRAMMAR
-from fsmdsl.parse.words import RESERVED
+from fsmdsl.parse.words import joining
+from fsmdsl.words import RESERVED
 
 TOKENS = {
     "NAME": "identifier", "INT": "integer", "DURATION": "time", "STRING": "string", "ENTRY": "on_entry",
@@ -37,10 +38,11 @@ DROPPED = frozenset({"ANY"})
 """Terminals that are another one with a look at what follows."""
 
 FORKS = (
-    "add", "always", "any", "child", "delivery", "each", "elapse", "eventually", "expect", "fails", "fairness",
-    "finite", "next", "post", "quantifier", "recovers", "remove", "start_with", "strength", "transmission", "via",
+    "any", "delivery", "each", "elapse", "expect", "fails", "fairness", "finite", "recovers", "start_with", "strength",
+    "transmission", "via",
 )  # fmt: skip
-"""Rules that begin with a word which may be a name where they stand: tree-sitter tries both readings."""
+"""Rules that begin with a word which may be a name where they stand: tree-sitter tries both readings. Those of
+expressions, effects and locks are found in the grammar (`_joining`)."""
 
 Rules = dict[str, list[list[str]]]
 """The alternatives of each rule, as expressions of tree-sitter's language."""
@@ -48,9 +50,10 @@ Rules = dict[str, list[list[str]]]
 
 def grammar() -> str:
     """The text of `grammar.js`. Takes about a second."""
-    lark = Lark(GRAMMAR.read_text("utf-8"), parser="lalr", lexer="basic", maybe_placeholders=False)
+    lark = _lark()
     rules = _rules(lark)
     tokens = {TOKENS[t.name]: _regex(t.pattern.to_regexp()) for t in lark.terminals if t.name in TOKENS}
+    begun = sorted({*FORKS, *_joining(rules)})
     soft = sorted(_words(lark) - RESERVED)
     rules["name"] += [[json.dumps(x)] for x in soft]
     comments = {
@@ -59,8 +62,40 @@ def grammar() -> str:
     }
     lines = [*(_shown(name, found) for name, found in rules.items())]
     lines += [f"    {name}: _ => {x}," for name, x in {**tokens, **comments}.items()]
-    forks = ", ".join(f"[$.{x}, $.name]" for x in FORKS)
+    forks = ", ".join(f"[$.{x}, $.name]" for x in begun)
     return _HEAD.replace("FORKS", forks) + "\n".join(lines) + "\n  },\n});\n"
+
+
+def parents() -> dict[str, set[str]]:
+    """For each word, the nodes that it is directly in. Takes about a second."""
+    rules = _rules(_lark())
+    inside: dict[str, set[str]] = {}
+    for name, alternatives in rules.items():
+        for symbol in {x for parts in alternatives for x in parts}:
+            inside.setdefault(symbol.removeprefix("$."), set()).add(name)
+    words = (x for x in inside if x.startswith('"') and json.loads(x).isidentifier())
+    return {json.loads(x): set(_visible(x, inside)) for x in words}
+
+
+def _visible(symbol: str, inside: dict[str, set[str]]) -> Iterator[str]:
+    """The nodes around a symbol, past those that are hidden."""
+    waiting, past = [symbol], set[str]()
+    while waiting:
+        around = inside.get(waiting.pop(), set()) - past
+        past |= around
+        yield from (x for x in around if not x.startswith("_"))
+        waiting += (x for x in around if x.startswith("_"))
+
+
+def _joining(rules: Rules) -> Iterator[str]:
+    """Rules that begin with a word which would take a name behind it: see `words.joining`."""
+    ending, _ = joining()
+    firsts = {json.dumps(x) for x in ending}
+    yield from (name for name, alternatives in rules.items() if any(x[0] in firsts for x in alternatives if x))
+
+
+def _lark() -> Lark:
+    return Lark(GRAMMAR.read_text("utf-8"), parser="lalr", lexer="basic", maybe_placeholders=False)
 
 
 _HEAD = """\

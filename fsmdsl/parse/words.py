@@ -2,36 +2,19 @@
 
 NOTE(words): a reserved word is a keyword everywhere. Any other word is a keyword where a keyword may stand and the
 tokens after it fit, else a name where a name may stand. If both readings fit the keyword has it, but for the few pairs
-of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts. Of `CALLS`, which both
+of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts. Of `calls`, which both
 readings let a bracket follow, the tokens after the closing bracket decide.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 
 from fsmdsl.parse.automaton import Frame, chain, probe
-from fsmdsl.parse.table import Table
+from fsmdsl.parse.table import Table, firsts, followers, load
 from fsmdsl.tree import Token
-
-RESERVED = frozenset({
-    "module", "import", "enum", "opaque", "machine", "system", "scenario", "let", "param", "state", "event", "action",
-    "invariant", "ignore", "amends", "durable", "on", "after", "when", "do", "for", "if", "then", "else", "in", "has",
-    "and", "or", "not", "all", "some", "true", "false", "none", "self",
-})  # fmt: skip
-"""Words that are never names: they hold a declaration or an expression together."""
-
-PREFERS_NAME = frozenset((word, sign) for word in ("next", "always", "eventually") for sign in ("-", "[", "{"))
-"""Words with the sign after them that are names where both readings fit: `next - 1`. In a `property` they are not."""
-
-CALLS = frozenset({"add", "remove"})
-"""Words that may be actions, `add(x)`, or begin an effect, `add (x + 1) to s`: what follows the brackets decides."""
-
-OPENING = frozenset({
-    "machine", "system", "scenario", "enum", "record", "locks", "import", "let", "opaque", "channel", "source",
-    "environment",
-})  # fmt: skip
-"""Words that open a declaration of the module. At the very start of a line they may begin a part of a file."""
+from fsmdsl.words import PREFERS_NAME, RESERVED
 
 REACH = 3
 """How many tokens after a word are looked at."""
@@ -50,7 +33,7 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
     if as_word is None or as_name is None:
         return word if as_name is None else "NAME"
     behind, undecided = i + 1, word
-    if word in CALLS and following == "(":
+    if word in calls() and following == "(":
         behind, undecided = _closing(tokens, i + 1) + 1, "NAME"
         as_word, as_name = (_across(table, x, tokens, i + 1, behind) for x in (as_word, as_name))
     for reach in range(REACH, 0, -1):
@@ -120,3 +103,48 @@ def opens(table: Table, top: Frame, kind: str) -> bool:
 def is_soft(table: Table, kind: str) -> bool:
     """Whether a kind of token is a word that may be a name."""
     return kind in table.words and kind not in RESERVED
+
+
+@cache
+def calls() -> frozenset[str]:
+    """Words that may be actions, `add(x)`, or begin an effect, `add (x + 1) to s`: the tokens after `)` decide."""
+    return frozenset(x for x in firsts()["<_effect>"] if is_soft(load(), x) and "(" in followers()[x])
+
+
+@cache
+def opening() -> frozenset[str]:
+    """Words that open a declaration of the module. At the very start of a line they may begin a part of a file."""
+    return firsts()["<_member>"] | firsts()["<import_>"] | firsts()["<source>"]
+
+
+@cache
+def joining() -> tuple[frozenset[str], frozenset[str]]:
+    """Words that may be names, but would be keywords if two items on lines of their own were read as one: as a name at
+    the end of the first item (`add`), and as a name at the beginning of the second (`until`)."""
+    table = load()
+    items = _parts_of(table, (r.made for r in table.rules if ";" in r.symbols))
+    soft = frozenset(x for x in items if is_soft(table, x))
+    ending, beginning = set[str](), set[str]()
+    for row in table.moves:
+        ends_behind_name = ";" in table.moves[row["<name>"]] if "<name>" in row else False
+        for word in soft & row.keys():
+            if row[word] < 0:
+                continue
+            if ends_behind_name and "NAME" in table.moves[row[word]]:
+                ending.add(word)
+            if row.get(";", 0) < 0:
+                beginning.add(word)
+    # Behind a call of an action, `remove(x)`, the word that an effect needs there, `remove (x) from s`.
+    needed = (x for rule in table.rules if rule.symbols and rule.symbols[0] in calls() for x in rule.symbols[1:])
+    return frozenset(ending), frozenset(beginning) | soft.intersection(needed)
+
+
+def _parts_of(table: Table, made: Iterable[str]) -> frozenset[str]:
+    """Everything that some symbols can be made of."""
+    parts, waiting = set[str](), [*made]
+    while waiting:
+        symbol = waiting.pop()
+        if symbol not in parts:
+            parts.add(symbol)
+            waiting += (x for rule in table.rules if rule.made == symbol for x in rule.symbols)
+    return frozenset(parts)

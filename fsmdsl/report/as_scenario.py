@@ -11,10 +11,10 @@ from fsmdsl import model as m
 from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.explore.runs.trace import first_choices
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
 from fsmdsl.step.data import Table
 from fsmdsl.step.roster import Roster
+from fsmdsl.words import RESERVED
 
 LINE = 100
 """Columns of an `expect`."""

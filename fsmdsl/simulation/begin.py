@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.parse.words import RESERVED
 from fsmdsl.simulation.closed import closed
 from fsmdsl.simulation.session import Session
 from fsmdsl.step import TooManyValuesError, Universe
+from fsmdsl.words import RESERVED
 
 X = TypeVar("X", m.System, m.Machine)
 

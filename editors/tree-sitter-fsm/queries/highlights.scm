@@ -4,31 +4,112 @@
 (doc_comment) @comment.documentation
 (string) @string
 [(integer) (time)] @number
-(truth) @constant.builtin
-(self) @variable.builtin
 
 (name) @variable
 
-[
-  "module" "import" "source" "enum" "opaque" "let" "machine" "channel" "locks" "operation" "system" "scenario"
-  "param" "state" "event" "action" "priority" "invariant" "amends" "environment" "property" "reachable" "start"
-  "explore"
-] @keyword
-
-["ignore" "on" "after" "when" "do" "in" "from" "to" "of" "expect" "fails" "via" "timeout" "with" "while" "under" "recovers"] @keyword
-["for" "add" "remove" "send" "map" "deliver"] @keyword
+; What follows is made by `python -m fsmdsl.highlighting`, from fsmdsl/words.py and the grammar.
+["module" "import"] @keyword
+["machine" "system" "scenario" "enum" "opaque" "let" "param" "state" "event" "action" "invariant" "ignore" "amends"] @keyword
+["durable"] @keyword.modifier
+["on" "after" "when" "do" "for" "if" "then" "else"] @keyword
+["and" "or" "not" "in" "has" "all" "some"] @keyword.operator
+["true" "false" "none"] @constant.builtin
+["self"] @variable.builtin
+(source "source" @keyword)
+(source "at" @keyword)
+(record "record" @keyword)
+(channel "channel" @keyword)
+(locks "locks" @keyword)
+(operation "operation" @keyword)
+(property "property" @keyword)
+(reachable "reachable" @keyword)
+(priority "priority" @keyword)
+(layout "layout" @keyword)
+(map_field "map" @keyword)
+(map_state "map" @keyword)
+(map_type "map" @type.builtin)
+(start_when "start" @keyword)
+(start_with "start" @keyword)
+(explore_while "explore" @keyword)
+(environment "environment" @keyword)
+(environment_use "environment" @keyword)
+(shared_environment "environment" @keyword)
+(recover "recover" @keyword)
+(state_flag "initial" @keyword.modifier)
+(state_flag "final" @keyword.modifier)
+(state_flag "persistent" @keyword.modifier)
+(state_flag "volatile" @keyword.modifier)
+(state_flag "transient" @keyword.modifier)
+(state_flag "error" @keyword.modifier)
+(async "async" @keyword.modifier)
+(replaces "replaces" @keyword.modifier)
+(layout_way "rows" @keyword.modifier)
+(layout_way "columns" @keyword.modifier)
+(any "any" @keyword.modifier)
+(channel_flag "lossy" @keyword.modifier)
+(channel_flag "duplicating" @keyword.modifier)
+(channel_flag "waiting" @keyword.modifier)
+(channel_order "fifo" @keyword.modifier)
+(channel_order "bag" @keyword.modifier)
+(each "each" @keyword.modifier)
+(for_each "each" @keyword.modifier)
+(symmetric "symmetric" @keyword.modifier)
+(lock_mode "read" @keyword.modifier)
+(lock_mode "write" @keyword.modifier)
+(child "child" @keyword.modifier)
+(extends "extends" @keyword.modifier)
+(refines "refines" @keyword.modifier)
+(under "under" @keyword.modifier)
+(strength "weak" @keyword.modifier)
+(strength "strong" @keyword.modifier)
+(fairness "fair" @keyword.modifier)
+(finite "finitely" @keyword.modifier)
+(finite "many" @keyword.modifier)
+(finite "crashes" @keyword.modifier)
+(recovers "recovers" @keyword.modifier)
+(crash_kind "between" @keyword.modifier)
+(crash_kind "writes" @keyword.modifier)
+(crash_kind "during" @keyword.modifier)
+(crash_kind "recovery" @keyword.modifier)
+(explore_while "while" @keyword)
+(origin "from" @keyword)
+(queue_between "from" @keyword)
+(remove "from" @keyword)
+(senders "from" @keyword)
+(add "to" @keyword)
+(channel "to" @keyword)
+(queue_between "to" @keyword)
+(to "to" @keyword)
+(crash_of "of" @keyword)
+(of "of" @keyword)
+(queue_of "of" @keyword)
+(state_type "of" @keyword)
+(timer_name "of" @keyword)
+(fails "with" @keyword)
+(start_with "with" @keyword)
+(add "add" @keyword)
+(remove "remove" @keyword)
+(post "send" @keyword)
+(expect "expect" @keyword)
+(fails "fails" @keyword)
+(via "via" @keyword)
+(elapse "timeout" @keyword)
+(delivery "deliver" @keyword)
+(transmission "deliver" @keyword)
+(transmission "lose" @keyword)
+(transmission "duplicate" @keyword)
+(quantifier "count" @keyword.operator)
+(always "always" @keyword.operator)
+(eventually "eventually" @keyword.operator)
+(next "next" @keyword.operator)
+(until "until" @keyword.operator)
+(set_type "set" @type.builtin)
+(list_type "list" @type.builtin)
+; end of what is made
 ["if" "then" "else"] @keyword.conditional
 (on_entry) @keyword
 (on_exit) @keyword
-(recover "recover" @keyword)
-(transmission) @keyword
-(crash_kind) @keyword
 
-[(state_flag) (durable) (async) (symmetric) (replaces) (child) (each) (lock_mode) (channel_flag) (channel_order) (strength) (any)] @keyword.modifier
-["extends" "fair" "refines"] @keyword.modifier
-
-["and" "or" "not" "until" "always" "eventually" "next" "has"] @keyword.operator
-(quantifier) @keyword.operator
 ["->" "=>" "~>" "=" "==" "!=" "<" "<=" ">" ">=" "+" "-" "*" "&" "|" ".." "?"] @operator
 ["(" ")" "[" "]" "{" "}"] @punctuation.bracket
 ["," ":" "." ";"] @punctuation.delimiter
@@ -40,7 +121,6 @@
 (enum (name) @type)
 (named_type) @type
 (enum_member (name) @constant)
-["set" "list"] @type.builtin
 
 (state (name) @constant)
 (edge (name) @constant)

@@ -6,52 +6,70 @@ endif
 syntax case match
 syntax sync minlines=200
 
-syntax keyword fsmDeclaration action amends channel enum event ignore invariant let machine opaque param record scenario state system
-syntax keyword fsmKeyword after do else for if on then when
-syntax keyword fsmOperatorWord all and has in not or some
+" What follows is made by `python -m fsmdsl.highlighting`, from fsmdsl/words.py and the grammar.
+syntax keyword fsmImport module import
+syntax keyword fsmDeclaration machine system scenario enum opaque let param state event action invariant ignore amends
 syntax keyword fsmModifier durable
-syntax keyword fsmImport import module
-syntax keyword fsmConstant false none true
+syntax keyword fsmKeyword on after when do for if then else
+syntax keyword fsmOperatorWord and or not in has all some
+syntax keyword fsmConstant true false none
 syntax keyword fsmSelf self
-
-" Words that may be names: only where they stand as the language has them.
-syntax match fsmModifier /\<\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\ze\%(\s\+\%(initial\|final\|persistent\|volatile\|transient\|error\)\>\)*\s\+state\>/
-syntax match fsmModifier /\<\%(symmetric\|async\|replaces\|lossy\|duplicating\|waiting\|fifo\|bag\)\>\ze\%(\s*$\|\s*[{[]\|\s\+\w\|\s*\/\/\)/
-syntax match fsmModifier /\<\%(read\|write\)\>\ze\s*(/
-syntax match fsmModifier /=\s*\zsany\>\ze\s*\%($\|[,}]\|\/\/\)/
-syntax match fsmDeclaration /^\s*\zsstart\>\ze\s\+\%(when\|with\)\>/
-syntax match fsmDeclaration /^\s*\zsexplore\>\ze\s\+while\>/
-syntax match fsmKeyword /\%(^\s*explore\s\+\)\@<=while\>/
-syntax match fsmModifier /\<child\>\ze\s\+\h/
-syntax match fsmModifier /\<to\s\+\zseach\>\ze\s\+\h/
-syntax match fsmDeclaration /^\s*\zs\%(environment\|recover\|locks\|operation\)\>\ze\%(\s\+\h\w*\)\?\s*{/
-syntax match fsmDeclaration /^\s*\zs\%(property\|reachable\|priority\|layout\)\>\ze\s\+[[:alnum:](]/
-syntax match fsmDeclaration /^\s*\zsmap\>\ze\s\+\h\w*\s*\%(\[\|\.\|in\>\)/
-syntax match fsmModifier /^\s*layout\s\+\zs\%(rows\|columns\)\>/
-syntax match fsmKeyword /^\s*\zs\%(expect\|fails\|via\|timeout\|deliver\|lose\|duplicate\)\>\ze\s\+[[:alnum:]({]/
-syntax match fsmKeyword /\<\%(add\|remove\|send\)\>\ze\s\+\%(\h\|[{(]\)/
-syntax match fsmKeyword /\<\%(from\|to\|of\)\>\ze\s\+\h/
-syntax match fsmKeyword /\<with\>\ze\s\+\l\+\s*$/
+syntax keyword fsmType bool duration
+syntax match fsmKeyword /\v<%(from|to)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v<%(with)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v<%(of)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v%(<explore>\s+)@40<=<%(while)>/
+syntax match fsmDeclaration /\v%(^\s*|<replaces>\s+)@40<=<%(layout)>%(\s+<%(columns|rows)>)@=/
+syntax match fsmDeclaration /\v%(^\s*|<replaces>\s+)@40<=<%(priority)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(property)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(reachable)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(start)>%(\s+<%(when|with)>)@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(explore)>%(\s+<%(while)>)@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(recover)>%(\s*[{])@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(channel|map|operation|record)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(environment|locks)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h|\s*[{])@=/
+syntax match fsmKeyword /\v<%(add|remove)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s+[(0-9\[{])@=/
+syntax match fsmKeyword /\v<%(send)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmImport /\v%(^\s*|"\s+)@40<=<%(at)>%(\s*["])@=/
+syntax match fsmImport /\v^\s*\zs<%(source)>%(\s*["])@=/
+syntax match fsmModifier /\v%(\:\s+|<duplicating>\s+|<lossy>\s+|<waiting>\s+)@40<=<%(duplicating|lossy|waiting)>%(\s+<%(bag|duplicating|fifo|lossy|waiting)>)@=/
+syntax match fsmModifier /\v%(\:\s+|<duplicating>\s+|<lossy>\s+|<waiting>\s+)@40<=<%(bag|fifo)>%(\s*[\[])@=/
+syntax match fsmModifier /\v%(\=\s+|<in>\s+)@40<=<%(any)>/
+syntax match fsmModifier /\v%(<for>\s+|<from>\s+|<to>\s+)@40<=<%(each)>/
+syntax match fsmModifier /\v%(<layout>\s+)@40<=<%(columns|rows)>/
+syntax match fsmModifier /\v<%(async)>%(\s+<%(action)>)@=/
+syntax match fsmModifier /\v<%(symmetric)>%(\s+%(<%(after|and|do|else|for|has|if|not|on|or|some|then|when)>)@!\h|\s*[{]|\s*%($|\}|\/\/))@=/
+syntax match fsmModifier /\v<%(error|final|initial|persistent|transient|volatile)>%(\s+<%(error|final|initial|persistent|state|transient|volatile)>)@=/
+syntax match fsmModifier /\v<%(read|write)>%(\s*[(])@=/
+syntax match fsmModifier /\v<%(child)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmModifier /\v%(^\s*|"\s+)@40<=<%(replaces)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h|\s*[{]|\s*%($|\}|\/\/))@=/
+syntax match fsmOperatorWord /\v<%(count)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmModifier /\v%(\:\s+|<property>\s+)@40<=<%(recovers)>/
+syntax match fsmModifier /\v%(<between>\s+)@40<=<%(writes)>/
+syntax match fsmModifier /\v%(<during>\s+)@40<=<%(recovery)>/
+syntax match fsmModifier /\v%(<finitely>\s+)@40<=<%(many)>%(\s+<%(crashes)>)@=/
+syntax match fsmModifier /\v%(<many>\s+)@40<=<%(crashes)>/
+syntax match fsmModifier /\v<%(fair)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmModifier /\v<%(under)>%(\s+<%(fair|finitely|strong|weak)>)@=/
+syntax match fsmModifier /\v<%(strong|weak)>%(\s+<%(fair)>)@=/
+syntax match fsmModifier /\v<%(finitely)>%(\s+<%(many)>)@=/
+syntax match fsmModifier /\v<%(during)>%(\s+<%(recovery)>)@=/
+syntax match fsmModifier /\v<%(between)>%(\s+<%(writes)>)@=/
+syntax match fsmModifier /\v<%(extends|refines)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v%(^\s*|<fails>\s+|<fair>\s+)@40<=<%(deliver)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v%(^\s*|<fails>\s+)@40<=<%(timeout)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v%(^\s*|<fails>\s+)@40<=<%(duplicate|lose)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v^\s*\zs<%(expect)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
+syntax match fsmKeyword /\v^\s*\zs<%(fails)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmKeyword /\v^\s*\zs<%(via)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
+syntax match fsmTemporal /\v<%(always|eventually|next)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9])@=/
+syntax match fsmTemporal /\v<%(until)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
+syntax match fsmType /\v<%(list|map|set)>%(\s*[<])@=/
+" end of what is made
 syntax match fsmKeyword /\<on\s\+\%(entry\|exit\)\>\ze\s*(/
 syntax match fsmKeyword /\<on\s\+crash\>/
 syntax match fsmKeyword /^\s*\zscrash\>\ze\%(\s\+\%(between\|during\|when\)\>\|\s*$\|\s*\/\/\)/
 syntax match fsmKeyword /\<crash\>\ze\s\+of\s\+\h/
-syntax match fsmModifier /\<\%(between\s\+writes\|during\s\+recovery\)\>/
-syntax match fsmOperatorWord /\<count\>\ze\s\+\h\w*\s\+in\>/
-syntax match fsmTemporal /\<\%(always\|eventually\|next\|until\)\>\ze\s*[(A-Za-z_]/
-syntax match fsmModifier /\%(^system\s\+\h\w*\s\+\)\@<=\%(extends\|refines\)\>/
-syntax match fsmModifier /\%(\<extends\s\+[A-Za-z0-9_.]\+\s\+\)\@<=refines\>/
-syntax match fsmDeclaration /^\s*\zsenvironment\>\ze\s\+\h/
-syntax match fsmTemporal /\<recovers\>/
-syntax match fsmModifier /\<under\>\ze\s\+\%(weak\|strong\|fair\|finitely\)\>/
-syntax match fsmModifier /\<finitely\s\+many\s\+crashes\>/
-syntax match fsmModifier /\<for\s\+each\>/
-syntax match fsmModifier /\<\%(weak\|strong\)\>\ze\s\+fair\>/
-syntax match fsmModifier /\<fair\>\ze\s\+\h/
-syntax match fsmImport /^\s*\zssource\>\ze\s\+"/
-syntax match fsmImport /"\s\+\zsat\>\ze\s\+"/
-syntax match fsmType /\<\%(set\|list\|map\)\>\ze\s*</
-syntax match fsmType /\<\%(bool\|duration\)\>/
 
 syntax match fsmStateName /\%(->\s*\)\@<=\h\w*/
 syntax match fsmStateName /\%(\<state\s\+\)\@<=\h\w*/

@@ -1,20 +1,13 @@
 // The colours of the text: a small grammar of tokens. What a name means is the server's business.
 import { HighlightStyle, StreamLanguage, syntaxHighlighting, tags } from "./codemirror.js";
 
-const words = (text) => new Set(text.split(" "));
-
-const DECLARES = words(
-  "module import source at enum opaque machine system scenario channel locks operation let param state event action " +
-    "invariant reachable property ignore amends replaces environment recover priority map start",
-);
-const SAYS = words(
-  "initial final persistent volatile transient error durable symmetric async lossy duplicating waiting fifo bag from to of on " +
-    "entry exit after when do send for if then else crash between during writes recovery timeout deliver lose duplicate " +
-    "expect via fails with in under fair strong finitely many recovers extends refines wait any",
-);
-const REASONS = words("all some count and or not has always eventually next until");
-const VALUES = words("true false none self index");
-const TYPES = words("bool set list duration");
+// What follows is made by `python -m fsmdsl.highlighting`, from fsmdsl/words.py.
+const KEYWORD = new Set(["module", "import", "source", "at", "machine", "system", "scenario", "enum", "record", "opaque", "channel", "locks", "operation", "let", "param", "state", "event", "action", "invariant", "property", "reachable", "ignore", "amends", "priority", "layout", "map", "start", "explore", "environment", "recover"]);
+const MODIFIER = new Set(["durable", "initial", "final", "persistent", "volatile", "transient", "error", "async", "replaces", "rows", "columns", "any", "lossy", "duplicating", "waiting", "fifo", "bag", "each", "symmetric", "read", "write", "child", "extends", "refines", "under", "weak", "strong", "fair", "finitely", "many", "crashes", "recovers", "between", "writes", "during", "recovery", "on", "entry", "exit", "after", "when", "do", "for", "if", "then", "else", "while", "from", "to", "of", "with", "add", "remove", "send", "expect", "fails", "via", "timeout", "deliver", "lose", "duplicate", "crash"]);
+const LOGIC = new Set(["and", "or", "not", "in", "has", "all", "some", "count", "always", "eventually", "next", "until"]);
+const ATOM = new Set(["true", "false", "none", "self", "wait", "index"]);
+const TYPENAME = new Set(["set", "list", "bool", "duration"]);
+// end of what is made
 
 function token(stream, state) {
   if (stream.eatSpace()) return null;
@@ -32,13 +25,13 @@ function token(stream, state) {
 function kind(word, stream, state) {
   const before = state.last;
   state.last = word;
-  if (stream.match(/^\s*:(?!:)/, false) && !DECLARES.has(word) && stream.string.slice(0, stream.start).trim() === "") return "labelName";
-  if (DECLARES.has(word)) return "keyword";
+  if (stream.match(/^\s*:(?!:)/, false) && !KEYWORD.has(word) && stream.string.slice(0, stream.start).trim() === "") return "labelName";
+  if (KEYWORD.has(word)) return "keyword";
   if (before === "machine" || before === "system" || before === "scenario" || before === "state") return "definition";
-  if (SAYS.has(word) || (word === "crashes" && before === "many")) return "modifier";
-  if (REASONS.has(word)) return "logic";
-  if (VALUES.has(word)) return "atom";
-  if (TYPES.has(word)) return "typeName";
+  if (MODIFIER.has(word)) return "modifier";
+  if (LOGIC.has(word)) return "logic";
+  if (ATOM.has(word)) return "atom";
+  if (TYPENAME.has(word)) return "typeName";
   return /^[A-Z]/.test(word) ? "typeName" : "variableName";
 }
 
@@ -70,4 +63,4 @@ const style = HighlightStyle.define([
 export const fsm = [language, syntaxHighlighting(style)];
 
 /** Every word of the language, for completion. */
-export const WORDS = [...DECLARES, ...SAYS, ...REASONS, ...VALUES, ...TYPES];
+export const WORDS = [...KEYWORD, ...MODIFIER, ...LOGIC, ...ATOM, ...TYPENAME];
