@@ -61,12 +61,12 @@ playground: $(STAMP)  ## the page without a server: static files in build/playgr
 	npm --prefix editors/playground ci --no-audit --no-fund --loglevel=error
 	$(BIN)/python editors/playground/build.py build/playground
 
-generate: $(STAMP)  ## what is committed in generated/ and docs/, and the words in the files of editors
+generate: $(STAMP)  ## what is committed in generated/ and docs/, and the lists in files of editors and of the live page
 	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
 	$(BIN)/python -m fsmdsl.rule_pages docs/rules
 	$(BIN)/python -m fsmdsl.language_pages docs
-	$(BIN)/python -m fsmdsl.highlighting
+	$(BIN)/python -m fsmdsl.editor_files
 	$(FSM) draw specs/hived/hived.fsm --out build/generated
 	cp build/generated/hived.AffinityGroup.svg build/generated/hived.Cell.svg docs/pictures
 	cp build/generated/hived.AffinityGroup.svg runtime/view/static/AffinityGroup.svg

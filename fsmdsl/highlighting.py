@@ -1,26 +1,19 @@
 """The words of the language in the files that editors color by: from `fsmdsl.words` and the grammar.
 
-`python -m fsmdsl.highlighting` writes the part of each file that is between two marks; the rest is written by hand.
-Editors that know no grammar (Vim, VS Code) color a word that may be a name only beside what the grammar allows there.
+`editor_files` puts the lines that are made here into those files. Editors that know no grammar (Vim, VS Code) color a
+word that may be a name only beside what the grammar allows there.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 
-from fsmdsl.files import write as disk
 from fsmdsl.parse.table import firsts, followers, load
 from fsmdsl.parse.tree_sitter import parents
 from fsmdsl.words import EVENTS, RESERVED, TYPES, VALUES, WORDS, Role, Word, of_role
-
-BEGIN = "made by `python -m fsmdsl.highlighting`"
-END = "end of what is made"
 
 VIM: Mapping[Role, str] = {
     "file": "fsmImport", "declaration": "fsmDeclaration", "modifier": "fsmModifier", "qualifier": "fsmModifier",
@@ -236,34 +229,3 @@ def tree_sitter() -> Iterator[str]:
             for node in sorted(inside[x.text]):
                 role = x.also if x.also == "type" and node.endswith("_type") else x.role
                 yield f'({node} "{x.text}" @{TREE_SITTER[role]})'
-
-
-# Files ---------------------------------------------------------------------------------------------------------------
-
-FILES = {
-    "editors/vim/syntax/fsm.vim": vim,
-    "editors/vscode/syntaxes/fsm.tmLanguage.json": textmate,
-    "fsmdsl/live/static/language.js": browser,
-    "editors/tree-sitter-fsm/queries/highlights.scm": tree_sitter,
-}
-"""What is made, by its place in the repository, and the lines of the part that is made."""
-
-
-def renewed(text: str, lines: Iterable[str]) -> str:
-    """A file with other lines between its two marks."""
-    marks = rf"([^\n]*{re.escape(BEGIN)}[^\n]*\n).*?(^[^\n]*{re.escape(END)}|^    \}}[^\n]*)"
-    found = re.compile(marks, re.DOTALL | re.MULTILINE).search(text)
-    assert found is not None, "the marks are missing"
-    inside = "".join(f"{line}\n" for line in lines)
-    return text[: found.end(1)] + inside + text[found.start(2) :]
-
-
-def write(root: Path) -> None:
-    """Renew all files of a repository."""
-    for name, lines in FILES.items():
-        path = root / name
-        disk.write(path, renewed(path.read_text("utf-8"), lines()))
-
-
-if __name__ == "__main__":
-    write(Path(sys.argv[1] if len(sys.argv) > 1 else "."))

@@ -25,6 +25,7 @@ from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.render_text import lines as told
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 from fsmdsl.draw.detail import detailed
+from fsmdsl.draw.formats import BY_NAME
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.sequence import Sequence as Chart
@@ -179,7 +180,7 @@ class Drawing(Shown):
 
     def markdown(self) -> str:
         """Mermaid."""
-        return fenced(mermaid(detailed(graph_of(self.machine, junctions=False))).rstrip(), "mermaid")
+        return fenced(mermaid(detailed(BY_NAME["mermaid"].graph(self.machine))).rstrip(), "mermaid")
 
     def svg(self) -> str | None:
         """By Graphviz, where that is installed."""

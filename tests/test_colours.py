@@ -15,7 +15,7 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, Operator, String, Token
 
 from fsmdsl import pygments_lexer
-from fsmdsl.highlighting import FILES, renewed
+from fsmdsl.editor_files import FILES, renewed
 from fsmdsl.parse.table import load
 from fsmdsl.pygments_lexer import FsmLexer
 from fsmdsl.words import WORDS
@@ -53,8 +53,8 @@ def test_every_word_of_the_language_has_a_color_in_every_editor() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_words_in_an_editors_file_are_those_of_the_list(name: str) -> None:
-    """`python -m fsmdsl.highlighting` writes them, and so does `make generate`."""
+def test_a_list_in_a_file_of_an_editor_is_fresh(name: str) -> None:
+    """`python -m fsmdsl.editor_files` writes them, and so does `make generate`."""
     text = (ROOT / name).read_text("utf-8")
     assert renewed(text, FILES[name]()) == text
 

@@ -16,14 +16,9 @@ from test_draw import GOLDEN, documented, machine, needs_graphviz, of
 from test_draw_sequences import chart
 
 from fsmdsl.draw import svg
-from fsmdsl.draw.dot import dot
+from fsmdsl.draw.formats import TEXTS
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
-from fsmdsl.draw.plantuml import plantuml
-from fsmdsl.draw.sequence import (
-    as_mermaid,
-    as_plantuml,
-)
 
 # Golden files --------------------------------------------------------------------------------------------------------
 
@@ -39,9 +34,7 @@ def test_golden(path: Path) -> None:
     x = machine(kept["source"])
     now = {
         "source": kept["source"],
-        "dot": dot(graph_of(x)),
-        "mermaid": mermaid(graph_of(x, junctions=False)),
-        "plantuml": plantuml(graph_of(x, junctions=False)),
+        **{name: form.text(form.graph(x), None) for name, form in sorted(TEXTS.items()) if form.text is not None},
     }
     if os.environ.get("UPDATE"):
         path.write_text("".join(f"===== {name}\n{text}" for name, text in now.items()), "utf-8")
@@ -51,7 +44,8 @@ def test_golden(path: Path) -> None:
 
 def test_golden_sequence() -> None:
     path = GOLDEN / "sequence.out"
-    now = f"===== mermaid\n{as_mermaid(chart())}===== plantuml\n{as_plantuml(chart())}"
+    forms = [(name, x.sequence) for name, x in sorted(TEXTS.items())]
+    now = "".join(f"===== {name}\n{write(chart())}" for name, write in forms if write is not None)
     if os.environ.get("UPDATE"):
         path.write_text(now, "utf-8")
     else:

@@ -6,6 +6,7 @@ After a snapshot is restored, this memory is there; the files that were read for
 import gc
 import json
 
+from fsmdsl.draw.formats import TEXTS
 from fsmdsl.live.playground import Playground, explore
 
 DOOR = """\
@@ -55,7 +56,7 @@ def warm() -> None:
     ask("format", text=DOOR)
     ask("open", files={"door.fsm": DOOR})
     ask("drawn", key=ask("diagram", machine="door.Door")["key"], svg=SVG)
-    for form in ("mermaid", "plantuml", "dot"):
+    for form in TEXTS:
         ask("export", machine="door.Door", form=form)
     run = ask("start", system="door.One", steps=["door.push"])["id"]
     ask("why", id=run, at=0, text="door.pull")

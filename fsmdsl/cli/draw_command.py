@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -17,25 +17,14 @@ from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.detail import Detail, detailed
-from fsmdsl.draw.dot import dot
-from fsmdsl.draw.graph import Direction, Graph, Overlay, graph_of
-from fsmdsl.draw.mermaid import mermaid
-from fsmdsl.draw.plantuml import plantuml
+from fsmdsl.draw.formats import BY_NAME, PICTURES, Format, enumerated
+from fsmdsl.draw.graph import Direction, Overlay, graph_of
 from fsmdsl.draw.restyle import Theme
 from fsmdsl.draw.svg import is_drawing, picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
 
-Write = Callable[[Graph, "Direction | None"], str]
-
-TEXTS: dict[str, tuple[str, Write]] = {
-    "dot": ("dot", dot),
-    "mermaid": ("mmd", mermaid),
-    "plantuml": ("puml", plantuml),
-}
-"""Formats that need no Graphviz: the ending of their files, and how they are made."""
-
-PICTURES = ("svg", "png", "pdf")
+_PICTURES = enumerated(PICTURES, "and")
 
 
 @click.command("draw")
@@ -53,10 +42,10 @@ PICTURES = ("svg", "png", "pdf")
 @click.option(
     "--format",
     "form",
-    type=click.Choice([*PICTURES, *TEXTS, "json"]),
+    type=click.Choice([*BY_NAME, "json"]),
     default="svg",
     show_default=True,
-    help="svg, png and pdf need Graphviz or the extra `svg`; json prints the graphs as data.",
+    help=f"{_PICTURES} need Graphviz or the extra `svg`; json prints the graphs as data.",
 )
 @click.option(
     "--overlay",
@@ -107,10 +96,9 @@ def command(
     if form == "json":
         say_json("draw", {"machines": [drawing(x.qualified, graph_of(x)) for x in machines]})
         return
-    ending = TEXTS[form][0] if form in TEXTS else form
     if theme != "auto" and form != "svg":
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
-    look = _Look(form, None if direction is None else _DIRECTIONS[direction], detail, theme)
+    look = _Look(BY_NAME[form], None if direction is None else _DIRECTIONS[direction], detail, theme)
     shown = _marks(model, machines, overlay, counts)
     drawn: dict[str, str | bytes] = {}
     for machine in machines:
@@ -120,7 +108,7 @@ def command(
             sys.exit(FINDINGS)
         if out == "-":
             say_document(content if isinstance(content, bytes) else f"{content}\n")
-        drawn[f"{machine.qualified}.{ending}"] = content
+        drawn[f"{machine.qualified}.{look.form.ending}"] = content
     if out != "-":
         purpose = f"draw {' '.join(chosen(paths))} --format {form}"
         write_folder(Path(out), purpose, drawn, ours=earlier(is_drawing), force=force, prune=not names)
@@ -149,17 +137,17 @@ _DIRECTIONS: dict[str, Direction] = {"down": "TB", "right": "LR"}
 class _Look(NamedTuple):
     """How machines are drawn."""
 
-    form: Any
+    form: Format
     direction: Direction | None
     detail: Detail
     theme: Theme
 
 
 def _drawn(machine: m.Machine, look: _Look, marks: Overlay | None) -> str | bytes | Diagnostic:
-    graph = detailed(graph_of(machine, marks, junctions=look.form not in ("mermaid", "plantuml")), look.detail)
-    if look.form in TEXTS:
-        return TEXTS[look.form][1](graph, look.direction)
-    return picture(graph, look.form, look.direction, look.theme)
+    graph = detailed(look.form.graph(machine, marks), look.detail)
+    if look.form.text is not None:
+        return look.form.text(graph, look.direction)
+    return picture(graph, look.form.name, look.direction, look.theme)
 
 
 def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.Machine]:

@@ -15,30 +15,32 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
-from typing import Literal
 
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.draw.alternative import alternative
 from fsmdsl.draw.dot import dot
+from fsmdsl.draw.formats import PICTURES, TEXTS, enumerated
 from fsmdsl.draw.graph import Direction, Graph
 from fsmdsl.draw.restyle import Theme, restyled
 from fsmdsl.source import NOWHERE
+
+_PICTURES = enumerated((x.label for x in PICTURES.values()), "and")
+_TEXTS = enumerated((f"`{x}`" for x in TEXTS), "or")
 
 NO_GRAPHVIZ = Rule(
     "FSM501",
     "no-graphviz",
     Severity.ERROR,
     "a picture is asked for, and Graphviz is not installed",
-    """
-SVG, PNG and PDF are laid out by Graphviz. Neither its `dot` program nor the `pygraphviz` package, which brings
+    f"""
+{_PICTURES} are laid out by Graphviz. Neither its `dot` program nor the `pygraphviz` package, which brings
 Graphviz with it, was found.
 
 ```console
 $ fsm draw specs/hived --format svg
 ```
 
-Install the extra, `pip install 'fsmdsl[svg]'`, or Graphviz itself; or take a format that needs neither:
-`--format mermaid`, `plantuml` or `dot`.
+Install the extra, `pip install 'fsmdsl[svg]'`, or Graphviz itself; or take a format that needs neither: {_TEXTS}.
 """,
 )
 
@@ -60,8 +62,6 @@ Write the diagram as text, with `--format dot` or `--format mermaid`, and lay it
 )
 
 RULES = (NO_GRAPHVIZ, NOT_DRAWN)
-
-Picture = Literal["svg", "png", "pdf"]
 
 TIMEOUT = 60.0
 """Seconds that a drawing may take."""
@@ -88,9 +88,7 @@ sys.stdout.buffer.write(json.dumps(drawn).encode("utf-8"))
 """
 
 
-def picture(
-    graph: Graph, form: Picture, direction: Direction | None = None, theme: Theme = "auto"
-) -> bytes | Diagnostic:
+def picture(graph: Graph, form: str, direction: Direction | None = None, theme: Theme = "auto") -> bytes | Diagnostic:
     """The graph as a picture, with a legend; SVG is ready to stand in a page, and has a theme."""
     drawn = rendered(dot(graph, direction, fixed_text=form == "svg"), form)
     if isinstance(drawn, Diagnostic) or form != "svg":

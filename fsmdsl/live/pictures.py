@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -13,9 +12,9 @@ from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.dot import dot
+from fsmdsl.draw.formats import BY_NAME, TEXTS
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.draw.mermaid import mermaid
-from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import restyled
 from fsmdsl.draw.svg import rendered
 
@@ -60,7 +59,7 @@ def sketch(machine: m.Machine, *, with_legend: bool = True) -> Sketch:
 def as_text(machine: m.Machine, message: str, advice: str | None) -> Data:
     """The answer where there is no picture: why, and the machine as Mermaid text. It has no key: the next time, there
     may be a picture."""
-    text = mermaid(detailed(graph_of(machine, junctions=False)))
+    text = mermaid(detailed(BY_NAME["mermaid"].graph(machine)))
     return {"key": None, "message": message, "help": advice, "mermaid": text}
 
 
@@ -107,9 +106,7 @@ def _drawn(found: Sketch) -> str:
     return found.drawn(made.decode("utf-8"))
 
 
-EXPORTS: Mapping[str, Callable[[m.Machine], str]] = {
-    "mermaid": lambda machine: mermaid(graph_of(machine, junctions=False)),
-    "plantuml": lambda machine: plantuml(graph_of(machine, junctions=False)),
-    "dot": lambda machine: dot(graph_of(machine)),
-}
-"""Languages for diagrams, in which a machine can be written."""
+def exported(machine: m.Machine, form: str) -> str | None:
+    """A machine in one of the languages for diagrams; None: there is no such language."""
+    language = TEXTS.get(form)
+    return None if language is None or language.text is None else language.text(language.graph(machine), None)

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.draw.formats import TEXTS
 from fsmdsl.files.read import UnreadableError, check_size
 from fsmdsl.format import format_source
 from fsmdsl.live.documents import ConflictError, Document, Documents, RefusedError
 from fsmdsl.live.language import Language
 from fsmdsl.live.loading import texts_of
-from fsmdsl.live.pictures import EXPORTS, diagram
+from fsmdsl.live.pictures import diagram, exported
 from fsmdsl.live.runs import GoneError, Runs
 from fsmdsl.parse import parse
 from fsmdsl.source import Source
@@ -180,9 +181,10 @@ def _diagram(live: Live, asked: Data) -> Data:
 def _export(live: Live, asked: Data) -> Data:
     """A machine in one of the languages for diagrams."""
     machine, form = machine_of(live, asked), word(asked, "form")
-    if form not in EXPORTS:
-        raise MisuseError(f"`form` is none of {', '.join(EXPORTS)}")
-    return {"text": EXPORTS[form](machine)}
+    text = exported(machine, form)
+    if text is None:
+        raise MisuseError(f"`form` is none of {', '.join(TEXTS)}")
+    return {"text": text}
 
 
 def _complete(live: Live, asked: Data) -> Data:

@@ -13,6 +13,7 @@ from typing import Any
 from door import DOOR
 from hypothesis import strategies as st
 
+from fsmdsl.draw.formats import TEXTS
 from fsmdsl.live.app import application
 from fsmdsl.live.verifying import Explorations
 from fuzz.asking import ask, read
@@ -84,7 +85,7 @@ QUESTIONS: dict[str, dict[str, st.SearchStrategy[str]]] = {
     "write": {"name": _file, "text": texts().map(json.dumps), "base": constant("", "0" * 32)},
     "create": {"beside": _file, "name": constant("more", "door", "../x", ""), "text": texts().map(json.dumps)},
     "format": {"text": texts().map(json.dumps)},
-    "export": {"texts": _typed, "machine": _thing, "form": constant("mermaid", "plantuml", "dot", "svg")},
+    "export": {"texts": _typed, "machine": _thing, "form": constant(*TEXTS, "svg")},
     "analysis": {"texts": _typed, "file": _file, "documented": _flag},
     "diagram": {"texts": _typed, "machine": _thing, "known": constant("", "x"), "legend": _flag, "documented": _flag},
     "complete": {"texts": _typed, "file": _file, "at": _at},

@@ -2,7 +2,7 @@
 import { mountPanZoom } from "../shared/panzoom.js";
 import { ask, latest } from "./api.js";
 import { coded, h, picture, safe } from "./dom.js";
-import { FORMS, download } from "./tools.js";
+import { FORMATS, download } from "./tools.js";
 
 /**
  * `makeDiagram(element, { question, go, simulate, missed, first, selected })`: `question()` is what to ask with,
@@ -15,7 +15,7 @@ export function makeDiagram(element, { question, go, simulate, missed, first, se
   const start = h("button", { type: "button", disabled: true, onclick: () => simulate(machine) }, "Simulate this machine");
   const figure = h("figure", { class: "drawing" });
   const form = h("select", { "aria-label": "Download the diagram", disabled: true, onchange: () => exported() },
-    h("option", { value: "" }, "Download …"), FORMS.map(([value, label]) => h("option", { value }, label)));
+    h("option", { value: "" }, "Download …"), FORMATS.map(({ name, label }) => h("option", { value: name }, label)));
   element.append(h("div", { class: "bar" }, choice, told, h("span", { class: "grow" }), form, start), figure);
 
   let outline = [];

@@ -1,7 +1,7 @@
 // The colours of the text: a small grammar of tokens. What a name means is the server's business.
 import { HighlightStyle, StreamLanguage, syntaxHighlighting, tags } from "./codemirror.js";
 
-// What follows is made by `python -m fsmdsl.highlighting`, from fsmdsl/words.py.
+// What follows is made by `python -m fsmdsl.editor_files`, from fsmdsl/words.py.
 const KEYWORD = new Set(["module", "import", "source", "at", "machine", "system", "scenario", "enum", "record", "opaque", "channel", "locks", "operation", "let", "param", "state", "event", "action", "invariant", "property", "reachable", "ignore", "amends", "priority", "layout", "map", "start", "explore", "environment", "recover"]);
 const MODIFIER = new Set(["durable", "initial", "final", "persistent", "volatile", "transient", "error", "async", "replaces", "rows", "columns", "any", "lossy", "duplicating", "waiting", "fifo", "bag", "each", "symmetric", "read", "write", "child", "extends", "refines", "under", "weak", "strong", "fair", "finitely", "many", "crashes", "recovers", "between", "writes", "during", "recovery", "on", "entry", "exit", "after", "when", "do", "for", "if", "then", "else", "while", "from", "to", "of", "with", "add", "remove", "send", "expect", "fails", "via", "timeout", "deliver", "lose", "duplicate", "crash"]);
 const LOGIC = new Set(["and", "or", "not", "in", "has", "all", "some", "count", "always", "eventually", "next", "until"]);

@@ -50,15 +50,20 @@ export async function begin(beside, prompted) {
   return (await ask("create", { beside, name, text: `module ${name}\n` })).name;
 }
 
-export const FORMS = [["svg", "SVG"], ["mermaid", "Mermaid"], ["plantuml", "PlantUML"], ["dot", "DOT"]];
-const ENDINGS = { svg: "svg", mermaid: "mmd", plantuml: "puml", dot: "dot" };
+/** The formats in which a diagram can be saved. */
+export const FORMATS = [ // made by `python -m fsmdsl.editor_files`, from fsmdsl/draw/formats.py
+  { name: "svg", label: "SVG", ending: "svg" },
+  { name: "mermaid", label: "Mermaid", ending: "mmd" },
+  { name: "plantuml", label: "PlantUML", ending: "puml" },
+  { name: "dot", label: "DOT", ending: "dot" },
+]; // end of what is made
 
 /** A diagram as a file of the person. Throws where there is none. */
 export async function download(question, machine, form) {
   const answer = form === "svg" ? await ask("diagram", { ...question, machine, whole: true }) : await ask("export", { ...question, machine, form });
   const text = answer.svg ?? answer.text;
   if (text === undefined) throw new Error(answer.message);
-  save(new Blob([text], { type: form === "svg" ? "image/svg+xml" : "text/plain" }), `${machine}.${ENDINGS[form]}`);
+  save(new Blob([text], { type: form === "svg" ? "image/svg+xml" : "text/plain" }), `${machine}.${FORMATS.find((x) => x.name === form).ending}`);
 }
 
 /** Hands a file to the person. */
