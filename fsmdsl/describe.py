@@ -179,7 +179,7 @@ def fault_message(roster: Roster, fault: Fault) -> str:
         case NoInstance(of):
             return f"`{_text(of)}` is none here"
         case NoStart():
-            return "no first state meets what stands behind `start when`"
+            return "no first state satisfies `start when`"
         case NoFirst(of):
             return f"`{_text(of)}` is empty here: it has no first"
         case NoItem(of, at, size):

@@ -14,9 +14,12 @@ from orbits import orbits
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
+from fsmdsl import recheck
+from fsmdsl.budget import Budget
 from fsmdsl.cli import cli
+from fsmdsl.cli.certificates import certify
 from fsmdsl.compare.behaviour import Bounds, behaviour
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, explore
+from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.explore.runs.trace import data, lines
 from fsmdsl.explore.scenario import play
@@ -29,12 +32,13 @@ from fsmdsl.logs.lines import lines as log_lines
 from fsmdsl.logs.mapping import read
 from fsmdsl.logs.meaning import bind
 from fsmdsl.parse import parse
+from fsmdsl.report import exploration
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.report.census import census
 from fsmdsl.resolve import resolve
 from fsmdsl.simulation import NoSuchError, begin, choices, chosen, replayed
 from fsmdsl.source import Source
-from fsmdsl.step import TooManyValuesError, Universe, holds
+from fsmdsl.step import FaultError, TooManyValuesError, Universe, holds
 from fsmdsl.testing import Twin
 from fsmdsl.testing.comparison import DifferenceError
 from fsmdsl.testing.plain_values import Instance
@@ -138,8 +142,54 @@ def test_a_system_without_a_first_state_is_violated() -> None:
         (wrong,) = (v for v in x.verdicts if v.kind == "fault")
         assert (wrong.outcome, wrong.explanation) == (
             "violated",
-            ("no first state meets what stands behind `start when`",),
+            ("no first state satisfies `start when`",),
         )
+        rest = [v for v in x.verdicts if v is not wrong]
+        assert {(v.outcome, v.basis) for v in rest} == {("not checked", "there is no first state")}
+        assert {v.kind for v in rest} == {"invariant", "deadlock"}
+        assert (x.states, x.transitions, exploration.verdict(x)) == (0, 0, "violated")
+        assert [d.rule.code for d in diagnostics(x)] == ["FSM303"]
+
+
+@pytest.mark.parametrize("condition", ["c.n > 2", "1 / (c.n - c.n) > 0", "c.n == 0 start when c.n == 1"])
+def test_start_when_that_is_false_or_without_a_value_everywhere_leaves_no_first_state(condition: str) -> None:
+    u = universe(COUNTERS + f"system S {{ c: Counter  start when {condition} }}")
+    assert u.starts == ()
+    assert u.cannot_begin
+    assert not universe(COUNTERS + "system S { c: Counter  start when 1 / c.n == 1 }").cannot_begin
+
+
+NOWHERE = COUNTERS + "system S { c: Counter  start when c.n > 2  invariant fine: c.n < 3 }"
+
+
+def test_what_cannot_begin_is_not_exported_certified_or_simulated(tmp_path: Path) -> None:
+    model, system = of(NOWHERE)
+    for export in (promela, tla):
+        with pytest.raises(RefusedError, match="no first state satisfies"):
+            export(model, system)
+    assert certify(model, system, True, Budget()) == "there is no first state"
+    with pytest.raises(recheck.RefusedError, match="there is no first state"):
+        recheck.confirm(Universe(model, system), {"invariants": ["fine"], "states": 0, "digest": "", "worlds": []})
+    with pytest.raises(NoSuchError, match="`S` cannot begin: no first state satisfies `start when`"):
+        begin(model, system)
+    with pytest.raises(FaultError):
+        states(model, system)
+    assert census(model, system).worlds == []
+    path = tmp_path / "nowhere.fsm"
+    path.write_text(NOWHERE, "utf-8")
+    ended = CliRunner().invoke(cli, ["verify", str(path)])
+    assert ended.exit_code == 1
+    assert "holds" not in ended.output
+
+
+@pytest.mark.parametrize(("first", "outcome"), [("Plan", "violated"), ("Built", "not checked")])
+def test_no_refinement_holds_where_a_side_has_no_first_state(first: str, outcome: str) -> None:
+    plan, built = ("start when c.n > 2" if x == first else "" for x in ("Plan", "Built"))
+    text = f"system Plan {{ c: Counter {plan} }} system Built refines Plan {{ c: Counter {built} }}"
+    model = compiled(COUNTERS + text)
+    x = explore(model, model.systems["test.Built"], means=PLAIN)
+    (v,) = (v for v in x.verdicts if v.kind == "refinement")
+    assert v.outcome == outcome
 
 
 def test_start_when_is_asked_of_the_only_first_state_too() -> None:
@@ -382,7 +432,7 @@ def test_a_scenario_begins_as_the_system_may() -> None:
         played = play(model, model.scenarios["test.X"])
         assert played.passed is passes
     assert played.failure is not None
-    assert "no first state meets" in played.failure.message
+    assert "no first state satisfies" in played.failure.message
 
 
 def test_a_scenario_with_instances_of_its_own_gives_their_values_in_braces_or_so() -> None:

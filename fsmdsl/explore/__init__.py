@@ -67,11 +67,13 @@ def explore(
     begun, limits = perf_counter(), limits or Limits()
     with budget_of(limits) if budget is None else nullcontext(budget) as within:
         from fsmdsl.explore.compose import run
-        from fsmdsl.explore.verdicts.judge import judged, unanswered
+        from fsmdsl.explore.verdicts.judge import judged, unanswered, without_start
 
         try:
             within.check()
             universe = Universe(model, system)
+            if universe.cannot_begin:
+                return without_start(universe, begun)
             temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
             plan = None
             if temporal or system.refines is not None:
@@ -87,7 +89,9 @@ def explore(
         except TooLargeNumberError as error:  # nobody has checked the model
             reason = f"not explored: {error}"
         spent = perf_counter() - begun
-        return Exploration(system, 0, 0, 0, reason, spent, unanswered(model, system, reason), Coverage((), (), ()))
+        return Exploration(
+            system, 0, 0, 0, reason, spent, unanswered(model, system, f"bounded: {reason}"), Coverage((), (), ())
+        )
 
 
 def budget_of(limits: Limits) -> Budget:

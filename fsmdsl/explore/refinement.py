@@ -223,6 +223,9 @@ class _Trial:
     def _first(self) -> Answer | None:
         """Each first world must have a first world of the other as its image."""
         begins = frozenset(self.abstract.starts)
+        if not begins:
+            told = f"`{self.shown}` has no first state"
+            return Answer("violated", explanation=(told,), trace=self.search.trace(Finding(0)))
         for at in range(self.graph.firsts):
             try:
                 image = self.images[self._image(at)]

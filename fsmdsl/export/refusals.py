@@ -10,7 +10,7 @@ from fsmdsl.source import Span
 
 Reason = Literal[
     "wide value", "many instances", "many leaves", "open duration", "no order", "doubtful part", "many starts",
-    "unknown effect", "map", "unsure entry",
+    "unknown effect", "map", "unsure entry", "no start",
 ]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
@@ -18,6 +18,7 @@ REASONS: Mapping[Reason, str] = {
     "many instances": "there are more than 62 instances",
     "many leaves": "a machine has more than 62 leaf states",
     "open duration": "a set or list of durations has no number of values",
+    "no start": "no first state satisfies `start when`",
     "many starts": "it may begin in more than 1,024 states, and each is written down",
     "no order": "a loop over sets, lists or records has no order in the target",
     "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",

@@ -50,6 +50,8 @@ class Scope:
     def of(cls, model: m.Model, system: m.System) -> Self:
         """Ready to export a system."""
         universe = Universe(model, system)
+        if universe.cannot_begin:
+            raise RefusedError(Refusal("no start", system.name, system.span))
         if len(universe.starts) > MOST_STARTS:
             raise RefusedError(Refusal("many starts", system.name, system.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MAX_VALUES))

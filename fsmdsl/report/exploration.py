@@ -38,7 +38,7 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     states = f"{x.states:,} states{share_beyond(x.beyond)}"
     size = f"{states}, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
     unchecked = sum(v.outcome == "not checked" for v in x.verdicts)
-    basis = x.extent + (f", but {unchecked} not checked" if unchecked else "")
+    basis = x.extent + (f", but {unchecked} not checked" if unchecked and x.states else "")
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 

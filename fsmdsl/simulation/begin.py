@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from fsmdsl import model as m
+from fsmdsl.describe import fault_message
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.simulation.closed import closed
 from fsmdsl.simulation.session import Session
@@ -21,8 +22,10 @@ class NoSuchError(Exception):
 
 
 def begin(model: m.Model, system: m.System) -> Session:
-    """A run of a system that has not begun. Raises `NoSuchError` where there are too many worlds to begin in."""
+    """A run of a system that has not begun. Raises `NoSuchError` where there is no world to begin in, or too many."""
     universe = Universe(model, system)
+    if universe.fault is not None and universe.cannot_begin:
+        raise NoSuchError(f"`{system.name}` cannot begin: {fault_message(universe, universe.fault)}")
     try:
         return Session(universe, first=universe.starts[0])
     except TooManyValuesError as error:

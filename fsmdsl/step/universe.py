@@ -105,8 +105,7 @@ class Universe(Roster):
     @property
     def starts(self) -> tuple[World, ...]:
         """The worlds in which it may begin, each once, the value of the last field changing fastest: with any values in
-        `free`, as far as `start when` allows. If it allows none, `fault` says so, and `start` is left. Raises
-        `TooManyValuesError`."""
+        `free`, as far as `start when` allows. If it allows none, `fault` says so. Raises `TooManyValuesError`."""
         found = self._starts
         if found is None:
             raise TooManyValuesError(f"more than {MAX_VALUES} first states")
@@ -137,8 +136,15 @@ class Universe(Roster):
         if waiting or len(found) > MAX_VALUES:
             return None
         if not found:
-            self._fault = self._fault or Fault(NoStart(), None, self.system.span)
-        return tuple(found) or (self.start,)
+            self._fault = Fault(NoStart(), None, self.system.span)
+        return tuple(found)
+
+    @property
+    def cannot_begin(self) -> bool:
+        """Is there no first world? Then `fault` says why."""
+        with suppress(TooManyValuesError):
+            return not self.starts
+        return False
 
     @property
     def fault(self) -> Fault | None:

@@ -319,7 +319,7 @@ class Unfit:
 
 @dataclass(frozen=True, slots=True)
 class NoStart:
-    """No first state meets what stands behind `start when`."""
+    """No first state satisfies `start when`."""
 
     kind: ClassVar[FaultKind] = "none"
 

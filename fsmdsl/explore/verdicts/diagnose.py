@@ -110,6 +110,6 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:
-    if exploration.stopped is not None:
+    if exploration.stopped is not None and (exploration.states or not exploration.violations):
         text = f"the exploration of `{exploration.system.name}` {exploration.stopped}: the rest is unknown"
         yield STOPPED.at(exploration.system.span, text)

@@ -7,10 +7,12 @@ from time import perf_counter
 
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
+from fsmdsl.explore.runs.rejection import fault_told
 from fsmdsl.explore.search_result import Searched
 from fsmdsl.explore.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Shown, on_states
-from fsmdsl.explore.verdicts.verdict import Coverage, Exploration, Verdict, VerdictKind
+from fsmdsl.explore.verdicts.verdict import Coverage, Exploration, Outcome, Verdict, VerdictKind
 from fsmdsl.source import Span
+from fsmdsl.step import Universe
 
 
 def judge(search: Searched) -> tuple[Verdict, ...]:
@@ -47,11 +49,23 @@ def judged(search: Searched, begun: float) -> Exploration:
     )
 
 
-def unanswered(model: m.Model, system: m.System, reason: str) -> tuple[Verdict, ...]:
-    """The verdicts where a limit came before the first state was looked at: all are unknown."""
+def without_start(universe: Universe, begun: float) -> Exploration:
+    """Of a system without a first state: that is the violation, and nothing else is checked."""
+    fault, system = universe.fault, universe.system
+    assert fault is not None
+    told = fault_told(universe, fault)
+    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, told)
+    rest = unanswered(universe.model, system, "there is no first state", "not checked")
+    verdicts = tuple(violation if v.kind == "fault" else v for v in rest)
+    reason, spent = "not explored: there is no first state", perf_counter() - begun
+    return Exploration(system, 0, 0, 0, reason, spent, verdicts, Coverage((), (), ()))
+
+
+def unanswered(model: m.Model, system: m.System, basis: str, outcome: Outcome = "unknown") -> tuple[Verdict, ...]:
+    """The verdicts where no state was looked at: all are the same."""
 
     def unknown(kind: VerdictKind, name: str, span: Span, machine: str | None = None) -> Verdict:
-        return Verdict(kind, name, "unknown", f"bounded: {reason}", span, machine=machine)
+        return Verdict(kind, name, outcome, basis, span, machine=machine)
 
     found = [unknown("invariant", x.name, x.span) for x in system.invariants]
     for machine in (model.machines[name] for name in dict.fromkeys(i.machine for i in system.instances)):
