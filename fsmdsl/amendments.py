@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import did_you_mean
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.source import Span
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.source import Span
 
 

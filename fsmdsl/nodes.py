@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeVar, dataclass_transform
+
+from fsmdsl.dataclasses import dataclass
 
 C = TypeVar("C")
 

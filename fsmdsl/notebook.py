@@ -14,7 +14,6 @@ be drawn; Markdown, with diagrams as Mermaid; plain text.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +22,7 @@ from fsmdsl import compare as versions
 from fsmdsl import model as m
 from fsmdsl.compare.as_markdown import as_markdown
 from fsmdsl.compare.render_text import lines as told
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.formats import BY_NAME

@@ -161,8 +161,7 @@ class SystemCollector(pytest.Collector):
         return run
 
     def _judge(self, against: list[Verdict]) -> None:
-        from dataclasses import replace
-
+        from fsmdsl.dataclasses import replace
         from fsmdsl.report.exploration import details
 
         if against:

@@ -18,7 +18,6 @@ import os
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TextIO
@@ -26,6 +25,7 @@ from typing import TextIO
 from fsmdsl import model as m
 from fsmdsl.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedError, digest, options, parse
 from fsmdsl.certificate.states import decoded, encoded
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.files.read import UnreadableError, read_bytes
 from fsmdsl.settings import given_settings
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, unoffered, within

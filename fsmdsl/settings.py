@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.source import Source, Span
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from fsmdsl.dataclasses import dataclass, field
 
 LINE_END = re.compile(r"\r\n|\n|\r")
 """What ends a line, here and in every message: as in the protocol of editors, and nothing else that Unicode knows."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from fsmdsl import amendments
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.parse import Parsed, parse

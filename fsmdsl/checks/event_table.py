@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject
 from fsmdsl.checks.words import quoted
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 
 INCOMPLETE = Rule(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 
 from fsmdsl import model as m
@@ -11,6 +10,7 @@ from fsmdsl.checks.shape import Shape
 from fsmdsl.checks.subject import Subject, arguments
 from fsmdsl.checks.words import given
 from fsmdsl.core.guards import conjuncts
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.model.typing import bare, holds
 from fsmdsl.walk import effects, expressions

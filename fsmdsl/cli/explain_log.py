@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from types import FrameType
@@ -18,6 +17,7 @@ from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
 from fsmdsl.cli.limits import within
 from fsmdsl.cli.messages import misuse, say, say_text
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.files import reason
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from fsmdsl.cli.messages import misuse, say
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.files import reason
 from fsmdsl.files.tail import PipeTail, Tail
 from fsmdsl.files.write import write

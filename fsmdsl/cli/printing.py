@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +14,7 @@ import click
 
 from fsmdsl.cli.messages import misuse, say_document, say_text
 from fsmdsl.cli.writing import write
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
 from fsmdsl.terminal import printable_line, printable_text
 

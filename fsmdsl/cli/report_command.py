@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,6 +20,7 @@ from fsmdsl.cli.progress import clear, progress
 from fsmdsl.cli.report_origin import changes, made
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
+from fsmdsl.dataclasses import replace
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.explore import Exploration, Limits, diagnostics, explore
 from fsmdsl.explore.runs.replay import with_runs

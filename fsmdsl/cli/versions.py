@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
@@ -13,6 +12,7 @@ from fsmdsl import model as m
 from fsmdsl.cli import MISUSE
 from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
 from fsmdsl.cli.messages import misuse, say, say_text
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Severity
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import Loaded, load

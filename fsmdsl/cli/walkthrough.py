@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from fsmdsl.cli.common import paint
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.typed import Typed, short
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore import Trace, lines
 from fsmdsl.explore.runs.narrative import tree

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -15,6 +14,7 @@ from fsmdsl.compare.machines import compared
 from fsmdsl.compare.names import renamed, under
 from fsmdsl.compare.source_text import Names, essence
 from fsmdsl.compare.verdicts import Turn, played, turns
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.explore import Limits
 from fsmdsl.step import Universe
 

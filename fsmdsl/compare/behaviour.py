@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
 from fsmdsl.compare.observations import Observed, Version
 from fsmdsl.compare.source_text import Names
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.step import (

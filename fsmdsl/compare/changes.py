@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.source import Span
 
 Kind = Literal["added", "removed", "changed", "renamed", "moved"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.compare import parts, rows, states
 from fsmdsl.compare.changes import Change, Compared
 from fsmdsl.compare.names import both
 from fsmdsl.compare.source_text import Names
+from fsmdsl.dataclasses import replace
 
 
 def compared(old: m.Model, new: m.Model, called: Names) -> tuple[Compared, ...]:

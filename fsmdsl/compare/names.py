@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.compare.rename_detection import Signature, pairs
 from fsmdsl.compare.source_text import Names, effects, guard, row
+from fsmdsl.dataclasses import fields, is_dataclass, replace
 from fsmdsl.source import plain
 
 

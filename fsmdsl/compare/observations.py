@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from fsmdsl import model as m
 from fsmdsl.compare.source_text import Names
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import shown
 from fsmdsl.step import ChannelStep, CrashStep, Message, Step, TimerStep, Universe, World
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fsmdsl.compare import Behaviour, Compared, Difference
 from fsmdsl.compare.pictures import merged
 from fsmdsl.compare.render_text import MARKS, about, alike, sentence, tally, turned
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.page import template
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Change
 from fsmdsl.compare.source_text import Names, effects, same
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.source import Span, plain
 
 LONG = 240

@@ -6,12 +6,12 @@ The signs (`+`, `−`, `~`) and the dashes of what is gone say the same as the c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from fsmdsl import model as m
 from fsmdsl.compare.changes import Compared, Match
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.draw.mermaid import RESERVED, mermaid

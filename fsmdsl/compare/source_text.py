@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import fields, is_dataclass
 from fsmdsl.source import plain
 
 _TOKEN = re.compile(r"\w+|\S")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.budget import LimitError
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore import Limits, Played, Trace, Verdict, budget_of, explore, play
 from fsmdsl.explore.runs.replay import with_runs
 

@@ -8,10 +8,10 @@ where no step has to look whether it fits.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.model.typing import (
     arithmetic_type,
     bare,

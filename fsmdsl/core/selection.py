@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Literal
@@ -13,6 +12,7 @@ from fsmdsl.core.guards import exclusive
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.core.priority import Pair, Priority
 from fsmdsl.core.triggers import trigger_name, triggered_by
+from fsmdsl.dataclasses import dataclass
 
 Level = tuple[m.Transition, ...]
 """Transitions of one source and one trigger, in the order of the text: guards and `priority` decide among them."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.draw.arrows import Line
 from fsmdsl.draw.graph import Graph, Label, Mark, Node
 

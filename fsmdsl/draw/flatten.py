@@ -7,8 +7,8 @@ level of composites is kept, and a state of an inner one is called `Placed / Wai
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.draw.graph import Edge, Graph, Label, Node
 
 

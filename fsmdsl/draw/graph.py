@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.draw.arrows import ANY, Arrow, Bundle, Line, Row, arrows, bundles
 from fsmdsl.draw.text import clean, safe
 

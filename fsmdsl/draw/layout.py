@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw.graph import Direction, Edge, Graph, Node
 
 Rank = tuple[str, ...]

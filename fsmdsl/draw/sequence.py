@@ -6,9 +6,9 @@ The data is neutral, so that a counterexample, a scenario or a log can all be dr
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.draw import mermaid, plantuml
 from fsmdsl.draw.text import wrapped
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from typing import assert_never
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.draw.metrics import text_width
 from fsmdsl.draw.palette import FONT, GREY, RED, TONES
 from fsmdsl.draw.restyle import STYLE

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.drift.moves import Move, Moves
 from fsmdsl.drift.names import key, matched, same_event
 from fsmdsl.source import NOWHERE, Span

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.imports.durations import canonical
 from fsmdsl.imports.table import Row, Table
 from fsmdsl.source import NOWHERE, Span

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.context_at import around

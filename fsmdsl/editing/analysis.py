@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from fsmdsl import model as m
 from fsmdsl.checks import check
 from fsmdsl.checks.shape import Shape
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.editing.document import Document, placed
 from fsmdsl.parse.parts import in_file

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.context_at import Around, instances_of
 from fsmdsl.editing.declarations import declared

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.context_at import Around, around
 from fsmdsl.editing.grammar_completion import names

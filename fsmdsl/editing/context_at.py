@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -11,6 +10,7 @@ from fsmdsl.build.builder import Builder
 from fsmdsl.build.docs import Docs
 from fsmdsl.build.expressions import EXPRESSIONS, binders, expression
 from fsmdsl.build.types import type_of as type_expression
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import home
 from fsmdsl.model.typing import bare

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from fsmdsl import syntax as s
 from fsmdsl.amendments import amendments
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.resolve import Meaning
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames

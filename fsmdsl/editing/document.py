@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic, Fix, Label, Severity
 from fsmdsl.parse.parts import Part, in_file, read_parts
 from fsmdsl.resolve.declarations.modules import module_name

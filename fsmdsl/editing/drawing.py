@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Mark, Overlay, graph_of

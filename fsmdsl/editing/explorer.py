@@ -6,9 +6,9 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from threading import Condition, Thread
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.editing.document import Document
 from fsmdsl.editing.findings import Findings, Request
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Severity
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.parse.table import load
 from fsmdsl.resolve.names.meanings import Kind, Use

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import labelled
 

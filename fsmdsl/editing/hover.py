@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.checks.shape import Shape
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.analysis import Analysis
 from fsmdsl.editing.declarations import declared
 from fsmdsl.resolve import Meaning, Use

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.diagnostics import Diagnostic, Label
 from fsmdsl.editing.findings import Mark
 from fsmdsl.source import Source, Span

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing.analysis import Analysis, analyse
 from fsmdsl.editing.document import placed, read_document

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.editing.declarations import row
 from fsmdsl.editing.document import Document
 from fsmdsl.parse.parts import in_file

@@ -13,7 +13,6 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from operator import is_
 from queue import SimpleQueue
 from threading import Thread
@@ -21,6 +20,7 @@ from typing import Any, BinaryIO
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.editing.analysis import analyse
 from fsmdsl.editing.document import Document, placed, read_document
 from fsmdsl.editing.findings import Explored, Findings, Mark, Request, Unheard

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import MachineNames, PackageNames, folder, package_names
 from fsmdsl.emit.traits import Traits, beyond_tables, family, reads_wait, standalone, traits

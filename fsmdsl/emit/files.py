@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import surveys
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.imports import Origin, import_order, relative_imports
 from fsmdsl.emit.names import Namespace, module_of, prefixed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.names import RESERVED, RESERVED_IN_CLASSES, STANDARD_LIBRARY, Namespace, camel, private, snake, upper
 from fsmdsl.emit.traits import stored
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Set
-from dataclasses import fields
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import fields
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import PLAIN, Parts, actions, channels, declared, in_derived, states
 from fsmdsl.emit.files import File, Written

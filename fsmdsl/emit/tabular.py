@@ -8,10 +8,10 @@ has; nor does it see that two transitions are enabled at once: the first one who
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name, triggered_by
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.context import Context
 from fsmdsl.emit.declarations import PLAIN, declared
 from fsmdsl.emit.files import File, Written

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 
@@ -11,6 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import looks_beyond
 from fsmdsl.core.triggers import triggered_by
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.typing import referred, types_in
 from fsmdsl.source import Span
 from fsmdsl.walk import computed_by, effects_of, expressions, recovery, required

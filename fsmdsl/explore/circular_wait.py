@@ -9,9 +9,9 @@ these guards read. Which machines can wait so follows from the text alone; wheth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.runs.explain import explain, free
 from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.symmetry.independent import Field, reads

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe, fault_message, shown
 from fsmdsl.explore.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.explore.search_result import Finding, Searched

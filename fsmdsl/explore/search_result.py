@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.circular_wait import circular_waits
 from fsmdsl.explore.disagreement import disagreement
 from fsmdsl.explore.liveness.graph import Graph

@@ -6,8 +6,8 @@ For readers that want worlds and steps (graphs, tours, certificates). Verdicts c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.step import Fault, Result, Step, TooManyValuesError, Universe, World, enabled, fire, unoffered, within
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Body
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.export.escape import c_comment
 from fsmdsl.export.runs import Promise
 from fsmdsl.export.scope import Scope, identifier

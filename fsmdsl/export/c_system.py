@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
 from textwrap import indent
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.export import c_machines as cm
 from fsmdsl.export.c_effects import TAB, block
 from fsmdsl.export.c_environment import crashes, events, timers

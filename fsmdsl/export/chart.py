@@ -7,11 +7,11 @@ first whose guard holds. Guards and effects are carried over as the text of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import duration
 from fsmdsl.losses import Lost, line, losses, written
 from fsmdsl.walk import effects_of

@@ -6,10 +6,10 @@ fails is an error at that state and leads nowhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.export.c_scope import SUBSETS, CScope
 from fsmdsl.export.c_system import c_text
 from fsmdsl.export.c_world import vector_size

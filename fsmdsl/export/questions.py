@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.source import Span
 from fsmdsl.step.roster import Roster
 

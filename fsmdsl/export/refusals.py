@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.source import Span
 
 Reason = Literal[

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.typing import element
 from fsmdsl.step.roster import Roster
 from fsmdsl.walk import temporal

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.export.refusals import Refusal, RefusedError
 from fsmdsl.source import Span
 from fsmdsl.step import Universe

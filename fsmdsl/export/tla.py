@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from itertools import chain
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.export import tla_machines as tm
 from fsmdsl.export import tla_system as ts
 from fsmdsl.export.escape import tla_comment

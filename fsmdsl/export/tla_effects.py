@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.export.scope import identifier
 from fsmdsl.export.tla_expressions import FINE, chain, fault, in_order, map_fault, reference_fault, value
 from fsmdsl.export.tla_scope import Env, TlaScope

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from fsmdsl.core.elaborate import Body
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.export.refusals import Reason, Refusal, RefusedError
 from fsmdsl.export.scope import Scope, identifier
 

@@ -9,10 +9,10 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.files import reason
 from fsmdsl.files.write import LITTER, kind, write
 from fsmdsl.terminal import HIDDEN

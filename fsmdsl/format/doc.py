@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from fsmdsl.dataclasses import dataclass
 
 WIDTH = 120
 """How long a line may be."""

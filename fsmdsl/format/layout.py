@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.format.doc import WIDTH, Doc, Group, Line, Nest, flat, lines
 from fsmdsl.format.margins import Above
 

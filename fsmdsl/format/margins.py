@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass, field
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.parse.reading import Reading
 from fsmdsl.source import Source, breaks
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.table import Condition, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.source import Span

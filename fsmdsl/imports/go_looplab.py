@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.go_package import Declared, Package, package, statements
 from fsmdsl.imports.go_values import Env, Evaluator, Listed, Struct, text_of
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.imports.rules import NOT_READ
 from fsmdsl.imports.syntax_tree import Node, span, text, walk
 from fsmdsl.imports.table import ImportFailedError

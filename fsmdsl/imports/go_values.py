@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.imports.go_package import Declared, GoFile, Package, statements
 from fsmdsl.imports.rules import TOO_DEEP
 from fsmdsl.imports.syntax_tree import Node, children, text, walk

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.table import Condition, Imported, LeftOut, Row, State, Table
 
 EVERYWHERE = (

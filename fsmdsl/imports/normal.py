@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.guards import guarded
 from fsmdsl.imports.table import LeftOut, Row, State, Table
 

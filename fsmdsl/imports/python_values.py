@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from fsmdsl.dataclasses import dataclass, field
 
 MOST_ITEMS = 10_000
 """Items of a list, or turns of a loop, that are followed."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.table import LeftOut, Row, State, Table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.imports.rules import TOO_DEEP
 from fsmdsl.imports.syntax_tree import Node, span, text
 from fsmdsl.imports.table import ImportFailedError

@@ -6,9 +6,9 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.python_values import Called, Class, Part, Scope, value
 from fsmdsl.imports.python_walk import Program
 from fsmdsl.imports.statemachine_guards import conditions_of

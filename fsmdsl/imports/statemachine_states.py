@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import replace
 from typing import Any
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.durations import duration
 from fsmdsl.imports.python_values import Called, Class, Part, Scope, value
 from fsmdsl.imports.python_walk import Program

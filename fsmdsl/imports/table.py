@@ -8,9 +8,9 @@ conditions hold, the first is followed.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.source import NOWHERE, Span
 

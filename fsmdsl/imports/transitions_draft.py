@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.imports.live import own_leaf
 from fsmdsl.imports.python_values import Called, Class, Items, Keyed, Member, Unknown
 from fsmdsl.imports.table import Condition, LeftOut, Row, State, Table

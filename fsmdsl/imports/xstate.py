@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.imports.durations import duration
 from fsmdsl.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.imports.script_values import Code, shown

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from time import monotonic
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.files import reason
 from fsmdsl.files import write as disk
 from fsmdsl.files.read import UnreadableError, check_size, decoded, read_bytes

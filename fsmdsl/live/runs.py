@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from secrets import token_urlsafe
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.live.pictures import bare

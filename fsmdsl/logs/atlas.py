@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.logs.meaning import Reading
 from fsmdsl.simulation.sendings import TooManyError, sendings
 from fsmdsl.step import (

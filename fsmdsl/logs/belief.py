@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.logs.atlas import Edge, Spot
 from fsmdsl.logs.extraction import Values
 from fsmdsl.logs.meaning import Meaning

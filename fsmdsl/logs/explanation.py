@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Literal, TypeAlias
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.logs.atlas import Atlas, UndecidedError
 from fsmdsl.logs.ledger import Ledger
 from fsmdsl.logs.lines import Line, Match, search

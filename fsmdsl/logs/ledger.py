@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.explore.runs.trace import Entry
 from fsmdsl.logs.belief import Path, Slots, Transition, new_names
 from fsmdsl.logs.records import Said

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, cast, get_args
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.logs.rules import MAPPING, LogError
 from fsmdsl.source import Source, Span

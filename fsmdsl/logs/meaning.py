@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, closest
 from fsmdsl.logs.mapping import LineRule, LogMapping
 from fsmdsl.logs.rules import MAPPING, LogError

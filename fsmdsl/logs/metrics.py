@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.logs.explanation import Explainer
 from fsmdsl.logs.render_text import covered
 

@@ -6,9 +6,9 @@ Each change is tried: the lines from it on are explained anew, with the failing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe
 from fsmdsl.logs.records import Record
 from fsmdsl.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden

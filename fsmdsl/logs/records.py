@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple, NoReturn, TypeAlias
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.logs.clock import in_order, seconds
 from fsmdsl.logs.extraction import Classifier, Values, claim
 from fsmdsl.logs.lines import MAX_LINE, Line, Match, UnreadableLineError, parser, search, value_at

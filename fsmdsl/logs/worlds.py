@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.logs.atlas import Atlas, Edge, Spot
 from fsmdsl.logs.meaning import Claim
 from fsmdsl.logs.unify import Names

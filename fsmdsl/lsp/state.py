@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from lsprotocol import types as t
 from pygls.lsp.server import LanguageServer
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.editing import Analysis, Desk, Document
 from fsmdsl.editing.document import placed

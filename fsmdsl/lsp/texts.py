@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from lsprotocol import types as t
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.files.read import UnreadableError, check_size
 from fsmdsl.lsp.positions import Encoding, Lines, path_of, units
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
 from fsmdsl.source import NOWHERE, Span

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.types import BOOL, NEVER, RecordType, Type
 from fsmdsl.operators import Arithmetic, SetOperator
 from fsmdsl.source import NOWHERE, Span

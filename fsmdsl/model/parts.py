@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.source import NOWHERE, Span
 
 __all__ = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.expressions import Derived
 from fsmdsl.model.machine import Let, Machine
 from fsmdsl.model.parts import Channel, Locks

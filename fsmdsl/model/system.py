@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr, Logic
 from fsmdsl.model.machine import Field, Invariant, Let, Variable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from fsmdsl.dataclasses import dataclass, field
 
 __all__ = [
     "BOOL", "ERROR", "NEVER", "BoolType", "DurationType", "EnumType", "ErrorType", "ListType", "MapType",

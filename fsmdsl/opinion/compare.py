@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.verdicts.verdict import Exploration, Verdict
 from fsmdsl.opinion.opinion import Key, Opinion
 

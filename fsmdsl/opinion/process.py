@@ -7,9 +7,9 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.opinion.opinion import MissingError
 
 

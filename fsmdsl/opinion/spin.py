@@ -6,11 +6,11 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import TooLargeNumberError
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.export.promela import CHOICES, Promela, formula, promela
 from fsmdsl.export.refusals import RefusedError
 from fsmdsl.export.runs import Claim

@@ -7,12 +7,12 @@ import re
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import TooLargeNumberError
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.export.refusals import RefusedError
 from fsmdsl.export.tla import Tla, tla
 from fsmdsl.opinion.opinion import Budgeted, Key, MissingError, Opinion

@@ -6,10 +6,9 @@ decides which words are keywords, `recovery` what to do about a mistake, `expect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from fsmdsl import syntax
 from fsmdsl.build import build
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse.reading import read, uncollected
 from fsmdsl.parse.rules import RULES

@@ -6,9 +6,9 @@ Its stack is a chain of immutable frames, so that recovery may try things out an
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.parse.table import Rule, Table
 from fsmdsl.tree import Node, Token
 

@@ -6,9 +6,9 @@ Each habit recognizes a few tokens around the mistake and says how to go on, see
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.parse.automaton import Frame, advance, chain
 from fsmdsl.parse.table import Table
 from fsmdsl.tree import Token

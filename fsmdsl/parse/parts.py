@@ -15,11 +15,11 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 
 from fsmdsl import syntax as s
 from fsmdsl.build import build
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
 from fsmdsl.parse.automaton import BOTTOM, Frame, advance

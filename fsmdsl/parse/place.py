@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.parse.automaton import BOTTOM, Frame, Spread, Value, chain, probe
 from fsmdsl.parse.expected import can_begin
 from fsmdsl.parse.reading import straight_on, uncollected

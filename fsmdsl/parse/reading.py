@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from fsmdsl.build.expressions import CHAINS, EXPRESSIONS
 from fsmdsl.build.types import TYPES
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
 from fsmdsl.parse.automaton import BOTTOM, Frame, advance

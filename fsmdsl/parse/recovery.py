@@ -11,10 +11,10 @@ A guess holds only if the next tokens fit it too, so no way can begin a chain of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse import words
 from fsmdsl.parse.automaton import Frame, advance, chain, probe

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pkgutil import get_data
 from typing import Literal, NamedTuple
+
+from fsmdsl.dataclasses import dataclass
 
 
 class Rule(NamedTuple):

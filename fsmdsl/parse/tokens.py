@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from fsmdsl.build.expressions import MILLISECONDS
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
 from fsmdsl.parse.table import Table

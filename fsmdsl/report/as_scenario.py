@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe, shown
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.explore.runs.trace import first_choices

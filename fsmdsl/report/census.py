@@ -4,9 +4,9 @@ and, of a small system, every state and step. The explorer itself keeps only wha
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import describe
 from fsmdsl.explore.space import Arc, Visit, visits
 from fsmdsl.step import Followed, TooManyValuesError, Universe, World

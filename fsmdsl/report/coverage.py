@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw.graph import Graph, Mark, Overlay
 from fsmdsl.draw.text import safe
 from fsmdsl.explore import Exploration, Played, explore, play

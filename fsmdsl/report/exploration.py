@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore import Exploration, Played, Trace, Verdict
 from fsmdsl.explore import data as trace_data
 from fsmdsl.explore import lines as trace_lines
@@ -60,11 +60,14 @@ class Style:
         return steps(trace, self.hidden) if self.brief else story(trace, self.hidden)
 
 
+_PLAIN = Style()
+
+
 def details(
     x: Exploration,
     model: m.Model,
     paint: Paint = plain,
-    style: Style = Style(),
+    style: Style = _PLAIN,
     known: dict[Cause, str] | None = None,
 ) -> Iterator[str]:
     """What is violated, with a run for each cause; then what else is violated or undecided.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import shown, words
 from fsmdsl.explore import Trace, Verdict
 from fsmdsl.explore.runs.explain import Reason, reasons

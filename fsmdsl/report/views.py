@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.report.data import Data
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic, ordered
 from fsmdsl.parse.reading import uncollected
 from fsmdsl.resolve.declarations import modules

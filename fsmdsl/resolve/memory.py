@@ -9,11 +9,11 @@ finding is kept: a finding may be the first to notice something that others woul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.resolve.names.meanings import Use
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Program
 

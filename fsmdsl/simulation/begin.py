@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TypeVar
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.describe import fault_message
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.simulation.closed import closed

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import describe, fault_message
 from fsmdsl.explore.runs.causality_tree import caused, receiver_of
 from fsmdsl.explore.runs.trace import Trace, first_choices

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.runs.explain import explain
 from fsmdsl.step import FaultError, Universe, World, holds
 from fsmdsl.step.evaluate import Frame

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import shown_arguments
 from fsmdsl.diagnostics import did_you_mean
 from fsmdsl.explore.runs.explain import explain

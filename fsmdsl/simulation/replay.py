@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import describe
 from fsmdsl.explore import Entry
 from fsmdsl.explore.runs.trace import world_data

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import fault_message, words
 from fsmdsl.explore.runs.explain import Binding, lines, reasons
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World

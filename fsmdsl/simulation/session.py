@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.explore import Entry, Trace
 from fsmdsl.step import Step, Universe, World, fire
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from fsmdsl.dataclasses import dataclass
 
 Value: TypeAlias = "bool | int | str | frozenset[Value] | tuple[Value, ...] | RecordValue | Table | None"
 """A bool; a number, or a duration's milliseconds; an instance's number; a member's or an opaque type's name; none; a

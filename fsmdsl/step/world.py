@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.source import Span
 from fsmdsl.step.data import Misfit
 from fsmdsl.step.data import Value as Value

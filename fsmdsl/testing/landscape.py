@@ -6,10 +6,10 @@ Each sight is a bit of a number, so that the sights of a state, and those that a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.space import visits
 from fsmdsl.step import EventStep, Followed, Result, Step, TooManyValuesError, Universe, World, fire
 from fsmdsl.step.values import domain

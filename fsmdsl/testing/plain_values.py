@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.data import RecordValue, Table
 

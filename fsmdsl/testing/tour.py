@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.step import Step, Universe
 from fsmdsl.testing.implementation import Implementation
 from fsmdsl.testing.landscape import Landscape, Pair, Path, Row, Sight, Unhandled, landscape, sights, unhandled

@@ -7,9 +7,9 @@ Derived values are replaced by what they stand for, bound variables get names by
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.operators import COMPLEMENT
 
 _MOST_NODES = 2000

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations, product
 from math import prod
 
@@ -29,6 +28,7 @@ from fsmdsl.checks.logic.values import (
     negated,
     one,
 )
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.typing import machine_of
 from fsmdsl.operators import COMPARISONS, ORDERS, TURNED, Comparison, combined
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from fsmdsl import model as m
 from fsmdsl.checks.logic.narrow import narrowed
 from fsmdsl.checks.logic.problem import Box, Formula, Problem, Variable
 from fsmdsl.checks.logic.values import EITHER, FALSE, TRUE, Values, compared, ends
+from fsmdsl.dataclasses import dataclass
 
 BUDGET: Final = 4000
 """So many boxes are looked at before giving up."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import may_fail
 from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import own_name
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines

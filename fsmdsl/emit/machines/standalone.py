@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import may_lack_value, throughout
 from fsmdsl.core.presence import NOTHING
 from fsmdsl.core.selection import Move
+from fsmdsl.dataclasses import replace
 from fsmdsl.emit.machines.members import (
     Member,
     always_given,

@@ -7,9 +7,9 @@ fault is called in generated code; an invariant that is broken must be found bro
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, assert_never
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe
 from fsmdsl.emit.machines.clockwork import timer_name
 from fsmdsl.emit.replays.fixture import Standing

@@ -7,10 +7,10 @@ an `elif`, whether two states do the same, whether a condition needs brackets. `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import assert_never
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.emit.statements.text import indented
 from fsmdsl.operators import Arithmetic
 

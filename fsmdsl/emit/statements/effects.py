@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import may_lack_value
+from fsmdsl.dataclasses import replace
 from fsmdsl.emit.names import own_name, snake
 from fsmdsl.emit.statements.code import Binds, Block, Branch, If, Statement, Suite, Text
 from fsmdsl.emit.statements.expression_context import Place, machine_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
 from fsmdsl.core.presence import NOTHING, Known, after, present_if, without
 from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.emit.files import File
 from fsmdsl.emit.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.emit.naming import FUNCTIONS, MachineNames

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.emit.files import File
 from fsmdsl.emit.statements.code import Binds, Block, Text
 from fsmdsl.emit.statements.text import literal

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.operators import COMPLEMENT
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
 from fsmdsl.core.selection import Level, Move, Selection
 from fsmdsl.core.triggers import CRASH
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.emit.names import Namespace, snake
 from fsmdsl.emit.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
 from fsmdsl.emit.statements.expression_context import Place

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.explore.disagreement import disagreement
 from fsmdsl.explore.liveness.automaton import TooLargeError
 from fsmdsl.explore.liveness.decide import Prepared, decide

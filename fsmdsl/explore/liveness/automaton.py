@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple, assert_never
 
 from fsmdsl.core.graphs import reachable
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.liveness.formula import (
     And,
     Formula,

@@ -10,8 +10,7 @@ Time is in proportion to the edges, once for each strong obligation at most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.liveness.engine import Engine
 from fsmdsl.explore.liveness.graph import Hop, Ints
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.liveness.automaton import Automaton, Move, TooLargeError, automaton
 from fsmdsl.explore.liveness.cycles import Network, Wanted, fair_loop, fair_part, trimmed
 from fsmdsl.explore.liveness.engine import Engine, engine

@@ -7,8 +7,9 @@ makers: they keep formulas small by the laws that need no thought, so that equal
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import assert_never
+
+from fsmdsl.dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

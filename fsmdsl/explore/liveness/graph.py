@@ -16,8 +16,9 @@ those where the atom `bound` is false (they are beyond the bounds of the system)
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from fsmdsl.dataclasses import dataclass, field
 
 BITS = 62
 """So many atoms fit into a column, and so many obligations into the marks of an edge, of a signed word of 64 bits."""

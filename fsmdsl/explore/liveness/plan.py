@@ -7,9 +7,9 @@ edge which obligations the step fulfils; `record` shows how.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.liveness.formula import Formula
 from fsmdsl.step import FaultError, Message, Universe, Value, World, holds
 

@@ -8,9 +8,9 @@ may end; to an end of its own, for a run that goes on with a crash does not stay
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from itertools import chain
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.liveness.decide import Prepared
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Ints, Lasso
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.liveness.graph import STAYS, Graph, Hop, Ints, Lasso
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import words
 from fsmdsl.explore.liveness.answer import Breach
 from fsmdsl.explore.liveness.formula import And, Formula, Literal, Next, Or, Release, Until

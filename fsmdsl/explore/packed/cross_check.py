@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from time import perf_counter
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.disagreement import disagreement
 from fsmdsl.explore.liveness.graph import Graph

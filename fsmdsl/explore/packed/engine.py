@@ -7,9 +7,9 @@ keeps states on a disk while the search goes on. `compose` puts them together.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.packed.frontier import Frontier
 
 Together = Literal["sum", "max"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect
-from dataclasses import dataclass, field
 from itertools import pairwise
+
+from fsmdsl.dataclasses import dataclass, field
 
 
 @dataclass(slots=True)

@@ -8,12 +8,12 @@ search: parameters, what was seen, what failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.core.triggers import triggered_by
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.packed.shapes import (
     LARGEST,
     WIDEST,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 from functools import partial
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.packed.boards import answered
 from fsmdsl.explore.packed.checkpoint.read import Saved
 from fsmdsl.explore.packed.checkpoint.write import Saver

@@ -8,11 +8,11 @@ there as its code: its place among the values there are, none first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import assert_never
 from weakref import WeakKeyDictionary
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.typing import is_structured
 from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.roster import Roster

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.packed.shapes import Shape
 
 WORD = 63

@@ -12,11 +12,11 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from time import time
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.files.private import distrust, read_private
 from fsmdsl.files.write import LITTER, write
 

@@ -6,10 +6,10 @@ A function that was printed before is not printed again: after a change of a spe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.program import python
 from fsmdsl.explore.program.llvm_function import Printer
 from fsmdsl.explore.program.llvm_types import NARROW, Called, Widths, declarations, symbol, type_of

@@ -7,9 +7,9 @@ words of states and numbers of states, keep theirs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.program import nodes as ir
 
 ELEMENTS: Mapping[ir.Type, int] = {"words": 64, "halves": 32, "ints": 32}

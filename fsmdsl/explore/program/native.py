@@ -13,13 +13,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.program import cache as objects
 from fsmdsl.explore.program import llvm
 from fsmdsl.explore.program.compile import HURRY, compiled

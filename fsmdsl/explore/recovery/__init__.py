@@ -6,10 +6,10 @@ language, whoever explored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import itemgetter
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import fault_message
 from fsmdsl.explore.recovery.compared import Slot, changes, compared, not_there, projection
 from fsmdsl.explore.recovery.explored import NOWHERE, parts

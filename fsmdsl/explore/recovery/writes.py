@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.describe import describe
 from fsmdsl.explore.recovery.compared import Slot, held, written
 from fsmdsl.explore.runs.trace import Entry, Trace

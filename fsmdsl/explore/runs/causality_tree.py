@@ -7,9 +7,9 @@ order and the actors say what happened because of what.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, assert_never
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import describe, done, shown_arguments
 from fsmdsl.step.roster import Roster
 from fsmdsl.step.world import (

@@ -11,9 +11,9 @@ That is what can be seen on the runs that are shown. There may be other runs, on
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import describe
 from fsmdsl.explore.runs.replay import broken
 from fsmdsl.explore.runs.trace import Trace

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import fault_message, shown, words
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 from fsmdsl.step.roster import Roster

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl.budget import Budget, LimitError
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.runs.explain import explain, fails
 from fsmdsl.explore.runs.rejection import fault_told, no_way_on
 from fsmdsl.explore.runs.simplest_run import Effort, Goal, cost, simplest_runs

@@ -12,12 +12,12 @@ a effort: what it would show then depends on the machine it ran on, so that the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
 from typing import NamedTuple
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.runs.causality_tree import receiver_of
 from fsmdsl.explore.runs.trace import Trace, run
 from fsmdsl.explore.search_result import FaultKey, fault_key

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.describe import describe, fault_message, shown, shown_arguments
 from fsmdsl.explore.runs.causality_tree import caused
 from fsmdsl.explore.runs.hiding import NOTHING, Hidden

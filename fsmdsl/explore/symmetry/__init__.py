@@ -22,8 +22,8 @@ the members told apart.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.liveness.plan import Plan
 from fsmdsl.explore.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, division
 from fsmdsl.explore.symmetry.conditions import objection

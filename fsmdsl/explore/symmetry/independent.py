@@ -8,9 +8,9 @@ nothing that another turn changes. Where it fails, it fails whatever the others 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.typing import machine_of
 from fsmdsl.step.universe import Universe
 from fsmdsl.walk import children

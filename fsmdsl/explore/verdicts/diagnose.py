@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.explore.verdicts.rules import (

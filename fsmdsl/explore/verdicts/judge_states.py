@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.explore.circular_wait import waiting_told
 from fsmdsl.explore.runs.rejection import fault_told, no_way_on
 from fsmdsl.explore.runs.trace import Trace

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import words
 from fsmdsl.explore.verdicts.verdict import QuestionKey, Untested
 from fsmdsl.source import Span

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.runs.trace import Trace
 from fsmdsl.source import Span
 from fsmdsl.step.roster import Roster

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Listed
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:  # most commands neither explore nor draw

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, miscounted, unknown

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines.effects import Place, effects
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown

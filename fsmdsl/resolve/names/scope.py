@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.diagnostics import Diagnostic, Fix, closest
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.meanings import Kind, Meaning, Use, prefix

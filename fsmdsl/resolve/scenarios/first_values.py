@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.resolve.names.states import entered, state_named

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.machines.effects import event_of
 from fsmdsl.resolve.names.scope import ModuleNames, Scope, SystemNames, miscounted, unknown

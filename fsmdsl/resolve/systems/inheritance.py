@@ -7,11 +7,11 @@ taken the place of something. So a system that extends another is a system like 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Member, Members, ModuleNames, Program, SystemNames, machine_at, unknown

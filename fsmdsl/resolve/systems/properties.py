@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.meanings import Kind
 from fsmdsl.resolve.names.scope import MachineNames, Member, Scope, SystemNames, unknown

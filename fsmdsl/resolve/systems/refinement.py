@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.model.typing import referred
 from fsmdsl.resolve import rules

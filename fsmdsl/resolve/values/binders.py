@@ -7,10 +7,10 @@ set are those of no element, of one, of two, and so on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.model import typing
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Scope

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.model.typing import bare, extreme_type, holds, join, join_all
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Scope, dotted, miscounted, unknown

@@ -7,11 +7,11 @@ message. A model is handed on only when there was none, so no reader of the mode
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.model.typing import arithmetic_type, bare, concat_type, join, join_all, negative_type
 from fsmdsl.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
 from fsmdsl.resolve import rules

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.model.typing import bare
 from fsmdsl.resolve import rules

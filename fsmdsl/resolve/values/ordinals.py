@@ -4,10 +4,10 @@ chosen by a number replaced by those that they are."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import fields, replace
 from fsmdsl.operators import COMPARISONS, number
 from fsmdsl.resolve import rules
 from fsmdsl.resolve.names.scope import Scope

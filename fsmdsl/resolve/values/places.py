@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.model.typing import bare, compatible
 from fsmdsl.resolve import rules

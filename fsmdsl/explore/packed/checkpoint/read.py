@@ -16,11 +16,11 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.packed.errors import SavedError
 from fsmdsl.explore.packed.frontier import Frontier
 from fsmdsl.explore.packed.layout import Layout

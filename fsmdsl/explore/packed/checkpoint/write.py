@@ -5,11 +5,11 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.packed.checkpoint.read import (
     MANIFEST,
     Part,

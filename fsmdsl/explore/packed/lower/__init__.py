@@ -7,8 +7,8 @@ Names of the spec stand in comments, docstrings and behind prefixes of our own; 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.circular_wait import NO_CIRCLE, CircularWaits
 from fsmdsl.explore.liveness.plan import Duty
 from fsmdsl.explore.packed.layout import Layout, lay_out

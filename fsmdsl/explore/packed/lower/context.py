@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.presence import Known, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.explore.liveness.plan import Delivery, Duty, Obligation, Waits
 from fsmdsl.explore.packed.layout import Box, Layout, has_cuts, kinds
 from fsmdsl.explore.packed.lower.sites import FIRST

@@ -10,10 +10,10 @@ import ctypes
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.packed.errors import FullError
 from fsmdsl.explore.packed.lower import Lowered
 from fsmdsl.explore.packed.memory import Memory

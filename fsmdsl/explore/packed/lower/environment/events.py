@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
 from fsmdsl.core.elaborate import Types
 from fsmdsl.core.guards import conjuncts
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, Fail, S, T
 from fsmdsl.explore.packed.lower.environment.refusals import Line, Refusals

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise, permutations
 from math import factorial
 from operator import or_
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.explore.packed.layout import Layout
 from fsmdsl.explore.packed.lower.context import Context, T
 from fsmdsl.explore.packed.lower.helpers import of_library

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.describe import words
 from fsmdsl.explore.packed.layout import awaitable
 from fsmdsl.explore.packed.lower.context import AT, Context, F, Fail, Scope, T

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.explore.packed.layout import Box, Layout, awaitable, kinds
 from fsmdsl.explore.packed.lower.context import Context, N, T
 from fsmdsl.explore.packed.lower.machines.channels import put

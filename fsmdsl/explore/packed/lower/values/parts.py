@@ -8,8 +8,8 @@ use of the function that they stand in.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.explore.packed.lower.context import Fail, Scope
 from fsmdsl.explore.packed.lower.values.lets import missing, received, unknown
 from fsmdsl.explore.program.builder import Builder, function, numbers, rows

@@ -1,0 +1,298 @@
+"""`dataclasses` for a program that starts often: classes mean the same, and are made in a thirtieth of the time.
+
+A command defines hundreds of classes and makes instances of some fifty of them. So a method is compiled when it is
+first called, where `dataclasses` compiles all of them with the class, which was half of the time until `fsm check`
+answered. `dataclasses` itself is imported for an error, or when somebody else asks for the fields of a class.
+
+The type checker sees the functions of `dataclasses` under these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from reprlib import recursive_repr
+from types import MemberDescriptorType
+from typing import TYPE_CHECKING, Any
+
+_MISSING: Any = object()
+
+
+class _Field:
+    """A field of a class: what `dataclasses.Field` has under the same names."""
+
+    __slots__ = ("compare", "default", "default_factory", "hash", "init", "name", "repr", "type")
+
+    def __init__(
+        self,
+        *,
+        default: Any = _MISSING,
+        default_factory: Any = _MISSING,
+        init: bool = True,
+        repr: bool = True,
+        hash: bool | None = None,
+        compare: bool = True,
+    ) -> None:
+        self.name, self.type = "", ""
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.hash, self.compare = init, repr, hash, compare
+
+
+_Fields = tuple[_Field, ...]
+
+
+class _Standard:
+    """What `dataclasses` keeps in a class, made when it is asked for; so its functions take our classes for its own."""
+
+    __slots__ = ("_cls", "_name", "_options")
+
+    def __init__(self, cls: type, name: str, options: dict[str, bool]) -> None:
+        self._cls, self._name, self._options = cls, name, options
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        import dataclasses
+
+        fields = []
+        for f in _fields(self._cls):
+            values: dict[str, Any] = {x: getattr(f, x) for x in ("init", "repr", "hash", "compare")}
+            values |= {x: y for x in ("default", "default_factory") if (y := getattr(f, x)) is not _MISSING}
+            fields.append((f.name, f.type, dataclasses.field(**values)))
+        options: dict[str, Any] = dict(self._options)
+        twin = dataclasses.make_dataclass(self._cls.__name__, fields, **options)
+        standard = getattr(twin, self._name)
+        setattr(self._cls, self._name, standard)
+        return standard
+
+
+def _fields(cls: Any) -> _Fields:
+    fields: _Fields = cls.__fields__
+    return fields
+
+
+def _is_dataclass(x: object) -> bool:
+    return hasattr(x, "__fields__")
+
+
+def _replace(x: Any, /, **changes: Any) -> Any:
+    for f in _fields(x):
+        if not f.init:
+            if f.name in changes:
+                raise TypeError(f"field {f.name} has no parameter and cannot be replaced")
+        elif f.name not in changes:
+            changes[f.name] = getattr(x, f.name)
+    return type(x)(**changes)
+
+
+def _dataclass(
+    cls: type | None = None,
+    /,
+    *,
+    eq: bool = True,
+    frozen: bool = False,
+    order: bool = False,
+    repr: bool = True,
+    slots: bool = False,
+    unsafe_hash: bool = False,
+) -> Any:
+    options = {
+        "eq": eq,
+        "frozen": frozen,
+        "order": order,
+        "repr": repr,
+        "slots": slots,
+        "unsafe_hash": unsafe_hash,
+    }
+    return partial(_made, options=options) if cls is None else _made(cls, options)
+
+
+def _made(cls: Any, options: dict[str, bool]) -> type:
+    own = cls.__dict__
+    fields = _collected(cls)
+    has_hash = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
+    if options["slots"]:
+        cls = _with_slots(cls, fields)
+        own = cls.__dict__
+    for name in ("__dataclass_fields__", "__dataclass_params__"):
+        setattr(cls, name, _Standard(cls, name, options))
+    cls.__fields__ = fields
+    if "__match_args__" not in own:
+        cls.__match_args__ = tuple(f.name for f in fields if f.init)  # type: ignore[misc]
+    cls.__replace__ = _replace
+    if "__init__" not in own:
+        cls.__init__ = _late(cls, "__init__", partial(_init_text, options["frozen"]), fields)
+    if options["repr"] and "__repr__" not in own:
+        cls.__repr__ = _represented
+    for name in (*["__eq__"] * options["eq"], *_ORDER * options["order"]):
+        if name not in own:
+            setattr(cls, name, _late(cls, name, partial(_comparing_text, name), fields))
+    if not has_hash:
+        if options["unsafe_hash"] or (options["eq"] and options["frozen"]):
+            cls.__hash__ = _late(cls, "__hash__", _hash_text, fields)
+        elif options["eq"]:
+            cls.__hash__ = None
+    if options["frozen"]:
+        _freeze(cls, frozenset(f.name for f in fields), options["slots"])
+    made: type = cls
+    return made
+
+
+def _collected(cls: Any) -> _Fields:
+    """The fields of the bases, then those of the class itself, from its annotations."""
+    fields: dict[str, _Field] = {}
+    for base in cls.__mro__[:0:-1]:
+        fields |= {f.name: f for f in base.__dict__.get("__fields__", ())}
+    for name, annotation in cls.__annotations__.items():
+        if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+            fields.pop(name, None)
+            continue
+        f = getattr(cls, name, _MISSING)
+        if not isinstance(f, _Field):
+            # A slot of a base class is no default.
+            f = _Field(default=_MISSING if isinstance(f, MemberDescriptorType) else f)
+        elif f.default is _MISSING:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, f.default)
+        if f.default.__class__.__hash__ is None:
+            raise ValueError(f"{name} of {cls.__name__} has a mutable default: use default_factory")
+        f.name, f.type = name, annotation
+        fields[name] = f
+    return tuple(fields.values())
+
+
+def _with_slots(cls: Any, fields: _Fields) -> Any:
+    """The class made anew: slots have to be there when it is made."""
+    space = dict(cls.__dict__)
+    inherited = {name for base in cls.__mro__[1:-1] for name in _slots(base)}
+    space["__slots__"] = tuple(f.name for f in fields if f.name not in inherited)
+    for name in (*(f.name for f in fields), "__dict__", "__weakref__"):
+        space.pop(name, None)
+    again = type(cls)(cls.__name__, cls.__bases__, space)
+    again.__qualname__ = cls.__qualname__
+    return again
+
+
+def _slots(cls: type) -> Iterable[str]:
+    slots: str | Iterable[str] = cls.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else slots
+
+
+# Methods that are compiled when they are called -----------------------------------------------------------------------
+
+
+def _late(cls: Any, name: str, text: Callable[[Any, _Fields, dict[str, Any]], str], fields: _Fields) -> Any:
+    """A method that puts the true one in its place when it is first called. `text` writes that, from names of fields
+    alone, and adds what it needs to its name space."""
+
+    def method(self: Any, *arguments: Any, **named: Any) -> Any:
+        space: dict[str, Any] = {"__name__": cls.__module__}
+        exec(text(cls, fields, space), space)
+        made = space[name]
+        made.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, made)
+        return made(self, *arguments, **named)
+
+    method.__name__, method.__qualname__ = name, f"{cls.__qualname__}.{name}"
+    return method
+
+
+def _init_text(frozen: bool, cls: Any, fields: _Fields, space: dict[str, Any]) -> str:
+    this = "__self" if any(f.name == "self" for f in fields) else "self"
+    parameters, lines = [this], []
+    space |= {"__missing": _MISSING, "__set": object.__setattr__}
+    for f in fields:
+        name, value = f.name, f.name
+        if f.default_factory is not _MISSING:
+            space[f"__make_{name}"] = f.default_factory
+            value = f"__make_{name}() if {name} is __missing else {name}" if f.init else f"__make_{name}()"
+        elif f.default is not _MISSING:
+            space[f"__default_{name}"] = f.default
+            value = name if f.init else f"__default_{name}"
+        elif not f.init:
+            continue
+        if f.init:
+            default = "__missing" if f.default_factory is not _MISSING else f"__default_{name}"
+            has_default = f.default is not _MISSING or f.default_factory is not _MISSING
+            parameters.append(f"{name}={default}" if has_default else name)
+        if not frozen:
+            lines.append(f"{this}.{name} = {value}")
+        elif isinstance(slot := getattr(cls, name, None), MemberDescriptorType):
+            space[f"__set_{name}"] = slot.__set__
+            lines.append(f"__set_{name}({this}, {value})")
+        else:
+            lines.append(f"__set({this}, {name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        lines.append(f"{this}.__post_init__()")
+    return f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"])
+
+
+def _values(this: str, names: Iterable[str]) -> str:
+    return f"({''.join(f'{this}.{name},' for name in names)})"
+
+
+def _hash_text(_cls: Any, fields: _Fields, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+    return f"def __hash__(self):\n return hash({_values('self', names)})"
+
+
+def _comparing_text(name: str, _cls: Any, fields: _Fields, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in fields if f.compare]
+    both = f"{_values('self', names)} {_OPERATORS[name]} {_values('other', names)}"
+    same = f"if other.__class__ is self.__class__:\n  return {both}\n return NotImplemented"
+    return f"def {name}(self, other):\n {same}"
+
+
+_OPERATORS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
+_ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
+
+
+@recursive_repr()
+def _represented(self: Any) -> str:
+    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in _fields(self) if f.repr)
+    return f"{self.__class__.__qualname__}({', '.join(shown)})"
+
+
+# Frozen classes -------------------------------------------------------------------------------------------------------
+
+
+def _freeze(cls: Any, names: frozenset[str], slots: bool) -> None:
+    """Nobody sets or deletes an attribute; of a class derived from it, a field."""
+
+    def frozen(self: Any, name: str, verb: str) -> None:
+        if type(self) is cls or name in names:
+            from dataclasses import FrozenInstanceError
+
+            raise FrozenInstanceError(f"cannot {verb} field {name!r}")
+
+    def set_attribute(self: Any, name: str, value: Any) -> None:
+        frozen(self, name, "assign to")
+        super(cls, self).__setattr__(name, value)
+
+    def delete_attribute(self: Any, name: str) -> None:
+        frozen(self, name, "delete")
+        super(cls, self).__delattr__(name)
+
+    cls.__setattr__, cls.__delattr__ = set_attribute, delete_attribute
+    if slots:
+        for name, method in (("__getstate__", _state), ("__setstate__", _set_state)):
+            if name not in cls.__dict__:
+                setattr(cls, name, method)
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, f.name) for f in _fields(self)]
+
+
+def _set_state(self: Any, state: Iterable[Any]) -> None:
+    for f, value in zip(_fields(self), state, strict=True):
+        object.__setattr__(self, f.name, value)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import fields as fields
+    from dataclasses import is_dataclass as is_dataclass
+    from dataclasses import replace as replace
+else:
+    dataclass, field, fields, is_dataclass, replace = _dataclass, _Field, _fields, _is_dataclass, _replace
