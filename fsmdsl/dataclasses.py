@@ -41,26 +41,36 @@ class _Field:
 _Fields = tuple[_Field, ...]
 
 
+class _Made:
+    """What a class was made from. Its methods know the class by this, since they are there before it is."""
+
+    __slots__ = ("cls", "fields", "options")
+
+    def __init__(self, fields: _Fields, options: dict[str, bool]) -> None:
+        self.cls: Any = None
+        self.fields, self.options = fields, options
+
+
 class _Standard:
     """What `dataclasses` keeps in a class, made when it is asked for; so its functions take our classes for its own."""
 
-    __slots__ = ("_cls", "_name", "_options")
+    __slots__ = ("_made", "_name")
 
-    def __init__(self, cls: type, name: str, options: dict[str, bool]) -> None:
-        self._cls, self._name, self._options = cls, name, options
+    def __init__(self, made: _Made, name: str) -> None:
+        self._made, self._name = made, name
 
     def __get__(self, instance: object, owner: type) -> Any:
         import dataclasses
 
         fields = []
-        for f in _fields(self._cls):
+        for f in self._made.fields:
             values: dict[str, Any] = {x: getattr(f, x) for x in ("init", "repr", "hash", "compare")}
             values |= {x: y for x in ("default", "default_factory") if (y := getattr(f, x)) is not _MISSING}
             fields.append((f.name, f.type, dataclasses.field(**values)))
-        options: dict[str, Any] = dict(self._options)
-        twin = dataclasses.make_dataclass(self._cls.__name__, fields, **options)
+        options: dict[str, Any] = dict(self._made.options)
+        twin = dataclasses.make_dataclass(self._made.cls.__name__, fields, **options)
         standard = getattr(twin, self._name)
-        setattr(self._cls, self._name, standard)
+        setattr(self._made.cls, self._name, standard)
         return standard
 
 
@@ -102,38 +112,51 @@ def _dataclass(
         "slots": slots,
         "unsafe_hash": unsafe_hash,
     }
-    return partial(_made, options=options) if cls is None else _made(cls, options)
+    return partial(_class, options=options) if cls is None else _class(cls, options)
 
 
-def _made(cls: Any, options: dict[str, bool]) -> type:
-    own = cls.__dict__
-    fields = _collected(cls)
-    has_hash = "__hash__" in own and not (own["__hash__"] is None and "__eq__" in own)
+def _class(cls: Any, options: dict[str, bool]) -> Any:
+    made = _Made(_collected(cls), options)
+    members = _members(cls.__dict__, made)
     if options["slots"]:
-        cls = _with_slots(cls, fields)
-        own = cls.__dict__
-    for name in ("__dataclass_fields__", "__dataclass_params__"):
-        setattr(cls, name, _Standard(cls, name, options))
-    cls.__fields__ = fields
-    if "__match_args__" not in own:
-        cls.__match_args__ = tuple(f.name for f in fields if f.init)  # type: ignore[misc]
-    cls.__replace__ = _replace
-    if "__init__" not in own:
-        cls.__init__ = _late(cls, "__init__", partial(_init_text, options["frozen"]), fields)
-    if options["repr"] and "__repr__" not in own:
-        cls.__repr__ = _represented
+        cls = _with_slots(cls, made.fields, members)
+    else:
+        for name, value in members.items():
+            setattr(cls, name, value)
+        for f in made.fields:
+            if isinstance(cls.__dict__.get(f.name), _Field):
+                if f.default is _MISSING:
+                    delattr(cls, f.name)
+                else:
+                    setattr(cls, f.name, f.default)
+    made.cls = cls
+    return cls
+
+
+def _members(own: Mapping[str, Any], made: _Made) -> dict[str, Any]:
+    """What a class gets that does not have it of its `own`."""
+    fields, options = made.fields, made.options
+    members = {
+        "__fields__": fields,
+        "__dataclass_fields__": _Standard(made, "__dataclass_fields__"),
+        "__dataclass_params__": _Standard(made, "__dataclass_params__"),
+        "__match_args__": tuple([f.name for f in fields if f.init]),
+        "__replace__": _replace,
+        "__init__": _late(made, "__init__", _init_text),
+    }
+    if options["repr"]:
+        members["__repr__"] = _represented
     for name in (*["__eq__"] * options["eq"], *_ORDER * options["order"]):
-        if name not in own:
-            setattr(cls, name, _late(cls, name, partial(_comparing_text, name), fields))
-    if not has_hash:
-        if options["unsafe_hash"] or (options["eq"] and options["frozen"]):
-            cls.__hash__ = _late(cls, "__hash__", _hash_text, fields)
-        elif options["eq"]:
-            cls.__hash__ = None
+        members[name] = _late(made, name, partial(_comparing_text, name))
+    if options["unsafe_hash"] or (options["eq"] and options["frozen"]):
+        members["__hash__"] = _late(made, "__hash__", _hash_text)
+    elif options["eq"]:
+        members["__hash__"] = None
     if options["frozen"]:
-        _freeze(cls, frozenset(f.name for f in fields), options["slots"])
-    made: type = cls
-    return made
+        members |= _frozen(made)
+    return {
+        x: y for x, y in members.items() if x not in own or (x == "__hash__" and own[x] is None and "__eq__" in own)
+    }
 
 
 def _collected(cls: Any) -> _Fields:
@@ -149,10 +172,6 @@ def _collected(cls: Any) -> _Fields:
         if not isinstance(f, _Field):
             # A slot of a base class is no default.
             f = _Field(default=_MISSING if isinstance(f, MemberDescriptorType) else f)
-        elif f.default is _MISSING:
-            delattr(cls, name)
-        else:
-            setattr(cls, name, f.default)
         if f.default.__class__.__hash__ is None:
             raise ValueError(f"{name} of {cls.__name__} has a mutable default: use default_factory")
         f.name, f.type = name, annotation
@@ -160,11 +179,11 @@ def _collected(cls: Any) -> _Fields:
     return tuple(fields.values())
 
 
-def _with_slots(cls: Any, fields: _Fields) -> Any:
+def _with_slots(cls: Any, fields: _Fields, members: dict[str, Any]) -> Any:
     """The class made anew: slots have to be there when it is made."""
-    space = dict(cls.__dict__)
+    space = {**cls.__dict__, **members}
     inherited = {name for base in cls.__mro__[1:-1] for name in _slots(base)}
-    space["__slots__"] = tuple(f.name for f in fields if f.name not in inherited)
+    space["__slots__"] = tuple([f.name for f in fields if f.name not in inherited])
     for name in (*(f.name for f in fields), "__dict__", "__weakref__"):
         space.pop(name, None)
     again = type(cls)(cls.__name__, cls.__bases__, space)
@@ -180,23 +199,23 @@ def _slots(cls: type) -> Iterable[str]:
 # Methods that are compiled when they are called -----------------------------------------------------------------------
 
 
-def _late(cls: Any, name: str, text: Callable[[Any, _Fields, dict[str, Any]], str], fields: _Fields) -> Any:
+def _late(made: _Made, name: str, text: Callable[[_Made, dict[str, Any]], str]) -> Any:
     """A method that puts the true one in its place when it is first called. `text` writes that, from names of fields
     alone, and adds what it needs to its name space."""
 
-    def method(self: Any, *arguments: Any, **named: Any) -> Any:
-        space: dict[str, Any] = {"__name__": cls.__module__}
-        exec(text(cls, fields, space), space)
-        made = space[name]
-        made.__qualname__ = f"{cls.__qualname__}.{name}"
-        setattr(cls, name, made)
-        return made(self, *arguments, **named)
+    def method(self: Any, /, *arguments: Any, **named: Any) -> Any:
+        space: dict[str, Any] = {"__name__": made.cls.__module__}
+        exec(text(made, space), space)
+        compiled = space[name]
+        compiled.__qualname__ = f"{made.cls.__qualname__}.{name}"
+        setattr(made.cls, name, compiled)
+        return compiled(self, *arguments, **named)
 
-    method.__name__, method.__qualname__ = name, f"{cls.__qualname__}.{name}"
     return method
 
 
-def _init_text(frozen: bool, cls: Any, fields: _Fields, space: dict[str, Any]) -> str:
+def _init_text(made: _Made, space: dict[str, Any]) -> str:
+    cls, fields, frozen = made.cls, made.fields, made.options["frozen"]
     this = "__self" if any(f.name == "self" for f in fields) else "self"
     parameters, lines = [this], []
     space |= {"__missing": _MISSING, "__set": object.__setattr__}
@@ -230,13 +249,13 @@ def _values(this: str, names: Iterable[str]) -> str:
     return f"({''.join(f'{this}.{name},' for name in names)})"
 
 
-def _hash_text(_cls: Any, fields: _Fields, _space: Mapping[str, Any]) -> str:
-    names = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+def _hash_text(made: _Made, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in made.fields if (f.compare if f.hash is None else f.hash)]
     return f"def __hash__(self):\n return hash({_values('self', names)})"
 
 
-def _comparing_text(name: str, _cls: Any, fields: _Fields, _space: Mapping[str, Any]) -> str:
-    names = [f.name for f in fields if f.compare]
+def _comparing_text(name: str, made: _Made, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in made.fields if f.compare]
     both = f"{_values('self', names)} {_OPERATORS[name]} {_values('other', names)}"
     same = f"if other.__class__ is self.__class__:\n  return {both}\n return NotImplemented"
     return f"def {name}(self, other):\n {same}"
@@ -255,28 +274,26 @@ def _represented(self: Any) -> str:
 # Frozen classes -------------------------------------------------------------------------------------------------------
 
 
-def _freeze(cls: Any, names: frozenset[str], slots: bool) -> None:
-    """Nobody sets or deletes an attribute; of a class derived from it, a field."""
+def _frozen(made: _Made) -> dict[str, Any]:
+    """With these nobody sets or deletes an attribute; of a class derived from it, a field."""
 
-    def frozen(self: Any, name: str, verb: str) -> None:
-        if type(self) is cls or name in names:
+    def refuse(self: Any, name: str, verb: str) -> None:
+        if type(self) is made.cls or any(f.name == name for f in made.fields):
             from dataclasses import FrozenInstanceError
 
             raise FrozenInstanceError(f"cannot {verb} field {name!r}")
 
     def set_attribute(self: Any, name: str, value: Any) -> None:
-        frozen(self, name, "assign to")
-        super(cls, self).__setattr__(name, value)
+        refuse(self, name, "assign to")
+        super(made.cls, self).__setattr__(name, value)
 
     def delete_attribute(self: Any, name: str) -> None:
-        frozen(self, name, "delete")
-        super(cls, self).__delattr__(name)
+        refuse(self, name, "delete")
+        super(made.cls, self).__delattr__(name)
 
-    cls.__setattr__, cls.__delattr__ = set_attribute, delete_attribute
-    if slots:
-        for name, method in (("__getstate__", _state), ("__setstate__", _set_state)):
-            if name not in cls.__dict__:
-                setattr(cls, name, method)
+    members = {"__setattr__": set_attribute, "__delattr__": delete_attribute}
+    # Without slots, a copy is made past `__setattr__`.
+    return members | {"__getstate__": _state, "__setstate__": _set_state} if made.options["slots"] else members
 
 
 def _state(self: Any) -> list[Any]:

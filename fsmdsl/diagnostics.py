@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from enum import IntEnum
 
 from fsmdsl.dataclasses import dataclass, field, replace
@@ -101,6 +100,8 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
     """The candidate that a misspelt name was probably meant to be."""
+    from difflib import get_close_matches
+
     folded = {c.casefold(): c for c in sorted(set(candidates))}
     close = get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else None

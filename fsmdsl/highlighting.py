@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.parse.table import firsts, followers, load
 from fsmdsl.parse.tree_sitter import parents
 from fsmdsl.words import EVENTS, RESERVED, TYPES, VALUES, WORDS, Role, Word, of_role

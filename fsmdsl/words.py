@@ -7,8 +7,9 @@ completion and hover show for it, and whether it may be a name. `tests/test_word
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from fsmdsl.dataclasses import dataclass
 
 Role = Literal[
     "file", "declaration", "modifier", "qualifier", "control", "clause", "effect", "step", "operator", "temporal",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from fsmdsl import syntax as s
 from fsmdsl.certificate.strict_json import RefusedError, mismatch, parsed
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.settings import given_settings
 
 __all__ = [

@@ -157,8 +157,6 @@ _UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", er
 def main(arguments: list[str] | None = None, *, begun: float | None = None) -> None:
     """Run the command and exit. No traceback reaches a user, unless FSM_TRACEBACK is set to ask for one. `begun`: when
     the process began (`time.monotonic`), for limits of time."""
-    # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
-    gc.set_threshold(100_000, 50, 100)
     try:
         code = _run(arguments, begun)
     except KeyboardInterrupt:

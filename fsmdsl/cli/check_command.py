@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,10 +13,12 @@ from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.workspace import RULES as FILES
 from fsmdsl.workspace import Loaded
+
+if TYPE_CHECKING:
+    from fsmdsl.report.formats.results import Results
 
 
 @click.command("check")
@@ -44,8 +47,14 @@ def command(
     if shown:
         out.say_text(frames(shown, paint))
     out.say(told)
-    out.finish(lambda: from_check(found, shown, looked_for(), click.unstyle(told)))
+    out.finish(lambda: _results(found, shown, click.unstyle(told)))
     sys.exit(FINDINGS if serious(found) else 0)
+
+
+def _results(found: list[Diagnostic], shown: list[Diagnostic], told: str) -> Results:
+    from fsmdsl.report.formats.checked import from_check
+
+    return from_check(found, shown, looked_for(), told)
 
 
 def looked_for() -> list[Rule]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from fsmdsl.cli import messages
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.cli.printing import Printing
 from fsmdsl.diagnostics import Diagnostic, Severity, ordered
-from fsmdsl.report.data import document
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.resolve.rules import TOO_LARGE
 from fsmdsl.workspace import Loaded, load
@@ -100,6 +98,10 @@ def existing(paths: Sequence[str]) -> list[str]:
 
 def say_json(kind: str, content: Mapping[str, object]) -> None:
     """Print a JSON document: its kind and version, then the content."""
+    import json
+
+    from fsmdsl.report.data import document
+
     messages.say_json(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
 
 

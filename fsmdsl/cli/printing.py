@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -87,7 +86,11 @@ def _wrapped(line: str, columns: int) -> Iterator[str]:
 def _columns() -> int | None:
     """Of the terminal, or as `COLUMNS` says; None where the output goes elsewhere."""
     shown = sys.stdout is not None and sys.stdout.isatty()
-    return get_terminal_size().columns if shown or "COLUMNS" in os.environ else None
+    if not shown and "COLUMNS" not in os.environ:
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def _content(form: str, results: Results) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw import sequence as sequences
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Direction, Graph, Overlay, graph_of

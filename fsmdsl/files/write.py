@@ -12,7 +12,6 @@ import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from secrets import token_hex
 
 LITTER = ".fsm-tmp"
 """How the name of a file ends that is being written."""
@@ -119,7 +118,7 @@ def sync(folder: Path) -> None:
 
 def _beside(path: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> Path:
     """A file next to `path` with the content on the disk, and what is to stay of the old file."""
-    made = path.with_name(f".{path.name[:40]}.{token_hex(6)}{LITTER}")
+    made = path.with_name(f".{path.name[:40]}.{os.urandom(6).hex()}{LITTER}")
     try:
         _fill(made, pieces, before, mode)
     except BaseException as error:

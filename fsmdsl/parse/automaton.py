@@ -12,6 +12,9 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.parse.table import Rule, Table
 from fsmdsl.tree import Node, Token
 
+HIGHEST = 1000
+"""No stack is as high unless something is nested too deeply."""
+
 
 class Spread:
     """The parts of something repeated, which belong to the node around it; nested as they were read."""

@@ -11,8 +11,7 @@ from fsmdsl.build.types import TYPES
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.parse import words
-from fsmdsl.parse.automaton import BOTTOM, Frame, advance
-from fsmdsl.parse.recovery import HIGHEST, Place, closed, recover
+from fsmdsl.parse.automaton import BOTTOM, HIGHEST, Frame, advance
 from fsmdsl.parse.rules import BAD_CHARACTER, BAD_NUMBER, DEPTH, LIMIT, MORE, TOO_DEEP, UNEXPECTED
 from fsmdsl.parse.table import Table, load
 from fsmdsl.parse.tokens import lex
@@ -78,6 +77,8 @@ def go_on(
         top, before, i = straight_on(table, tokens, top, i, stops)
         if i == len(tokens) or (tokens[i].start in stops and words.opens(table, top, tokens[i].kind)):
             break
+        from fsmdsl.parse.recovery import Place, closed, recover  # most texts have no mistake
+
         mistake = recover(Place(table, source, tokens, i, top, before))
         if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
             found.append(mistake.diagnostic)

@@ -11,13 +11,12 @@ A guess holds only if the next tokens fit it too, so no way can begin a chain of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.diagnostics import Diagnostic, Fix
 from fsmdsl.parse import words
-from fsmdsl.parse.automaton import Frame, advance, chain, probe
+from fsmdsl.parse.automaton import HIGHEST, Frame, advance, chain, probe
 from fsmdsl.parse.expected import listing
 from fsmdsl.parse.habits import Around, habit
 from fsmdsl.parse.rules import TOO_DEEP, UNEXPECTED
@@ -25,9 +24,6 @@ from fsmdsl.parse.table import Table
 from fsmdsl.source import Source, Span, breaks
 from fsmdsl.tree import Token
 from fsmdsl.words import RESERVED
-
-HIGHEST = 1000
-"""No stack is as high unless something is nested too deeply."""
 
 CONFUSED = {
     "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
@@ -142,6 +138,8 @@ def _misspelt(place: Place) -> Mistake | None:
 
 
 def _nearest_keyword(place: Place, i: int, top: Frame) -> str | None:
+    from difflib import get_close_matches
+
     known = [k for k in place.table.moves[top.state] if k in place.table.words]
     close = get_close_matches(place.tokens[i].text.lower(), known, n=3, cutoff=0.6)
     return next((k for k in close if place.fits(probe(place.table, top, k), i + 1, 2)), None)

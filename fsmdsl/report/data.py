@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.diagnostics import Diagnostic, Fix, Severity
-from fsmdsl.report import shapes
 from fsmdsl.source import Span
+
+if TYPE_CHECKING:
+    from fsmdsl.report import shapes
 
 VERSION = 1
 """Raised when a field is removed or changes its meaning; fields may be added under the same version."""

@@ -5,12 +5,10 @@ A format is imported when it is asked for.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fsmdsl.diagnostics import Rule
-from fsmdsl.report.data import document
 from fsmdsl.terminal import printable_json
 
 if TYPE_CHECKING:
@@ -31,6 +29,10 @@ def rendered(form: str, results: Results, rules: Sequence[Rule] = (), version: s
 
             return concise(results)
         case "json":
+            import json
+
+            from fsmdsl.report.data import document
+
             content = document(results.kind, results.content)
             return printable_json(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
         case "sarif":
