@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
@@ -35,6 +36,22 @@ def test_what_does_not_explore_does_not_load_the_search(command: str, tmp_path: 
     assert [x for x in loaded if x.startswith(("fsmdsl.explore", "fsmdsl.step", "fsmdsl.draw"))] == []
 
 
+def test_a_check_loads_these_modules(tmp_path: Path) -> None:
+    """Each costs time before the first line: `UPDATE=1 pytest tests/test_imports.py` lets others in."""
+    path = Path(__file__).parent / "golden" / "loaded_by_check.txt"
+    loaded = "".join(f"{x}\n" for x in sorted(_loaded("check", tmp_path)) if x.startswith("fsmdsl"))
+    if os.environ.get("UPDATE"):
+        path.write_text(loaded, "utf-8")
+    assert loaded == path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", ["check", "verify"])
+def test_of_the_standard_library_nothing_is_loaded_that_takes_long(command: str, tmp_path: Path) -> None:
+    slow = {"dataclasses", "difflib", "secrets", "shutil", "subprocess", "tempfile"}
+    slow |= set() if command == "verify" else {"ctypes", "hashlib", "random"}
+    assert slow.intersection(_loaded(command, tmp_path)) == set()
+
+
 @pytest.mark.parametrize("form", ["text", "json", "concise"])
 def test_a_search_loads_nothing_that_was_not_asked_for(form: str, tmp_path: Path) -> None:
     """Other checkers, certificates, pictures, the formats of others, and what tells which version is installed."""
@@ -55,9 +72,9 @@ def _loaded(command: str, folder: Path) -> list[str]:
     """The modules that a command has loaded."""
     (folder / "door.fsm").write_text(DOOR, "utf-8")
     code = "import sys; from fsmdsl.__main__ import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
-    ran = subprocess.run(
-        [sys.executable, "-c", code, *command.split(), "door.fsm"], cwd=folder, capture_output=True, text=True
-    )
+    line = [sys.executable, "-c", code, *command.split(), "door.fsm"]
+    elsewhere = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    ran = subprocess.run(line, cwd=folder, env=elsewhere, capture_output=True, text=True)
     loaded = ran.stderr.split()
     assert "fsmdsl.model" in loaded, ran.stderr
     return loaded

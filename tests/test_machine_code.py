@@ -8,7 +8,7 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable
-from itertools import cycle
+from itertools import count, cycle
 from math import inf
 from pathlib import Path
 from time import monotonic, sleep
@@ -92,6 +92,19 @@ def test_what_outgrows_python_is_compiled_in_a_hurry(
     monkeypatch.setattr(machine_code, "IN_A_HURRY", (inf, inf))
     search = found_by(Means(workers=1, symmetry=False))
     assert isinstance(search.engine, Plain if once else Compiled)
+
+
+@needs_compiler
+@pytest.mark.parametrize("seconds", [0.0, 1.0])
+def test_what_was_compiled_before_is_looked_up_after_a_while(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer than to go through a small system."""
+    now, looks = count(0.0, seconds), list[object]()
+    monkeypatch.setattr(machine_code, "perf_counter", lambda: next(now))
+    monkeypatch.setattr(machine_code, "cached", looks.append)
+    monkeypatch.setattr(machine_code, "IN_A_HURRY", (inf, inf))
+    search = found_by(Means(workers=1, symmetry=False))
+    assert isinstance(search.engine, Plain)
+    assert len(looks) == (seconds > 0)
 
 
 def test_an_engine_that_gives_way_for_nothing_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ Nothing here may fail or print: whoever presses Tab is in the middle of a line.
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -47,6 +46,8 @@ def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 
 def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Branches and tags; files too."""
+    import subprocess
+
     command = ["git", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags"]
     try:
         done = subprocess.run(command, capture_output=True, check=False, timeout=2)

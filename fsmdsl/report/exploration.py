@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
@@ -16,9 +16,11 @@ from fsmdsl.explore.runs.hiding import NOTHING, Hidden
 from fsmdsl.explore.runs.narrative import steps, story
 from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.explore.verdicts.verdict import Images, share_beyond
-from fsmdsl.report import shapes
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
+
+if TYPE_CHECKING:
+    from fsmdsl.report import shapes
 
 _ROLES = {"holds": "good", "violated": "error", "unknown": "warning", "not checked": "quiet"}
 
@@ -212,7 +214,7 @@ def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
 
 
 def _images(x: Images) -> shapes.Images:
-    before, after = (cast(shapes.World, world_data(x.roster, world)) for world in (x.before, x.after))
+    before, after = (cast("shapes.World", world_data(x.roster, world)) for world in (x.before, x.after))
     return {"before": before, "after": after}
 
 
@@ -230,4 +232,4 @@ def played(x: Played) -> shapes.Scenario:
 
 def run(trace: Trace) -> shapes.Trace:
     """A run, with every world."""
-    return cast(shapes.Trace, trace_data(trace))
+    return cast("shapes.Trace", trace_data(trace))

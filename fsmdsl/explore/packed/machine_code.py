@@ -22,6 +22,10 @@ from fsmdsl.explore.packed.plain import Plain
 from fsmdsl.explore.program.native import at_hand, missing
 from fsmdsl.explore.verdicts.verdict import Means
 
+LOOKING_UP = 0.02
+"""Seconds of plain search before it is looked up what was compiled before. A small system is done by then, and to load
+the compiler for it would take twice as long."""
+
 LOADING = 0.05
 """Seconds that it takes to load the compiler."""
 
@@ -56,15 +60,15 @@ class MachineCode(Engines):
         """See `Engines`."""
         if self._means.compiled is None and perf_counter() - self._hastened > IN_USE[self._means.once]:
             self.compile(wait=False)
-        return self.ready() or self._outgrown(engine)
+        return self.ready() or self._unasked(engine) or self._outgrown(engine)
 
     def next(self, engine: Engine) -> Engine:
         """See `Engines`."""
         known = None
-        if not self._asked:
-            self._asked, known = True, cached(self._lowered) if self._means.compiled is None else None
-            if self._means.compiled is True or known == "well":
-                self.compile(wait=True)
+        if self._unasked(engine):
+            self._asked, known = True, cached(self._lowered)
+        if self._means.compiled is True or known == "well":
+            self.compile(wait=True)
         if self.ready() and self.compilation is not None:
             engine = self._using(engine, self.compilation.functions)
             self.well = isinstance(engine, Compiled)
@@ -96,6 +100,12 @@ class MachineCode(Engines):
         if self.compilation.failed is not None:
             self._no_code(f"compiling failed: {self.compilation.failed}")
         return self.compilation is not None
+
+    def _unasked(self, engine: Engine) -> bool:
+        """Is it time to look up what was compiled before?"""
+        if self._asked or self._means.compiled is not None:
+            return False
+        return perf_counter() - self._begun > LOOKING_UP or self._outgrown(engine)
 
     @cached_property
     def _characters(self) -> int:

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 from time import time
 
@@ -165,4 +164,6 @@ def _trusted() -> Path | None:
 
 
 def _sum(name: str, code: bytes) -> bytes:
+    from hashlib import sha256
+
     return sha256(b"\0".join((b"fsmdsl object", name.encode("ascii"), code))).digest()

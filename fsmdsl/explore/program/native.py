@@ -7,14 +7,9 @@ long to make and run fast; in a hurry it is the other way round.
 from __future__ import annotations
 
 import ctypes
-import json
-import platform
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,6 +46,9 @@ class Job:
 
     def name(self, *, hasty: bool = False) -> str:
         """What the object is called in the cache."""
+        import json
+        from hashlib import sha256
+
         made_from = [[(x.text, x.width) for x in self.listings], self.wanted, *_machine()]
         return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
 
@@ -91,6 +89,8 @@ def _processor() -> tuple[str, ...]:
             first = file.read().split("\n\n", 1)[0]
             return tuple(line for line in first.splitlines() if line.startswith(kinds))
     except OSError:
+        import platform
+
         return platform.machine(), platform.processor()
 
 
@@ -113,6 +113,8 @@ def compiled_here(job: Job, *, kept: bool, hurry: bool = True) -> dict[str, Call
 
 def _elsewhere(text: str, hurry: bool) -> bytes:
     """The same by another process, which a limit ends: no signal is handled during a call into a compiler."""
+    import subprocess
+
     done = subprocess.run(
         [*COMPILER, *([HURRY] if hurry else [])], input=text.encode(), capture_output=True, check=False
     )
@@ -130,6 +132,9 @@ class Compiler:
     """A process that makes one object, in a temporary folder of its own."""
 
     def __init__(self, job: Job) -> None:
+        import subprocess
+        import tempfile
+
         self.job = job
         self._folder = tempfile.TemporaryDirectory(prefix="fsm-")
         text, self._made, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
