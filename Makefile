@@ -73,6 +73,7 @@ generate: $(STAMP)  ## what is committed in generated/ and docs/, and the lists 
 	$(BIN)/python tests/test_holes.py
 
 bench: $(STAMP)  ## side by side with peers; writes benchmarks/results
+	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/runtime/run.py
 	$(BIN)/python benchmarks/checker/run.py
 	$(BIN)/python benchmarks/compiled.py
