@@ -1,6 +1,5 @@
 """`python -m fsmdsl` is the `fsm` command."""
 
-import gc
 import sys
 from time import monotonic
 
@@ -14,14 +13,16 @@ def main() -> None:
     through import hooks and callbacks, which print it.
     """
     begun = monotonic()
-    # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
-    gc.set_threshold(100_000, 50, 100)
     try:
         from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 
         interruptible = getsignal(SIGINT) is default_int_handler
         if interruptible:
             signal(SIGINT, SIG_DFL)
+        import gc
+
+        # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
+        gc.set_threshold(100_000, 50, 100)
         from fsmdsl.cli import main as run
 
         if interruptible:

@@ -145,7 +145,7 @@ def _members(own: Mapping[str, Any], made: _Made) -> dict[str, Any]:
         "__init__": _late(made, "__init__", _init_text),
     }
     if options["repr"]:
-        members["__repr__"] = _represented
+        members["__repr__"] = _late(made, "__repr__", _repr_text)
     for name in (*["__eq__"] * options["eq"], *_ORDER * options["order"]):
         members[name] = _late(made, name, partial(_comparing_text, name))
     if options["unsafe_hash"] or (options["eq"] and options["frozen"]):
@@ -265,10 +265,10 @@ _OPERATORS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__g
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
-@recursive_repr()
-def _represented(self: Any) -> str:
-    shown = (f"{f.name}={getattr(self, f.name)!r}" for f in _fields(self) if f.repr)
-    return f"{self.__class__.__qualname__}({', '.join(shown)})"
+def _repr_text(made: _Made, space: dict[str, Any]) -> str:
+    space["__guarded"] = recursive_repr()
+    shown = ", ".join(f"{f.name}={{self.{f.name}!r}}" for f in made.fields if f.repr)
+    return f"@__guarded\ndef __repr__(self):\n return f'{{self.__class__.__qualname__}}({shown})'"
 
 
 # Frozen classes -------------------------------------------------------------------------------------------------------

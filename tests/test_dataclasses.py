@@ -109,7 +109,7 @@ def observed(cls: Any, arguments: list[int], named: dict[str, int], others: list
     seen.append(standard.is_dataclass(cls))
     made, other = outcome(lambda: cls(*arguments, **named)), outcome(lambda: cls(*others))
     if made[0] != "value":
-        return [*seen, made]
+        return [*seen, made[0]]
     x: Any = made[1]
     names = [f.name for f in standard.fields(cls)]
     pairs = [(x, x), (x, other[1]), (x, 3)]
