@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,9 +101,10 @@ def shown(d: Diagnostic) -> str:
 
 def test_the_table_is_that_of_the_grammar() -> None:
     """If not: `python -m fsmdsl.parse.tabulate`."""
-    from fsmdsl.parse.tabulate import TABLE, table
+    from fsmdsl.parse.tabulate import READY, TABLE, ready, table
 
     assert TABLE.read_text("utf-8") == table()
+    assert marshal.loads(READY.read_bytes()) == ready(table())
 
 
 def test_reading_needs_neither_lark_nor_anything_that_takes_long_to_import() -> None:

@@ -30,6 +30,7 @@ SPECS = {
 
 LEFT_OUT = (
     "cli", "lsp", "emit", "imports", "testing", "notebook.py", "pytest_plugin.py", "live/static", "report/static",
+    "parse/table.json",
 )  # fmt: skip
 """Parts of the toolkit that the page has no use for, or has already."""
 

@@ -1,12 +1,14 @@
 """The grammar made into the table that the parser reads: `python -m fsmdsl.parse.tabulate`.
 
-Lark does the work; it is needed here and nowhere else. The table is plain data, the same for the same grammar, and one
-line a rule or state, so that a change can be reviewed.
+Lark does the work; it is needed here and nowhere else. The table is plain data, the same for the same grammar, in two
+files: `table.json`, one line a rule or state, in which a change can be reviewed, and `table.bin`, made from that, which
+the parser reads and a wheel has.
 """
 
 from __future__ import annotations
 
 import json
+import marshal
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +18,10 @@ from lark import Lark
 
 GRAMMAR = Path(__file__).parent.parent / "fsm.lark"
 TABLE = Path(__file__).parent / "table.json"
+READY = TABLE.with_suffix(".bin")
+
+FORMAT = 4
+"""The format of `marshal`, which every Python since 3.4 reads."""
 
 ITEMS = frozenset({
     "source", "import_", "_member", "_machine_member", "state", "_effect", "_lock_member", "lock_order", "operation",
@@ -36,6 +42,32 @@ def table() -> str:
     }
     inside = (f'"{name}": [\n{_lines(lines)}\n]' for name, lines in parts.items())
     return "{" + ",\n".join(inside) + "}\n"
+
+
+def ready(text: str) -> tuple[Any, ...]:
+    """What `table.load` reads: the fields of a `Table`, the pattern as text and rules as tuples."""
+    raw = json.loads(text)
+    moves = tuple(state[0] for state in raw["states"])
+    for row, state in zip(moves, raw["states"], strict=True):
+        for rule, after in state[1]:
+            row.update(dict.fromkeys(raw["sets"][after], ~rule))
+    whole = moves[0]["<start>"]
+    moves[whole]["END"] = whole
+    return (
+        frozenset(raw["words"]),
+        raw["pattern"][0],
+        tuple(_whole_rule(*rule) for rule in raw["rules"]),
+        moves,
+        tuple(tuple((rule, place) for rule, place in state[2]) for state in raw["states"]),
+        tuple(frozenset(state[3]) for state in raw["states"]),
+    )
+
+
+def _whole_rule(name: str, made: str, symbols: list[str], kept: list[int], how: str) -> tuple[Any, ...]:
+    """The fields of a `table.Rule`."""
+    transparent = how == "unwrap" and len(symbols) == len(kept) == 1
+    mixed = any(symbols[i].startswith("<_") for i in kept)
+    return (name, made, tuple(symbols), tuple(kept), how, transparent, mixed)
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -114,3 +146,4 @@ def _reached(found: Any) -> Iterator[Any]:
 
 if __name__ == "__main__":
     TABLE.write_text(table(), "utf-8")
+    READY.write_bytes(marshal.dumps(ready(TABLE.read_text("utf-8")), FORMAT))
