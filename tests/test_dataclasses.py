@@ -148,9 +148,13 @@ def test_a_class_means_the_same(shape: Any, arguments: list[int], named: dict[st
 @given(shapes(), shapes(), st.lists(st.integers(0, 2), max_size=8))
 def test_a_derived_class_means_the_same(first: Any, second: Any, arguments: list[int]) -> None:
     second[0]["frozen"] = first[0]["frozen"]
+    if first[0]["frozen"]:
+        second[2].pop("__post_init__", None)
     for _, _, options in first[1]:  # `dataclasses` forgets the value of such a field where only the base has slots
         options.pop("init", None)
     first = (first[0], [x for x in first[1] if x[1] != "class"], first[2])  # it would have a place among the fields
+    of_base = {name for name, _, _ in first[1]}  # the type checker refuses that one becomes a member of the class
+    second = (second[0], [x for x in second[1] if x[1] != "class" or x[0] not in of_base], second[2])
 
     def both(library: Any) -> Any:
         return build(library, second, (build(library, first, name="Base"),))
