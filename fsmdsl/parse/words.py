@@ -33,7 +33,7 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
     if as_word is None or as_name is None:
         return word if as_name is None else "NAME"
     behind, undecided = i + 1, word
-    if word in calls() and following == "(":
+    if following == "(" and word in calls():
         behind, undecided = _closing(tokens, i + 1) + 1, "NAME"
         as_word, as_name = (_across(table, x, tokens, i + 1, behind) for x in (as_word, as_name))
     for reach in range(REACH, 0, -1):
