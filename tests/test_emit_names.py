@@ -119,3 +119,29 @@ def test_a_package_called_like_a_module_of_python_can_be_imported(tmp_path: Path
         assert not hasattr(theirs, "Door")
     """
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True, env={"PYTHONPATH": str(tmp_path)})
+
+
+def test_an_event_may_be_called_like_an_end_of_its_channel(tmp_path: Path) -> None:
+    text = """module ends
+    channel link: fifo[2] from each Node to each Node
+    machine Node {
+        param peer: Node? = none
+        n: 0..3
+        initial state Up
+        event go from environment
+        event sender(x: 0..3), receiver(x: 0..3) from link
+        Up on go          do { send link.sender(1) to peer; send link.receiver(2) to peer }
+        Up on sender(x)   do n = n + x
+        Up on receiver(x) do n = n + x
+    }
+    system S { b: Node  a: Node { peer = b } }
+    """
+    package = Generated(tmp_path, text)
+    world = package.System()
+    second = package.Node(world)
+    first = package.Node(world, peer=second)
+    channel = package.Link(world, first, second)
+    first.go()
+    channel.deliver()
+    channel.deliver()
+    assert second.n == 3
