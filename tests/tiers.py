@@ -40,9 +40,30 @@ ONLY_FULL: Mapping[str, str] = {
     "test_mpi": "mpiexec, and a minute",
     "test_second_opinion": "SPIN",
     "test_tree_sitter": "tree-sitter",
+    "test_models": "a minute and a half: the models of papers, whole",
+    "test_machine_code": "half a minute: compiled searches",
+    "test_operands": "half a minute: every operand behind every word",
+    "test_every_feature": "half a minute: every part of the grammar",
+    "test_fuzz": "processes of each fuzz target",
+    "test_files": "processes that write, full disks, kills",
+    "test_action": "processes of the GitHub Action",
+    "test_readme": "processes of the README's commands",
+    "test_live_defence": "a server under attack",
+    "runtime/test_service_holding": "a minute: a server that holds requests",
+    "runtime/test_service_defence": "a server under attack",
+    "runtime/test_kubernetes": "half a minute: an API server",
+    "runtime/test_questions": "half a minute: a server",
+    "runtime/test_view": "a server and a browser",
+    "runtime/test_simulate_command": "processes of the simulator",
+    "runtime/test_journal_kills": "kills at every stage of writing",
+    "runtime/test_conformance": "half a minute: all that the model allows",
+    "runtime/test_conformance_histories": "random histories, long",
+    "runtime/test_allocator_histories": "random histories, long",
+    "runtime/test_following_histories": "random histories, long",
+    "runtime/test_allocator_private": "random histories, long",
     "runtime/e2e": "a Kubernetes control plane",
 }
-"""Files and folders of tests that only `make full` runs, and what they need."""
+"""Files and folders of tests that only `make full` runs, and what they need or take."""
 
 
 def today(items: Sequence[T]) -> Sequence[T]:
