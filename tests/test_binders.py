@@ -45,7 +45,7 @@ def item(log: Listed, at: int) -> int:
 
 def test_items_are_counted_from_zero_and_one_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     lines = ["module items", "machine M {", "    log: list<0..2>[3]", "    i: 0..3", "    initial state S"]
-    lines += [f"    event e{n}\n    x{n}: S -> S on e{n} when {g}" for n, g in enumerate(ITEMS)]
+    lines += [f"    event e{n} from environment\n    x{n}: S -> S on e{n} when {g}" for n, g in enumerate(ITEMS)]
     case = Case(tmp_path, "\n".join([*lines, "}\n"]))
     logs = [(), (1,), (2, 0), (0, 1, 2), (1, 1, 0)]
     for n, (text, function) in enumerate(ITEMS.items()):
@@ -55,8 +55,7 @@ def test_items_are_counted_from_zero_and_one_that_is_not_there_is_a_fault(tmp_pa
                     wanted = f"x{n}" if function(log, i) else "unhandled"
                 except IndexError:
                     wanted = "none"
-                assert case.stepped("M", {"log": log, "i": i}, f"e{n}") == wanted, (text, log, i)
-                assert case.called("M", {"log": log, "i": i}, f"e{n}") == wanted, (text, log, i)
+                assert case.outcome("M", {"log": log, "i": i}, f"e{n}") == wanted, (text, log, i)
 
 
 def test_lists_behind_one_another_are_explored_as_another_program_counts_them() -> None:
@@ -254,12 +253,13 @@ def test_the_environment_chooses_in_ranges_and_subsets() -> None:
 
 def test_a_loop_goes_through_a_range(tmp_path: Path) -> None:
     text = """module loops
-        machine M { log: list<0..9>[4]  initial state S  event go  x: S -> S on go do for i in 2..4 { add i * 2 to log }
+        machine M { log: list<0..9>[4]  initial state S  event go from environment
+                  x: S -> S on go do for i in 2..4 { add i * 2 to log }
                     y: S -> S on go when log == [4, 6, 8]  priority y > x }
     """
     case = Case(tmp_path, text)
-    assert case.stepped("M", {}, "go") == case.called("M", {}, "go") == "x"
-    assert case.stepped("M", {"log": (4, 6, 8)}, "go") == "y"
+    assert case.outcome("M", {}, "go") == "x"
+    assert case.outcome("M", {"log": (4, 6, 8)}, "go") == "y"
 
 
 def test_items_keep_faults_where_they_are_looked_at() -> None:

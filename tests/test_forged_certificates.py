@@ -288,7 +288,7 @@ def test_a_system_that_cannot_begin_is_not_certified(tmp_path: Path) -> None:
     spec.write_text(GANGS.replace("gang: Gang ", "gang: Gang  start when gang in Running  "), "utf-8")
     path = tmp_path / "certificate.json"
     output = CliRunner().invoke(cli, ["verify", str(spec), "--certificate", str(path), "--system", "Small"]).output
-    assert "no certificate for c.Small: it has no first state" in output
+    assert "no certificate for c.Small: not explored: there is no first state" in output
 
 
 def test_a_system_without_first_states_is_refused(gangs: Path) -> None:

@@ -85,7 +85,7 @@ def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget)
 
     universe = Universe(model, system)
     if universe.fault is not None:
-        return "it has no first state"
+        return "there is no first state"
     search = run(universe, Limits(), Means(symmetry=False), budget=budget)
     if search.stopped is not None:
         return search.stopped
