@@ -16,6 +16,7 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl import recheck
 from fsmdsl.budget import Budget
+from fsmdsl.certificate import CertifiedSystem
 from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
 from fsmdsl.compare.behaviour import Bounds, behaviour
@@ -168,8 +169,9 @@ def test_what_cannot_begin_is_not_exported_certified_or_simulated(tmp_path: Path
         with pytest.raises(RefusedError, match="no first state satisfies"):
             export(model, system)
     assert certify(model, system, True, Budget()) == "there is no first state"
-    with pytest.raises(recheck.RefusedError, match="there is no first state"):
-        recheck.confirm(Universe(model, system), {"invariants": ["fine"], "states": 0, "digest": "", "worlds": []})
+    about = CertifiedSystem(system.qualified, ("fine",), 1, "0" * 64, ())
+    with pytest.raises(recheck.RefusedError, match="the system has no first state"):
+        recheck.confirm(Universe(model, system), about)
     with pytest.raises(NoSuchError, match="`S` cannot begin: no first state satisfies `start when`"):
         begin(model, system)
     with pytest.raises(FaultError):
