@@ -68,7 +68,7 @@ def _line(
 
 
 def _level(name: str, o: m.Offer | m.ProcessCrash, depth: int, body: str) -> str:
-    """A function that knows the values of so many variables."""
+    """A function of the values of the first `depth` variables."""
     what = o.event if isinstance(o, m.Offer) else "crash"
     known = {variable: n for n, (variable, _) in enumerate(o.variables[:depth])}
     read = "".join(f" V {local(variable)} = x[{n}];" for variable, n in known.items())

@@ -4,4 +4,4 @@ LONGEST_ROUND = 1000
 """A round that follows more transitions than this does not end."""
 
 DEEPEST_CASCADE = 64
-"""So many sends can be nested: each is part of the transition that the one before it has caused."""
+"""Maximum depth of nested sends: each is part of the transition that the one before it has caused."""

@@ -1,6 +1,6 @@
 """Life cycles: every machine of the documents bound to what it stands for, along the one life of a gang.
 
-Whoever drives it (the service, the simulator, a test) reports how pods and nodes are, and when; it never looks at a
+Its caller (the service, the simulator, a test) reports how pods and nodes are, and when; it never looks at a
 clock:
 
     following = Following(allocator, now=0.0)
