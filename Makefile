@@ -49,7 +49,7 @@ vscode: $(STAMP)  ## the extension in VS Code, in a browser: what a person does 
 	FSM_TESTS=full $(BIN)/pytest -m vscode -n 0
 
 tree-sitter: $(STAMP)  ## the tree-sitter grammar, from the parser's; needs the program tree-sitter
-	$(BIN)/python -m fsmdsl.parse.tree_sitter > editors/tree-sitter-fsm/grammar.js
+	$(BIN)/python -m fsmdsl.syntax.parse.tree_sitter > editors/tree-sitter-fsm/grammar.js
 	cd editors/tree-sitter-fsm && tree-sitter generate && sha256sum < grammar.js > src/made-from.txt
 
 docs: $(STAMP)  ## the documentation site: static files in build/site
@@ -64,9 +64,9 @@ playground: $(STAMP)  ## the page without a server: static files in build/playgr
 generate: $(STAMP)  ## what is committed in generated/ and docs/, and the lists in files of editors and of the live page
 	$(FSM) fmt specs $(HOLES)
 	$(FSM) generate specs --out generated
-	$(BIN)/python -m fsmdsl.rule_pages docs/rules
-	$(BIN)/python -m fsmdsl.language_pages docs
-	$(BIN)/python -m fsmdsl.editor_files
+	$(BIN)/python -m fsmdsl.check.rule_pages docs/rules
+	$(BIN)/python -m fsmdsl.syntax.language_pages docs
+	$(BIN)/python -m fsmdsl.editor.word_lists
 	$(FSM) draw specs/hived/hived.fsm --out build/generated
 	cp build/generated/hived.AffinityGroup.svg build/generated/hived.Cell.svg docs/pictures
 	cp build/generated/hived.AffinityGroup.svg runtime/view/static/AffinityGroup.svg

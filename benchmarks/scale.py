@@ -30,16 +30,16 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from fsmdsl.explore.packed.checkpoint.write import Model, Saver  # noqa: E402
-from fsmdsl.explore.packed.engine import Together  # noqa: E402
-from fsmdsl.explore.packed.memory import Memory  # noqa: E402
-from fsmdsl.explore.packed.ranks import distributed, process  # noqa: E402
-from fsmdsl.explore.packed.ranks.exchange import Exchange, exchange  # noqa: E402
-from fsmdsl.explore.packed.search import PackedSearch  # noqa: E402
-from fsmdsl.explore.verdicts.verdict import Keeping, Limits, Means  # noqa: E402
-from fsmdsl.settings import setting  # noqa: E402
+from fsmdsl.model.workspace import load  # noqa: E402
+from fsmdsl.runs.verdicts.verdict import Keeping, Limits, Means  # noqa: E402
+from fsmdsl.search.checkpoint.write import Model, Saver  # noqa: E402
+from fsmdsl.search.engine import Together  # noqa: E402
+from fsmdsl.search.memory import Memory  # noqa: E402
+from fsmdsl.search.packed_search import PackedSearch  # noqa: E402
+from fsmdsl.search.ranks import distributed, process  # noqa: E402
+from fsmdsl.search.ranks.exchange import Exchange, exchange  # noqa: E402
 from fsmdsl.step import Universe  # noqa: E402
-from fsmdsl.workspace import load  # noqa: E402
+from fsmdsl.syntax.settings import setting  # noqa: E402
 
 MODEL = ROOT / "benchmarks" / "hived_lite.fsm"
 OUT = ROOT / "benchmarks" / "results" / "scale.json"

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
-from fsmdsl.describe import describe, fault_message, words
-from fsmdsl.explore.space import visits
-from fsmdsl.export.escape import xml_text
+from fsmdsl.interop.export.escape import xml_text
 from fsmdsl.report.stepping import values_of
+from fsmdsl.runs.space import visits
 from fsmdsl.step import FaultError, Followed, Universe
+from fsmdsl.step.describe import describe, fault_message, words
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -17,13 +17,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fsmdsl import checks
-from fsmdsl import compare as versions
+from fsmdsl import check as checks
 from fsmdsl import model as m
-from fsmdsl.compare.as_markdown import as_markdown
-from fsmdsl.compare.render_text import lines as told
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.formats import BY_NAME
 from fsmdsl.draw.graph import graph_of
@@ -32,17 +28,21 @@ from fsmdsl.draw.sequence import Sequence as Chart
 from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.draw.svg import picture
-from fsmdsl.explore import Exploration, Limits, Played, Verdict, diagnostics, explore, play
-from fsmdsl.explore.runs.narrative import story
-from fsmdsl.explore.runs.replay import simplest
+from fsmdsl.model.workspace import load as load_files
+from fsmdsl.report import compare as versions
 from fsmdsl.report.chart import chart, violation
+from fsmdsl.report.compare.as_markdown import as_markdown
+from fsmdsl.report.compare.render_text import lines as told
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.settings import given_settings
-from fsmdsl.workspace import load as load_files
+from fsmdsl.runs.narrative import story
+from fsmdsl.runs.replay import simplest
+from fsmdsl.search import Exploration, Limits, Played, Verdict, diagnostics, explore, play
+from fsmdsl.syntax.settings import given_settings
+from fsmdsl.text.diagnostics import Diagnostic, Severity, did_you_mean, ordered
 
 T = TypeVar("T")
 

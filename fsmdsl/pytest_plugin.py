@@ -15,9 +15,9 @@ import pytest
 
 if TYPE_CHECKING:
     from fsmdsl import model as m
-    from fsmdsl.explore import Exploration, Verdict
-    from fsmdsl.source import Span
-    from fsmdsl.workspace import Loaded
+    from fsmdsl.model.workspace import Loaded
+    from fsmdsl.search import Exploration, Verdict
+    from fsmdsl.text.source import Span
 
 
 class WrongError(Exception):
@@ -43,7 +43,7 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
 
 
 def _passed_over(session: pytest.Session, path: Path) -> bool:
-    from fsmdsl.workspace import STUDIES
+    from fsmdsl.model.workspace import STUDIES
 
     for inner in (path, *path.parents):
         if session.isinitpath(inner):
@@ -59,7 +59,7 @@ class SpecFile(pytest.File):
     @cached_property
     def loaded(self) -> Loaded:
         """What was read."""
-        from fsmdsl.workspace import load
+        from fsmdsl.model.workspace import load
 
         options = {name: self.config.getoption(f"fsm_{name}") for name in ("as_documented", "follow_links")}
         return load([self.path], **options)
@@ -76,9 +76,9 @@ class SpecFile(pytest.File):
             yield SystemCollector.from_parent(self, name=system.name, system=system)
 
     def _check(self) -> None:
-        from fsmdsl.checks import check
-        from fsmdsl.diagnostics import Severity, ordered
+        from fsmdsl.check import check
         from fsmdsl.report.frames import frames
+        from fsmdsl.text.diagnostics import Severity, ordered
 
         own = str(self.path)
         found = list(self.loaded.diagnostics)
@@ -91,8 +91,8 @@ class SpecFile(pytest.File):
 
 def _playing(model: m.Model, scenario: m.Scenario) -> Callable[[], None]:
     def run() -> None:
-        from fsmdsl.explore import lines, play
         from fsmdsl.report.frames import frame
+        from fsmdsl.search import lines, play
 
         done = play(model, scenario)
         if done.failure is not None:
@@ -117,7 +117,7 @@ class SystemCollector(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """An item for each question, in the order of `fsm verify`."""
-        from fsmdsl.explore.search_result import questions
+        from fsmdsl.runs.search_result import questions
         from fsmdsl.step import Universe
 
         asked = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
@@ -136,8 +136,8 @@ class SystemCollector(pytest.Collector):
     @cached_property
     def explored(self) -> Exploration:
         """Everything that can happen in it, as far as the limits go."""
-        from fsmdsl.explore import Limits, explore
-        from fsmdsl.explore.runs.replay import simplest
+        from fsmdsl.runs.replay import simplest
+        from fsmdsl.search import Limits, explore
 
         states, seconds = (self._limit(name) for name in ("fsm_max_states", "fsm_max_seconds"))
         limits = Limits(None if states is None else int(states), seconds)

@@ -6,7 +6,7 @@ Where the certificate has the states: the first state is among them, each step f
 fails, and each invariant holds in each of them. So no run leaves them, and no run breaks an invariant, except beyond
 states where a bound of the system (`explore while`) is not true: steps from these are not looked at. Where it has
 their digest only, the states are found anew, one step after the other. Takes about 0.1 ms for each step. Imports the
-reader of specs, `fsmdsl.step` and `fsmdsl.certificate`: an import contract keeps it so.
+reader of specs, `fsmdsl.step` and `fsmdsl.interop.certificate`: an import contract keeps it so.
 
 Only the text, the options of this command and the definition decide what is confirmed. The certificate is compared
 with them: its modules, its settings, its systems, and each of its states, which is read by the declared types.
@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import TextIO
 
 from fsmdsl import model as m
-from fsmdsl.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedError, digest, options, parse
-from fsmdsl.certificate.states import decoded, encoded
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.files.read import UnreadableError, read_bytes
-from fsmdsl.settings import given_settings
+from fsmdsl.interop.certificate import MAX_BYTES, Certificate, CertifiedSystem, RefusedError, digest, options, parse
+from fsmdsl.interop.certificate.states import decoded, encoded
+from fsmdsl.model.workspace import Loaded, load
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, World, enabled, fire, holds, unoffered, within
-from fsmdsl.terminal import printable
-from fsmdsl.workspace import Loaded, load
+from fsmdsl.syntax.settings import given_settings
+from fsmdsl.text.files.read import UnreadableError, read_bytes
+from fsmdsl.text.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 from runtime.changes import changes
 from runtime.config import read_configuration
 from runtime.errors import UserError

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from fsmdsl.terminal import printable_line, printable_text
+from fsmdsl.text.terminal import printable_line, printable_text
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -35,27 +35,27 @@ from random_systems import text_of
 from random_unevaluated import unevaluated_spec, unevaluated_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import explore, search_result
-from fsmdsl.explore.liveness.ground import questions
-from fsmdsl.explore.liveness.plan import Plan
-from fsmdsl.explore.packed import compiled, cross_check, plain
-from fsmdsl.explore.packed import search as searching
-from fsmdsl.explore.packed.engine import Engine
-from fsmdsl.explore.packed.lower import Lowered, lower
-from fsmdsl.explore.packed.machine_code import MachineCode
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.packed.shapes import UnpackableError
-from fsmdsl.explore.search import Search
-from fsmdsl.explore.search_result import Searched
-from fsmdsl.explore.symmetry import Reduction
-from fsmdsl.explore.verdicts.judge import judge
-from fsmdsl.explore.verdicts.verdict import Limits, Means
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.simulation.closed import closed
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.runs import search_result
+from fsmdsl.runs.liveness.grounding import questions
+from fsmdsl.runs.liveness.plan import Plan
+from fsmdsl.runs.search_result import Searched
+from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.verdicts.judge import judge
+from fsmdsl.runs.verdicts.verdict import Limits, Means
+from fsmdsl.search import compiled, cross_check, explore, plain
+from fsmdsl.search import packed_search as searching
+from fsmdsl.search.definition_search import Search
+from fsmdsl.search.engine import Engine
+from fsmdsl.search.lower import Lowered, lower
+from fsmdsl.search.machine_code import MachineCode
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import Plain
+from fsmdsl.search.shapes import UnpackableError
+from fsmdsl.search.symmetry import Reduction
 from fsmdsl.step import GuardsSeen, Result, Step, Universe, World, enabled, fire
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 KINDS = "systems made to be explored, specs of all kinds, both with newer words; environments, operands without values"
 

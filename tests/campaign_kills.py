@@ -30,11 +30,14 @@ sys.path.insert(0, str(ROOT))
 
 import uvicorn  # noqa: E402, F401  # loaded once, before the forks
 
-from fsmdsl import checks, emit, explore, resolve  # noqa: E402, F401
+from fsmdsl import check as checks  # noqa: E402, F401
+from fsmdsl import classes as emit
+from fsmdsl import search as explore
 from fsmdsl.cli import main  # noqa: E402
-from fsmdsl.files import manifest  # noqa: E402
-from fsmdsl.files.write import LITTER  # noqa: E402
-from fsmdsl.live import app  # noqa: E402, F401
+from fsmdsl.editor.live import app  # noqa: E402, F401
+from fsmdsl.model import resolve  # noqa: E402, F401
+from fsmdsl.text.files import manifest  # noqa: E402
+from fsmdsl.text.files.write import LITTER  # noqa: E402
 
 Tree = dict[str, bytes]
 

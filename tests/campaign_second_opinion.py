@@ -30,11 +30,11 @@ from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
-from fsmdsl.explore.verdicts.judge import coverage, judge
-from fsmdsl.explore.verdicts.verdict import Exploration, Limits
-from fsmdsl.opinion import Budgeted, SecondOpinion, compare
-from fsmdsl.opinion.spin import Spin
-from fsmdsl.opinion.tools import TOOLS, Tool
+from fsmdsl.interop.second_opinion import Budgeted, SecondOpinion, compare
+from fsmdsl.interop.second_opinion.spin import Spin
+from fsmdsl.interop.second_opinion.tools import TOOLS, Tool
+from fsmdsl.runs.verdicts.judge import coverage, judge
+from fsmdsl.runs.verdicts.verdict import Exploration, Limits
 
 STATES = 300
 """A system with more is left out."""

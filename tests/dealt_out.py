@@ -9,10 +9,10 @@ from __future__ import annotations
 import sys
 
 from fsmdsl.cli import main
-from fsmdsl.explore.packed.errors import FullError
-from fsmdsl.explore.packed.ranks import distributed, process
-from fsmdsl.explore.packed.ranks.exchange import started
-from fsmdsl.explore.packed.ranks.partition import Share
+from fsmdsl.search.errors import FullError
+from fsmdsl.search.ranks import distributed, process
+from fsmdsl.search.ranks.exchange import started
+from fsmdsl.search.ranks.partition import Share
 
 
 def deal_out() -> None:

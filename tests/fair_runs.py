@@ -11,7 +11,7 @@ from property_runs import Explored
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
-from fsmdsl.explore.liveness.plan import Crashes, Delivery, Obligation, Question, Waits
+from fsmdsl.runs.liveness.plan import Crashes, Delivery, Obligation, Question, Waits
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, Message, Step, Value, World, enabled, fire
 from fsmdsl.step.world import Crashed, Followed, Happening, Ignored, Sent
 

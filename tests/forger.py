@@ -31,8 +31,8 @@ from random_systems import text_of
 
 from fsmdsl import model as m
 from fsmdsl import recheck
-from fsmdsl.certificate import Certificate, CertifiedSystem, RefusedError, digest, parse, rendered
-from fsmdsl.certificate.states import encoded
+from fsmdsl.interop.certificate import Certificate, CertifiedSystem, RefusedError, digest, parse, rendered
+from fsmdsl.interop.certificate.states import encoded
 from fsmdsl.recheck import invariants
 from fsmdsl.step import FaultError, Message, RecordValue, TooManyValuesError, Universe, World, holds
 from fsmdsl.step.data import Table

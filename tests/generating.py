@@ -12,7 +12,7 @@ from typing import Any
 
 from stepping import compiled
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 
 HIVED = """module hived
 

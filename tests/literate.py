@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Diagnostic, Severity, ordered
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source, Span
+from fsmdsl.check import check
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
+from fsmdsl.text.source import Source, Span
 
 CASES = Path(__file__).parent / "cases"
 

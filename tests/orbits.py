@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.step import RecordValue, Universe, Value, World
 from fsmdsl.step.cascade import message_order
 from fsmdsl.step.data import Table
-from fsmdsl.step.roster import Queue
+from fsmdsl.step.instances import Queue
 from fsmdsl.step.world import Message
 
 

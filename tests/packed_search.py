@@ -9,9 +9,9 @@ from campaign import own_cache, packed
 from hived_lite import hived_lite
 from stepping import compiled, only_system
 
-from fsmdsl.explore import Exploration, Limits, Means, explore
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.program import native as program_native
+from fsmdsl.program import native as program_native
+from fsmdsl.search import Exploration, Limits, Means, explore
+from fsmdsl.search.packed_search import PackedSearch
 
 PLAIN = Means(compiled=False, symmetry=False)
 COMPILED = Means(compiled=True, workers=1, symmetry=False)

@@ -9,14 +9,14 @@ import textbook_liveness as textbook
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore.liveness import formula as f
-from fsmdsl.explore.liveness.answer import Answer, answers, counterexample
-from fsmdsl.explore.liveness.ground import questions
-from fsmdsl.explore.liveness.plan import Plan
-from fsmdsl.explore.liveness.record import Recorder
-from fsmdsl.explore.liveness.why import why
-from fsmdsl.explore.runs import explain
-from fsmdsl.explore.runs.trace import Trace
+from fsmdsl.runs import explain
+from fsmdsl.runs.liveness import formula as f
+from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
+from fsmdsl.runs.liveness.grounding import questions
+from fsmdsl.runs.liveness.plan import Plan
+from fsmdsl.runs.liveness.record import Recorder
+from fsmdsl.runs.liveness.why import why
+from fsmdsl.runs.trace import Trace
 from fsmdsl.step import Universe, World, enabled, fire, initial
 
 

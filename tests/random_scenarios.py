@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from fsmdsl.explore import Trace
-from fsmdsl.explore.runs.trace import run
 from fsmdsl.report.as_scenario import Script, as_scenario
+from fsmdsl.runs.trace import run
+from fsmdsl.search import Trace
 from fsmdsl.step import FaultError, Followed, Step, TooManyValuesError, Universe, enabled, fire
-from fsmdsl.words import RESERVED
+from fsmdsl.syntax.words import RESERVED
 
 
 def wandering(universe: Universe, seed: int, most: int = 10) -> Trace:

@@ -16,7 +16,7 @@ from random_sharing import in_parts
 
 from fsmdsl import model as m
 from fsmdsl.model.typing import is_structured
-from fsmdsl.words import HOOKS, of_role
+from fsmdsl.syntax.words import HOOKS, of_role
 
 CAPITALS = [
     "Cell", "Group", "Job", "Node", "Queue", "Slice", "Pod", "None_", "True_", "Machine", "System", "State",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from fsmdsl.imports import Condition, Row, State, Table
+from fsmdsl.interop.imports import Condition, Row, State, Table
 
 TITLES = [
     "New", "idle", "being preempted", "1", "2", "state", "on", "none", "Über", "a-b", "a b", "A", "a", "initial",

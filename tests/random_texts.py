@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from functools import cache
 
-from fsmdsl.parse.table import Rule, is_made, load
+from fsmdsl.syntax.parse.table import Rule, is_made, load
 
 NAMES = ("a", "b", "Cell", "c_1", "Open", "next", "count", "priority", "add", "from", "source", "error", "child")
 TEXTS = {

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.describe import describe, fault_message, shown
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
 from fsmdsl.step import EventStep, Fault, Result, Step, Universe, Value, World, enabled, fire, initial
+from fsmdsl.step.describe import describe, fault_message, shown
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 
 def compiled(text: str, *, as_documented: bool = False) -> m.Model:

@@ -9,12 +9,12 @@ from random import Random
 
 import pytest
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Severity
-from fsmdsl.format import format_source
-from fsmdsl.parse import Parsed, parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").rglob("*.fsm"))

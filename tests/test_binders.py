@@ -11,9 +11,9 @@ from stepping import Run, compiled
 from test_meanings import Case, explored_alike
 
 from fsmdsl import model as m
-from fsmdsl.operators import Arithmetic, bounds, number
 from fsmdsl.step import FaultError
 from fsmdsl.step.evaluate import Frame, evaluate
+from fsmdsl.syntax.operators import Arithmetic, bounds, number
 
 # Items of lists ------------------------------------------------------------------------------------------------------
 

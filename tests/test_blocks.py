@@ -21,12 +21,12 @@ import pytest
 import yaml
 from markdown_blocks import Block, blocks, commands, indented
 
-from fsmdsl.checks import check
+from fsmdsl.check import check
 from fsmdsl.cli import cli
-from fsmdsl.diagnostics import Severity
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 from runtime.command import main as allocator
 
 ROOT = Path(__file__).parent.parent

@@ -17,24 +17,24 @@ from test_mpi import by_ranks, told
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
-from fsmdsl.compare.behaviour import Bounds, behaviour
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.runs.replay import simplest
-from fsmdsl.explore.scenario import play
-from fsmdsl.export.promela import promela
 from fsmdsl.graphs import states
-from fsmdsl.logs.explanation import explain
-from fsmdsl.logs.lines import lines as log_lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
-from fsmdsl.opinion import compare
-from fsmdsl.opinion.spin import Spin
-from fsmdsl.report.census import census
+from fsmdsl.interop.export.promela import promela
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import explain
+from fsmdsl.interop.logs.lines import lines as log_lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.interop.second_opinion import compare
+from fsmdsl.interop.second_opinion.spin import Spin
+from fsmdsl.report.compare.behaviour import Bounds, behaviour
 from fsmdsl.report.coverage import explored as reached
 from fsmdsl.report.exploration import summary, verdict
-from fsmdsl.simulation import begin, choices, chosen
-from fsmdsl.source import Source
+from fsmdsl.report.state_counts import census
+from fsmdsl.runs.replay import simplest
+from fsmdsl.runs.scenario import play
+from fsmdsl.runs.simulation import begin, choices, chosen
+from fsmdsl.search import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.step import Universe, within
+from fsmdsl.text.source import Source
 
 PLAIN = Means(compiled=False, symmetry=False)
 
@@ -434,7 +434,7 @@ def test_reports_do_not_call_a_row_dead_that_may_be_followed_beyond() -> None:
 
 
 def test_a_certificate_is_of_what_is_within(tmp_path: Path) -> None:
-    from fsmdsl.certificate import parse
+    from fsmdsl.interop.certificate import parse
     from fsmdsl.recheck import RefusedError, recheck
 
     spec, path = tmp_path / "a.fsm", tmp_path / "certificate.json"

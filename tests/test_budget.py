@@ -63,7 +63,7 @@ def test_modules_and_public_names_have_docstrings(trees: dict[Path, ast.Module])
 def test_nothing_evaluates_text(trees: dict[Path, ast.Module]) -> None:
     """No text of a spec can reach the interpreter. Only the packed search runs text, which it has lowered from the
     typed model, under names of its own making; and methods of our classes are made from the names of their fields."""
-    ours = {ROOT / "fsmdsl/explore/packed/plain.py", ROOT / "fsmdsl/dataclasses.py"}
+    ours = {ROOT / "fsmdsl/search/plain.py", ROOT / "fsmdsl/dataclasses.py"}
     calls = [
         f"{path.relative_to(ROOT)}:{n.lineno}"
         for path, tree in trees.items()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from literate import CASES, Case, cases, differences, reported
 
-from fsmdsl.rules import all_rules
+from fsmdsl.check.all_rules import all_rules
 
 ALL = [case for path in sorted(CASES.glob("*.md")) for case in cases(path)]
 

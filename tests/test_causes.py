@@ -13,10 +13,10 @@ from stepping import compiled
 
 from fsmdsl.cli import cli
 from fsmdsl.cli.printing import wrapped
-from fsmdsl.explore import Exploration, explore
-from fsmdsl.explore.runs.causes import causes, groups
-from fsmdsl.explore.runs.replay import simplest
 from fsmdsl.report.exploration import details
+from fsmdsl.runs.causes import causes, groups
+from fsmdsl.runs.replay import simplest
+from fsmdsl.search import Exploration, explore
 
 SPEC = """module desk
 /// `drop` forgets to count: all that goes wrong comes from it, but for `odd` and `five`.

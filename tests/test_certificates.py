@@ -13,15 +13,15 @@ from campaign import by_definition, systems
 from click.testing import CliRunner
 from random_systems import text_of
 
-from fsmdsl.budget import Budget
-from fsmdsl.certificate import CertifiedSystem, RefusedError, digest, parse
 from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
-from fsmdsl.explore import Limits
-from fsmdsl.explore.verdicts.judge import judge
+from fsmdsl.interop.certificate import CertifiedSystem, RefusedError, digest, parse
 from fsmdsl.recheck import Confirmed, Recheck, confirm, main
 from fsmdsl.recheck import recheck as recheck_parsed
+from fsmdsl.runs.verdicts.judge import judge
+from fsmdsl.search import Limits
 from fsmdsl.step import Universe
+from fsmdsl.text.budget import Budget
 
 ROOT = Path(__file__).parent.parent
 LEASE = ROOT / "fsmdsl" / "cli" / "lease.fsm"

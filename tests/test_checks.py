@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from literate import findings
 
 from fsmdsl import model as m
-from fsmdsl.checks import check, completeness
-from fsmdsl.checks.subject import Subject
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.simulation.closed import closed
-from fsmdsl.source import Source
+from fsmdsl.check import check, completeness
+from fsmdsl.check.subject import Subject
+from fsmdsl.model.resolve import resolve
+from fsmdsl.runs.simulation.closed import closed
 from fsmdsl.step import Frame, Universe, initial, truth
 from fsmdsl.step.values import domain
 from fsmdsl.step.world import World
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Source
 
 
 def model_of(text: str) -> m.Model:

@@ -13,8 +13,8 @@ from packed_search import PLAIN, own_objects
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
-from fsmdsl.explore import Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.circular_wait import circular_waits
+from fsmdsl.runs.circular_wait import circular_waits
+from fsmdsl.search import Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.step import Universe
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)

@@ -14,11 +14,11 @@ from pygments.formatters import NullFormatter
 from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.token import Comment, Keyword, Name, Operator, String, Token
 
-from fsmdsl import pygments_lexer
-from fsmdsl.editor_files import FILES, renewed
-from fsmdsl.parse.table import load
-from fsmdsl.pygments_lexer import FsmLexer
-from fsmdsl.words import WORDS
+from fsmdsl.editor.word_lists import FILES, renewed
+from fsmdsl.syntax import pygments_lexer
+from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.pygments_lexer import FsmLexer
+from fsmdsl.syntax.words import WORDS
 
 ROOT = Path(__file__).parent.parent
 VIM = ROOT / "editors" / "vim"
@@ -54,7 +54,7 @@ def test_every_word_of_the_language_has_a_color_in_every_editor() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_list_in_a_file_of_an_editor_is_fresh(name: str) -> None:
-    """`python -m fsmdsl.editor_files` writes them, and so does `make generate`."""
+    """`python -m fsmdsl.editor.word_lists` writes them, and so does `make generate`."""
     text = (ROOT / name).read_text("utf-8")
     assert renewed(text, FILES[name]()) == text
 

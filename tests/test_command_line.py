@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from interrupting import MOMENTS, interrupted
 
 from fsmdsl.cli import cli
-from fsmdsl.explore.program import cache
+from fsmdsl.program import cache
 
 ROOT = Path(__file__).parent.parent
 FSM = [sys.executable, "-m", "fsmdsl"]
@@ -38,13 +38,13 @@ system One {
 """
 SLOW = """\
 import sys, time
-from fsmdsl.checks import __name__
-import fsmdsl.checks
-check = fsmdsl.checks.check
+from fsmdsl.check import __name__
+import fsmdsl.check
+check = fsmdsl.check.check
 def slow(model):
     print("checking", flush=True)
     time.sleep(60)
-fsmdsl.checks.check = slow
+fsmdsl.check.check = slow
 from fsmdsl.cli import main
 main(sys.argv[1:])
 """

@@ -17,8 +17,8 @@ pytest.importorskip("uvicorn", reason="SKIPPED: connections need the extra `serv
 
 import uvicorn
 
-from fsmdsl.live import connections
-from fsmdsl.live.connections import Phase
+from fsmdsl.editor.live import connections
+from fsmdsl.editor.live.connections import Phase
 
 LIMIT = 50
 

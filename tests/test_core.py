@@ -12,16 +12,16 @@ from random_systems import text_of
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
+from fsmdsl.check import check
 from fsmdsl.core import guards, lets, presence, triggers
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
+from fsmdsl.model.walk import expressions
+from fsmdsl.model.workspace import load
 from fsmdsl.step import Universe, World, enabled, fire, universe
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import cardinality, outside
 from fsmdsl.step.world import FaultError
-from fsmdsl.walk import expressions
-from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
 

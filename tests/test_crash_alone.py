@@ -9,12 +9,12 @@ from campaign import compare
 from stepping import Run, compiled, only_system
 
 from fsmdsl.draw.sequence import Note
-from fsmdsl.explore import Exploration, Means, explore
-from fsmdsl.explore.runs.trace import Entry, Trace
-from fsmdsl.logs.atlas import keys
+from fsmdsl.interop.logs.successor_cache import keys
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.report.chart import chart
-from fsmdsl.simulation.refusals import why_not
+from fsmdsl.runs.simulation.refusals import why_not
+from fsmdsl.runs.trace import Entry, Trace
+from fsmdsl.search import Exploration, Means, explore
 from fsmdsl.step import CrashStep, fire, initial
 from fsmdsl.testing.drive import drive
 from fsmdsl.testing.implementation import Implementation

@@ -24,14 +24,14 @@ from campaign import packed, systems
 from packed_search import own_objects
 
 from fsmdsl.cli import main
-from fsmdsl.explore import Limits, Means, explore
-from fsmdsl.explore.disagreement import DisagreementError
-from fsmdsl.explore.packed import cross_check
-from fsmdsl.explore.packed.lower import questions
-from fsmdsl.explore.packed.lower.machines import channels, crashes, effects, handlers, whole
-from fsmdsl.explore.packed.lower.values import convert
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.search_result import Finding
+from fsmdsl.runs.disagreement import DisagreementError
+from fsmdsl.runs.search_result import Finding
+from fsmdsl.search import Limits, Means, cross_check, explore
+from fsmdsl.search.lower import questions
+from fsmdsl.search.lower.machines import channels, crashes, effects, handlers
+from fsmdsl.search.lower.machines import rounds as whole
+from fsmdsl.search.lower.values import convert
+from fsmdsl.search.packed_search import PackedSearch
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

@@ -246,7 +246,7 @@ def test_a_mistaken_call_is_reported_as_of_any_function() -> None:
 
 def test_the_standard_library_is_imported_for_others_alone() -> None:
     code = (
-        "import sys; from fsmdsl.source import Source, Span; s = Span(Source('a', 'b'), 0, 1)\n"
+        "import sys; from fsmdsl.text.source import Source, Span; s = Span(Source('a', 'b'), 0, 1)\n"
         "assert s == s and hash(s) and 'dataclasses' not in sys.modules\n"
         "import dataclasses; assert [x.name for x in dataclasses.fields(s)] == ['source', 'start', 'end']"
     )

@@ -13,17 +13,17 @@ import pytest
 from random_systems import text_of
 
 from fsmdsl import model as m
-from fsmdsl.compare import Bounds, Difference, Run, compare
-from fsmdsl.compare.behaviour import alone
-from fsmdsl.compare.pictures import merged
-from fsmdsl.compare.render_text import sentence
-from fsmdsl.describe import describe
-from fsmdsl.explore.runs.trace import world_data
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load, shipped
+from fsmdsl.report.compare import Bounds, Difference, Run, compare
+from fsmdsl.report.compare.behaviour import alone
+from fsmdsl.report.compare.pictures import merged
+from fsmdsl.report.compare.render_text import sentence
+from fsmdsl.runs.trace import world_data
 from fsmdsl.step import Universe, World, enabled, fire
-from fsmdsl.workspace import load, shipped
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 HIVED = re.sub(r"property s14:.*", "", (ROOT / "specs" / "hived" / "hived.fsm").read_text("utf-8"))

@@ -16,10 +16,10 @@ from test_cli import fsm
 from test_diff import DROPPED, HIVED, ROOT, difference, edited
 from test_formats import quickly
 
-from fsmdsl.compare.as_markdown import as_markdown
-from fsmdsl.compare.page import page
-from fsmdsl.compare.pictures import as_mermaid, as_svg, merged
-from fsmdsl.compare.render_text import lines
+from fsmdsl.report.compare.as_markdown import as_markdown
+from fsmdsl.report.compare.page import page
+from fsmdsl.report.compare.pictures import as_mermaid, as_svg, merged
+from fsmdsl.report.compare.render_text import lines
 
 # As a person uses it -------------------------------------------------------------------------------------------------
 

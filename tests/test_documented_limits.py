@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from stepping import compiled, only_system
 
-from fsmdsl.explore import explore
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import explore
 from fsmdsl.step import TooManyValuesError, Universe, enabled, fire, initial
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 DOCS = Path(__file__).parent.parent / "docs"
 LANGUAGE, SEMANTICS = ((DOCS / name).read_text("utf-8") for name in ("language.md", "semantics.md"))

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.explore import explore
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import explore
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [

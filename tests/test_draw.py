@@ -19,10 +19,10 @@ from fsmdsl.draw.legend import legend
 from fsmdsl.draw.mermaid import RESERVED, mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.text import LONG_WORD, identifiers, safe, wrapped
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source, Span
-from fsmdsl.workspace import load
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source, Span
 
 ROOT = Path(__file__).parent
 GOLDEN = ROOT / "golden" / "draw"

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw import svg
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.metrics import text_width
 from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, GREY, INK, LINES, RED, TONES, WHITE
 from fsmdsl.draw.sequence_svg import as_svg
-from fsmdsl.explore import explore
+from fsmdsl.model.workspace import load
 from fsmdsl.report.chart import violation
-from fsmdsl.workspace import load
+from fsmdsl.search import explore
+from fsmdsl.text.diagnostics import Diagnostic
 from tests import chromium
 
 ROOT = Path(__file__).parent.parent

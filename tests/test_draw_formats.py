@@ -13,7 +13,7 @@ from test_draw_golden import sections
 
 from fsmdsl.cli import cli
 from fsmdsl.draw.formats import BY_NAME, FORMATS, PICTURES, TEXTS, Format, enumerated
-from fsmdsl.live.pictures import exported
+from fsmdsl.editor.live.pictures import exported
 
 ROOT = Path(__file__).parent.parent
 NAMES = [x.name for x in FORMATS]

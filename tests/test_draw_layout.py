@@ -12,7 +12,6 @@ from xml.etree import ElementTree
 import pytest
 from test_draw import XML, needs_graphviz, of
 
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw import svg
 from fsmdsl.draw.detail import SHOWN, detailed
 from fsmdsl.draw.dot import dot
@@ -21,6 +20,7 @@ from fsmdsl.draw.labels import written
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import Theme
+from fsmdsl.text.diagnostics import Diagnostic
 
 CELL = """
     initial state Free  state Used  state Reserving  state Reserved

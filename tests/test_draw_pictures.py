@@ -13,13 +13,13 @@ import pytest
 from counting import grows_with
 from test_draw import NESTED, XML, documented, needs_graphviz, of
 
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw import svg
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import restyled
+from fsmdsl.text.diagnostics import Diagnostic
 
 # Pictures ------------------------------------------------------------------------------------------------------------
 

@@ -18,10 +18,10 @@ from go_names import listed_names
 from test_import import loaded
 
 from fsmdsl import model as m
-from fsmdsl.drift import Drift, drift
-from fsmdsl.imports import Imported, spec_text
-from fsmdsl.imports.words import file_name
-from fsmdsl.source import Source
+from fsmdsl.interop.drift import Drift, drift
+from fsmdsl.interop.imports import Imported, spec_text
+from fsmdsl.interop.imports.name_words import file_name
+from fsmdsl.text.source import Source
 
 HISTORY = os.environ.get("FSM_K8SHIM_HISTORY", "")
 KINDS = ("application", "task", "node", "scheduler")
@@ -72,7 +72,7 @@ def files(release: str) -> dict[str, str]:
 def tables(release: str) -> dict[str, tuple[Imported, m.Model, m.Machine]]:
     """What is imported of each kind: the table, the model of its spec, and the machine in it."""
     pytest.importorskip("tree_sitter_go", reason="SKIPPED: Go sources need `tree-sitter-go`")
-    from fsmdsl.imports.go_looplab import read
+    from fsmdsl.interop.imports.go_looplab import read
 
     module = "example.com/shim"
     packages: dict[str, list[Source]] = {}

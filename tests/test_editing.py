@@ -10,13 +10,13 @@ from queue import Queue
 import pytest
 from stepping import compiled
 
-from fsmdsl.editing import Desk, Highlight, completions, diagnostics, explanation, offset_at, tokens
-from fsmdsl.editing.explorer import Explorer
-from fsmdsl.editing.findings import Findings
-from fsmdsl.editing.position_map import Shift
-from fsmdsl.editing.rename import RefusedError, rename
-from fsmdsl.lsp.positions import Lines
-from fsmdsl.source import Source
+from fsmdsl.editor.editing import Desk, Highlight, completions, diagnostics, explanation, offset_at, tokens
+from fsmdsl.editor.editing.explorer import Explorer
+from fsmdsl.editor.editing.findings import Findings
+from fsmdsl.editor.editing.position_map import Shift
+from fsmdsl.editor.editing.rename import RefusedError, rename
+from fsmdsl.editor.lsp.positions import Lines
+from fsmdsl.text.source import Source
 
 DOOR = """\
 /// A door.

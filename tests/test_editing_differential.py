@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_texts import spec
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Diagnostic, Severity, ordered
-from fsmdsl.editing import Analysis, Desk
-from fsmdsl.parse import parse
-from fsmdsl.resolve import Use, resolve
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.editor.editing import Analysis, Desk
+from fsmdsl.model.resolve import Use, resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
+from fsmdsl.text.source import Source
 
 NAME = "spec.fsm"
 

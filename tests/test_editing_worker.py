@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 from hived_lite import hived_lite
 
-from fsmdsl.editing.findings import Findings, Request
-from fsmdsl.editing.worker import SupersededError, Worker
-from fsmdsl.explore.packed import machine_code
-from fsmdsl.explore.packed import search as packed_search
-from fsmdsl.explore.program import native
+from fsmdsl.editor.editing.findings import Findings, Request
+from fsmdsl.editor.editing.worker import SupersededError, Worker
+from fsmdsl.program import native
+from fsmdsl.search import machine_code, packed_search
 
 TWO = """module x
 machine Door {

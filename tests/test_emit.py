@@ -20,12 +20,12 @@ from generating import ALONE, HIVED, Generated, write
 from stepping import compiled
 from test_cli import fsm
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 from fsmdsl import model as m
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
-from fsmdsl.workspace import load
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

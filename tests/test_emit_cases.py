@@ -13,8 +13,8 @@ import pytest
 from generating import Generated
 from stepping import compiled
 
-from fsmdsl import emit
-from fsmdsl.emit.statements.code import DEEPEST
+from fsmdsl import classes as emit
+from fsmdsl.classes.statements.code import DEEPEST
 
 # Values that may be none ---------------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ import pytest
 from generating import Generated, write
 from stepping import compiled
 
-from fsmdsl import emit
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl import classes as emit
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 
 def written(text: str, file: str) -> str:

@@ -7,8 +7,8 @@ import ast
 import pytest
 from stepping import compiled
 
-from fsmdsl import emit
-from fsmdsl.emit.statements.text import WIDTH, docstring, mark, marked
+from fsmdsl import classes as emit
+from fsmdsl.classes.statements.text import WIDTH, docstring, mark, marked
 
 PEERS = """module peers
 channel link: {declared}

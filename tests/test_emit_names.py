@@ -11,7 +11,7 @@ import pytest
 from generating import Generated
 from stepping import compiled
 
-from fsmdsl.emit import TARGETS, folder
+from fsmdsl.classes import TARGETS, folder
 
 
 def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -> None:

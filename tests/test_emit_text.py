@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-import fsmdsl.emit
+import fsmdsl.classes
 
-FOLDER = Path(fsmdsl.emit.__file__).parent
+FOLDER = Path(fsmdsl.classes.__file__).parent
 
 MAY_LOOK = {
     "names": "makes names of Python from names of a spec",

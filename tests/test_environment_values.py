@@ -14,15 +14,15 @@ from stepping import Run, compiled, only_system
 from test_second_opinion import asked
 
 from fsmdsl import graphs
-from fsmdsl.budget import Budget
-from fsmdsl.certificate import CertifiedSystem
 from fsmdsl.cli.certificates import certify
-from fsmdsl.explore import Exploration, Limits, Means, explore
-from fsmdsl.opinion.opinion import MissingError
-from fsmdsl.opinion.spin import Spin
+from fsmdsl.interop.certificate import CertifiedSystem
+from fsmdsl.interop.second_opinion.opinion import MissingError
+from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.recheck import confirm
-from fsmdsl.simulation.choices import offered
+from fsmdsl.runs.simulation.choices import offered
+from fsmdsl.search import Exploration, Limits, Means, explore
 from fsmdsl.step import Universe, initial, unoffered
+from fsmdsl.text.budget import Budget
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

@@ -12,10 +12,10 @@ from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source, Span
-from fsmdsl.workspace import load
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source, Span
 
 SPECS = Path(__file__).parent.parent / "specs"
 

@@ -8,9 +8,9 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.describe import duration, fault_message, shown
 from fsmdsl.step import FaultError, Universe, holds, initial, value
 from fsmdsl.step.data import Misfit, Table, Value
+from fsmdsl.step.describe import duration, fault_message, shown
 from fsmdsl.step.evaluate import (
     MAX_VALUES,
     TooManyValuesError,

@@ -24,14 +24,14 @@ from random_texts import containing
 from stepping import compiled, only_system
 from test_blocks import WRAPPERS
 
-from fsmdsl.editing import completions
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.parse.reading import read
-from fsmdsl.parse.table import load
-from fsmdsl.source import Source
+from fsmdsl.editor.editing import completions
 from fsmdsl.step import Universe
-from fsmdsl.tree import Token
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.reading import read
+from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.tree import Token
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 RULES = load().rules

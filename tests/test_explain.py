@@ -17,20 +17,20 @@ from click.testing import CliRunner, Result
 from test_tutorial import followed
 
 from fsmdsl.cli import cli
-from fsmdsl.logs.atlas import Atlas
-from fsmdsl.logs.explanation import Explanation, explain
-from fsmdsl.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineError, _logfmt, lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import Reading, bind
-from fsmdsl.logs.records import Record, Records
-from fsmdsl.logs.render_text import covered
-from fsmdsl.logs.worlds import Tracker
-from fsmdsl.parse import parse
+from fsmdsl.interop.logs.binding import Reading, bind
+from fsmdsl.interop.logs.explanation import Explanation, explain
+from fsmdsl.interop.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineError, _logfmt, lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.interop.logs.records import Record, Records
+from fsmdsl.interop.logs.render_text import covered
+from fsmdsl.interop.logs.successor_cache import Atlas
+from fsmdsl.interop.logs.worlds import Tracker
+from fsmdsl.model.resolve import resolve
 from fsmdsl.report.formats.schema import schemas
-from fsmdsl.resolve import resolve
-from fsmdsl.simulation import subject
-from fsmdsl.source import Source
+from fsmdsl.runs.simulation import subject
 from fsmdsl.step import EventStep, Step, Universe, World, enabled, fire
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
 GANG = """\
@@ -84,7 +84,7 @@ def explained(
 
 def steps(x: Explanation) -> list[str]:
     """Each step with the lines that told of it."""
-    from fsmdsl.describe import describe
+    from fsmdsl.step.describe import describe
 
     roster = x.ledger.roster
     return [f"{describe(roster, t.entry.step)} {','.join(map(str, t.lines)) or 'hidden'}" for t in x.ledger.steps]
@@ -365,7 +365,7 @@ def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too
 @pytest.mark.parametrize("told", ["a", "a b"], ids=["one world", "two worlds to the end"])
 @pytest.mark.parametrize("depth", [0, 2], ids=["nothing hidden", "hidden steps"])
 def test_memory_does_not_grow_with_the_log(told: str, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.logs.walk.SETTLE_EVERY", 64)
+    monkeypatch.setattr("fsmdsl.interop.logs.walk.SETTLE_EVERY", 64)
     turn = [f"{x} {y}" for x in told.split() for y in ("grow", "grow", "finish")]
     most: list[int] = []
 
@@ -471,8 +471,8 @@ def pods_log(dice: random.Random, count: int) -> bytes:
 @pytest.mark.parametrize("seed", range(16))
 def test_what_is_remembered_of_lines_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)
-    monkeypatch.setattr("fsmdsl.logs.walk.SETTLE_EVERY", dice.choice([1, 3, 16, 4096]))
-    monkeypatch.setattr("fsmdsl.logs.belief.MAX_PATHS", dice.choice([1, 50, 4096]))
+    monkeypatch.setattr("fsmdsl.interop.logs.walk.SETTLE_EVERY", dice.choice([1, 3, 16, 4096]))
+    monkeypatch.setattr("fsmdsl.interop.logs.belief.MAX_PATHS", dice.choice([1, 50, 4096]))
     ends, lost = dice.random() < 0.9, dice.choice(["", "lost = true\n"])
     given = 'arguments = { at = "{at}", over = "{over}" }'
     mapping = "in_order = true\n" * (dice.random() < 0.3)
@@ -690,7 +690,7 @@ def test_an_amendment_that_rules_a_line_out_is_the_nearest_miss(folder: Path) ->
 
 
 def test_too_many_worlds_are_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.logs.worlds.MAX_WORLDS", 2)
+    monkeypatch.setattr("fsmdsl.interop.logs.worlds.MAX_WORLDS", 2)
     (folder / "one.toml").write_text('spec = "gang.fsm"\n' + EVENT.format("poke"))
     (folder / "run.log").write_bytes(log("a poke"))
     done = run("run.log", "--mapping", "one.toml")
@@ -709,8 +709,8 @@ def test_a_limit_leaves_the_answer_open(folder: Path, monkeypatch: pytest.Monkey
 
     (folder / "run.log").write_bytes(log("a poke") * 40)
     arguments = ["run.log", "--mapping", "gang.toml", "--max-seconds", "900"]
-    monkeypatch.setattr("fsmdsl.budget.monotonic", lambda: monotonic() + late)
-    monkeypatch.setattr("fsmdsl.logs.lines.lines", slow)
+    monkeypatch.setattr("fsmdsl.text.budget.monotonic", lambda: monotonic() + late)
+    monkeypatch.setattr("fsmdsl.interop.logs.lines.lines", slow)
     done = run(*arguments, "--format", "json")
     found = json.loads(done.output)
     assert (done.exit_code, found["outcome"], found["lines"]["read"]) == (3, "undecided", 32)

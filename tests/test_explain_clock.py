@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fsmdsl.logs.clock import in_order, seconds
+from fsmdsl.interop.logs.clock import in_order, seconds
 
 NOON = "2026-03-01T12:00:00"
 

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from test_explain import GANG, TOML, log
 
 from fsmdsl.cli import cli
-from fsmdsl.files.tail import Tail
-from fsmdsl.logs.lines import lines
+from fsmdsl.interop.logs.lines import lines
+from fsmdsl.text.files.tail import Tail
 
 pytest.importorskip("prometheus_client", reason="NOT TESTED: metrics need prometheus_client")
 PATIENCE = 60.0

@@ -16,17 +16,17 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import model as m
-from fsmdsl.explore import Trace, explore
-from fsmdsl.explore.runs.replay import simplest
-from fsmdsl.logs.amendments import amended_rows
-from fsmdsl.logs.explanation import Explanation, explain
-from fsmdsl.logs.lines import lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
-from fsmdsl.source import Source
+from fsmdsl.interop.logs.amendments import amended_rows
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import Explanation, explain
+from fsmdsl.interop.logs.lines import lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.replay import simplest
+from fsmdsl.search import Trace, explore
 from fsmdsl.step import CrashStep, EventStep, OutcomeStep, TimerStep, Universe
 from fsmdsl.testing.plain_values import named
-from fsmdsl.workspace import load
+from fsmdsl.text.source import Source
 
 SPECS = Path(__file__).parent.parent / "specs"
 

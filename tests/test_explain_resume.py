@@ -13,12 +13,12 @@ from test_explain import EVENTS, GANG, TOML, log, steps, universe
 from test_explain_follow import Followed, folder, processes, until
 
 from fsmdsl.cli import cli
-from fsmdsl.logs.explanation import Explainer, Explanation
-from fsmdsl.logs.lines import lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
-from fsmdsl.source import Source
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import Explainer, Explanation
+from fsmdsl.interop.logs.lines import lines
+from fsmdsl.interop.logs.mapping import read
 from fsmdsl.step import EventStep, enabled, fire
+from fsmdsl.text.source import Source
 
 __all__ = ["folder", "processes"]
 
@@ -82,7 +82,7 @@ def test_it_finds_back_behind_a_gap(seed: int) -> None:
 
 
 def test_lines_are_told_of_up_to_a_limit_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.logs.explanation.MAX_TOLD", 3)
+    monkeypatch.setattr("fsmdsl.interop.logs.explanation.MAX_TOLD", 3)
     x, told = resumed(log(*["c finish"] * 5, "a grow"), depth=0)
     assert (told, x.unexplained, x.tally.matched, steps(x)) == ([1, 2, 3], 5, 6, ["g0.grow 6"])
 

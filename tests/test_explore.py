@@ -6,7 +6,7 @@ import pytest
 from hived_lite import hived_lite
 from stepping import compiled, only_system
 
-from fsmdsl.explore import Exploration, Limits, Verdict, explore
+from fsmdsl.search import Exploration, Limits, Verdict, explore
 
 
 def explored(text: str, limits: Limits | None = None) -> Exploration:

@@ -9,9 +9,9 @@ from hived_lite import hived_lite
 from stepping import compiled
 from test_explore import COUNTER, explored, verdict
 
-from fsmdsl import explore as module
-from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Limits, data, diagnostics, explore, lines
+from fsmdsl import search as module
+from fsmdsl.search import Limits, data, diagnostics, explore, lines
+from fsmdsl.text.diagnostics import Severity
 
 # Traces --------------------------------------------------------------------------------------------------------------
 

@@ -6,10 +6,10 @@ import pytest
 from stepping import compiled, only_system
 from test_explore import COUNTER, explored, steps, verdict
 
-from fsmdsl.explore import Exploration, Limits, Means, Progress, data, explore
-from fsmdsl.explore import search as search_module
-from fsmdsl.explore.packed import search as packed_module
-from fsmdsl.explore.program.native import missing
+from fsmdsl.program.native import missing
+from fsmdsl.search import Exploration, Limits, Means, Progress, data, explore
+from fsmdsl.search import definition_search as search_module
+from fsmdsl.search import packed_search as packed_module
 from fsmdsl.step import Universe
 
 # The first violation -------------------------------------------------------------------------------------------------

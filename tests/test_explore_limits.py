@@ -8,11 +8,11 @@ import pytest
 from stepping import compiled, only_system
 from test_explore import COUNTER, explored, verdict
 
-from fsmdsl import budget as budget_module
-from fsmdsl.explore import Limits, Means, Progress, explore
-from fsmdsl.explore import search as search_module
-from fsmdsl.explore.packed import search as packed_module
+from fsmdsl.search import Limits, Means, Progress, explore
+from fsmdsl.search import definition_search as search_module
+from fsmdsl.search import packed_search as packed_module
 from fsmdsl.step import Universe
+from fsmdsl.text import budget as budget_module
 
 # Limits --------------------------------------------------------------------------------------------------------------
 

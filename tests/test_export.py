@@ -30,13 +30,13 @@ from test_import_xstate import MODULES, facts, of_xstate
 
 from fsmdsl import graphs
 from fsmdsl import model as m
-from fsmdsl.drift.moves import Moves, of_machine, of_table
-from fsmdsl.export import MACHINE_TARGETS
-from fsmdsl.imports import spec_text
-from fsmdsl.imports.formats import read
-from fsmdsl.losses import Lost
-from fsmdsl.source import Source
-from fsmdsl.workspace import load
+from fsmdsl.core.unsupported import Lost
+from fsmdsl.interop.drift.moves import Moves, of_machine, of_table
+from fsmdsl.interop.export import MACHINE_TARGETS
+from fsmdsl.interop.imports import spec_text
+from fsmdsl.interop.imports.formats import read
+from fsmdsl.model.workspace import load
+from fsmdsl.text.source import Source
 
 GOLDEN = ROOT / "tests" / "golden" / "export"
 FILES = {"scxml": "a.scxml", "xstate": "a.json"}

@@ -11,14 +11,14 @@ from packed_search import PLAIN, needs_compiler, own_objects
 from property_runs import Explored
 from stepping import compiled, only_system
 
-from fsmdsl.editing import completions
-from fsmdsl.explore import Means, explore
-from fsmdsl.export.runs import claims
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.editor.editing import completions
+from fsmdsl.interop.export.runs import claims
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import Means, explore
 from fsmdsl.step import Universe
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

@@ -6,7 +6,7 @@ import pytest
 from property_runs import Explored, explored, lamp
 from stepping import compiled, only_system
 
-from fsmdsl.explore import lines
+from fsmdsl.search import lines
 from fsmdsl.step import enabled, fire
 
 # Systems -------------------------------------------------------------------------------------------------------------

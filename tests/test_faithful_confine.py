@@ -16,9 +16,9 @@ import pytest
 
 from fsmdsl import model as m
 from fsmdsl import step
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 SPEC = Path(__file__).parent.parent / "specs" / "confine" / "confine.fsm"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import model as m
-from fsmdsl.describe import describe
-from fsmdsl.explore import Exploration, explore, play
+from fsmdsl.model.workspace import load
 from fsmdsl.report.data import listing
+from fsmdsl.search import Exploration, explore, play
 from fsmdsl.step import Universe, World, enabled, fire, holds, initial
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import describe
 
 SPEC = Path(__file__).parent.parent / "specs" / "grove" / "grove.fsm"
 

@@ -14,14 +14,14 @@ from click.testing import CliRunner
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
-from fsmdsl.describe import describe
-from fsmdsl.explore import explore, play
-from fsmdsl.parse import parse
+from fsmdsl.model.resolve import resolve
 from fsmdsl.report.data import listing
 from fsmdsl.report.exploration import never_followed
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.search import explore, play
 from fsmdsl.step import CrashStep, FaultError, Step, Universe, World, enabled, fire, holds, initial, stuck
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 SPEC = Path(__file__).parent.parent / "specs" / "hived" / "hived.fsm"
 TEXT = re.sub(" +", " ", SPEC.read_text("utf-8"))

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Exploration, Means, explore, play
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.walk import effects
+from fsmdsl.model.workspace import load
+from fsmdsl.search import Exploration, Means, explore, play
 from fsmdsl.step import EventStep, Universe, fire, initial
-from fsmdsl.walk import effects
-from fsmdsl.workspace import load
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 SPECS = Path(__file__).parent.parent / "specs" / "yunikorn"
 

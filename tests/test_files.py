@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.files import manifest
-from fsmdsl.files import write as disk
-from fsmdsl.files.private import distrust, read_private
-from fsmdsl.files.read import MAX_BYTES, UnreadableError, read_text
-from fsmdsl.files.seal import is_sealed, seal
+from fsmdsl.text.files import manifest
+from fsmdsl.text.files import write as disk
+from fsmdsl.text.files.private import distrust, read_private
+from fsmdsl.text.files.read import MAX_BYTES, UnreadableError, read_text
+from fsmdsl.text.files.seal import is_sealed, seal
 
 ROOT = Path(__file__).parent.parent
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs modes and links")
@@ -141,12 +141,12 @@ def test_nothing_that_exists_is_created_again(tmp_path: Path) -> None:
 PLAIN_WRITERS = {
     "fsmdsl/cli/__init__.py": "standard output is given up by pointing it to the null device",
     "fsmdsl/recheck.py": "standard output is given up in the same way",
-    "fsmdsl/parse/tabulate.py": "the parser's table, when the grammar of this repository is changed",
+    "fsmdsl/syntax/parse/tabulate.py": "the parser's table, when the grammar of this repository is changed",
     "fsmdsl/cli/versions.py": "what git has of a revision, in a temporary folder",
-    "fsmdsl/live/playground.py": "a project in the memory of the browser, which has no disk",
-    "fsmdsl/opinion/spin.py": "what SPIN reads, in a temporary folder",
-    "fsmdsl/opinion/tlc.py": "what TLC reads, in a temporary folder",
-    "fsmdsl/explore/program/native.py": "a job of the compiler, in a temporary folder",
+    "fsmdsl/editor/live/playground.py": "a project in the memory of the browser, which has no disk",
+    "fsmdsl/interop/second_opinion/spin.py": "what SPIN reads, in a temporary folder",
+    "fsmdsl/interop/second_opinion/tlc.py": "what TLC reads, in a temporary folder",
+    "fsmdsl/program/native.py": "a job of the compiler, in a temporary folder",
 }
 """Modules that write files in another way than by `files.write`, and why they may."""
 
@@ -155,7 +155,7 @@ def test_nothing_writes_files_but_by_the_one_function() -> None:
     found = {
         str(x.relative_to(ROOT)) for x in (ROOT / "fsmdsl").rglob("*.py") if any(_writes(ast.parse(x.read_text())))
     }
-    assert found - PLAIN_WRITERS.keys() == {"fsmdsl/files/write.py"}
+    assert found - PLAIN_WRITERS.keys() == {"fsmdsl/text/files/write.py"}
     assert PLAIN_WRITERS.keys() <= found, "one of them writes no longer: take it off the list"
 
 

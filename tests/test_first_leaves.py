@@ -15,23 +15,23 @@ from test_first_states import explored, of, universe, wrong
 from test_meanings import explored_alike
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.compare.behaviour import Bounds, behaviour
-from fsmdsl.explore import Limits, Means, explore
-from fsmdsl.explore.runs.trace import lines
-from fsmdsl.explore.scenario import play
-from fsmdsl.logs.explanation import explain
-from fsmdsl.logs.lines import lines as log_lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
+from fsmdsl.check import check
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import explain
+from fsmdsl.interop.logs.lines import lines as log_lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.model.workspace import load
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.simulation import begin, choices, chosen
-from fsmdsl.source import Source
+from fsmdsl.report.compare.behaviour import Bounds, behaviour
+from fsmdsl.runs.scenario import play
+from fsmdsl.runs.simulation import begin, choices, chosen
+from fsmdsl.runs.trace import lines
+from fsmdsl.search import Limits, Means, explore
 from fsmdsl.step import TimerStep, enabled, holds
 from fsmdsl.testing import Twin
 from fsmdsl.testing.comparison import DifferenceError
 from fsmdsl.testing.plain_values import Instance
-from fsmdsl.workspace import load
+from fsmdsl.text.source import Source
 
 NODES = """
 machine Node {

@@ -15,35 +15,35 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl import recheck
-from fsmdsl.budget import Budget
-from fsmdsl.certificate import CertifiedSystem
 from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
-from fsmdsl.compare.behaviour import Bounds, behaviour
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.runs.replay import simplest
-from fsmdsl.explore.runs.trace import data, lines
-from fsmdsl.explore.scenario import play
-from fsmdsl.export.promela import promela
-from fsmdsl.export.refusals import RefusedError
-from fsmdsl.export.tla import tla
 from fsmdsl.graphs import states
-from fsmdsl.logs.explanation import explain
-from fsmdsl.logs.lines import lines as log_lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
-from fsmdsl.parse import parse
+from fsmdsl.interop.certificate import CertifiedSystem
+from fsmdsl.interop.export.promela import promela
+from fsmdsl.interop.export.refusals import RefusedError
+from fsmdsl.interop.export.tla import tla
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import explain
+from fsmdsl.interop.logs.lines import lines as log_lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load
 from fsmdsl.report import exploration
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.report.census import census
-from fsmdsl.resolve import resolve
-from fsmdsl.simulation import NoSuchError, begin, choices, chosen, replayed
-from fsmdsl.source import Source
+from fsmdsl.report.compare.behaviour import Bounds, behaviour
+from fsmdsl.report.state_counts import census
+from fsmdsl.runs.replay import simplest
+from fsmdsl.runs.scenario import play
+from fsmdsl.runs.simulation import NoSuchError, begin, choices, chosen, replayed
+from fsmdsl.runs.trace import data, lines
+from fsmdsl.search import Exploration, Keeping, Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, holds
+from fsmdsl.syntax.parse import parse
 from fsmdsl.testing import Twin
 from fsmdsl.testing.comparison import DifferenceError
 from fsmdsl.testing.plain_values import Instance
-from fsmdsl.workspace import load
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.source import Source
 
 PLAIN = Means(compiled=False, symmetry=False)
 
@@ -373,7 +373,7 @@ def test_recovery_compares_with_what_is_reached_from_any_first_state() -> None:
 
 
 def test_a_certificate_has_every_first_state(tmp_path: Path) -> None:
-    from fsmdsl.certificate import parse
+    from fsmdsl.interop.certificate import parse
     from fsmdsl.recheck import RefusedError, recheck
 
     spec, path = tmp_path / "a.fsm", tmp_path / "certificate.json"

@@ -19,11 +19,11 @@ from click.testing import CliRunner
 from forger import Forgery, campaign, confirmed, forgeries, handwritten, random_victims
 from stepping import compiled
 
-from fsmdsl import certificate as certificates
 from fsmdsl import recheck
-from fsmdsl.certificate import RefusedError, digest, states, strict_json
-from fsmdsl.certificate.states import decoded, encoded
 from fsmdsl.cli import cli
+from fsmdsl.interop import certificate as certificates
+from fsmdsl.interop.certificate import RefusedError, digest, states, strict_json
+from fsmdsl.interop.certificate.states import decoded, encoded
 from fsmdsl.step import FaultError, Universe, World, holds
 
 # Forgers -------------------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_texts import spec
 
-from fsmdsl.format import format_source
-from fsmdsl.parse import Parsed, parse
-from fsmdsl.source import Source
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 SPECS = [*sorted((ROOT / "specs").rglob("*.fsm")), *sorted((ROOT / "benchmarks").rglob("*.fsm"))]

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from test_cli import DOOR, fsm
 
+from fsmdsl.check.all_rules import all_rules
 from fsmdsl.cli import cli
 from fsmdsl.report.formats.markdown import cell, code, fenced, text
-from fsmdsl.rules import all_rules
 
 COMMANDS = ("check", "verify", "test")
 FORMATS = ("concise", "json", "sarif", "junit", "github", "gitlab", "markdown")

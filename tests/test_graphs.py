@@ -13,9 +13,9 @@ from random_systems import text_of
 from stepping import compiled, only_system
 
 from fsmdsl import graphs
-from fsmdsl.explore import Limits, Means, explore
 from fsmdsl.graphs import TooManyStatesError
 from fsmdsl.notebook import load
+from fsmdsl.search import Limits, Means, explore
 from fsmdsl.step import FaultError, Universe
 
 ROOT = Path(__file__).parent.parent

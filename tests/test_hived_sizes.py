@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.describe import describe
-from fsmdsl.explore import Limits, explore
-from fsmdsl.settings import setting
+from fsmdsl.model.workspace import load
+from fsmdsl.search import Limits, explore
 from fsmdsl.step import Step, Universe, World, enabled, fire, initial
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.settings import setting
 
 SPEC = Path(__file__).parent.parent / "specs" / "hived" / "hived.fsm"
 SMALL = [(3, 2, 1), (3, 2, 2), (3, 3, 1), (3, 3, 2), (4, 2, 2)]

@@ -25,12 +25,12 @@ from markdown_blocks import blocks, commands
 from test_tutorial import followed, renewed
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Severity
+from fsmdsl.check import check
 from fsmdsl.draw.sequence_svg import as_svg
-from fsmdsl.explore import Exploration, Verdict, explore, play
+from fsmdsl.model.workspace import load, read
 from fsmdsl.report.chart import violation
-from fsmdsl.workspace import load, read
+from fsmdsl.search import Exploration, Verdict, explore, play
+from fsmdsl.text.diagnostics import Severity
 
 ROOT = Path(__file__).absolute().parent.parent
 HOLES = sorted((ROOT / "specs").glob("*/holes/*.fsm"))

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_second_opinion import spin
 
-import fsmdsl.export
+import fsmdsl.interop.export
 from fsmdsl import graphs
 from fsmdsl import model as m
-from fsmdsl.export import MACHINE_TARGETS, TARGETS
-from fsmdsl.export.escape import LONGEST, c_comment, c_string, tla_comment, xml_comment
-from fsmdsl.opinion.opinion import Budgeted
-from fsmdsl.opinion.spin import Spin
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
+from fsmdsl.interop.export.escape import LONGEST, c_comment, c_string, tla_comment, xml_comment
+from fsmdsl.interop.second_opinion.opinion import Budgeted
+from fsmdsl.interop.second_opinion.spin import Spin
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 __all__ = ["spin"]
 
@@ -164,7 +164,7 @@ def writes_a_comment(text: ast.JoinedStr) -> bool:
 
 
 def test_no_other_code_writes_comments() -> None:
-    folder = Path(fsmdsl.export.__file__).parent
+    folder = Path(fsmdsl.interop.export.__file__).parent
     for path in folder.glob("*.py"):
         if path.name != "escape.py":
             formatted = (x for x in ast.walk(ast.parse(path.read_text())) if isinstance(x, ast.JoinedStr))

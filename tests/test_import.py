@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from random_tables import tables
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.check import check
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
-from fsmdsl.drift import drift
-from fsmdsl.imports import Condition, Imported, ImportFailedError, Row, State, Table, spec_text
-from fsmdsl.imports.formats import READERS, format_of, read
-from fsmdsl.imports.normal import normal
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.interop.drift import drift
+from fsmdsl.interop.imports import Condition, Imported, ImportFailedError, Row, State, Table, spec_text
+from fsmdsl.interop.imports.formats import READERS, format_of, read
+from fsmdsl.interop.imports.normalize import normal
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.source import Source
 
 GOLDEN = Path(__file__).parent / "golden" / "import"
 _BLOCK = re.compile(r"^(`{3,4})(\w+) (\S+)\n(.*?)^\1\n", re.MULTILINE | re.DOTALL)
@@ -61,7 +61,7 @@ def imported(sources: dict[str, str]) -> Imported:
     available(form)
     if form == "looplab":
         pytest.importorskip("tree_sitter_go", reason="SKIPPED: Go sources need `tree-sitter-go`")
-        from fsmdsl.imports.go_looplab import read as read_go
+        from fsmdsl.interop.imports.go_looplab import read as read_go
 
         packages: dict[str, list[Source]] = {}
         for name, text in sources.items():

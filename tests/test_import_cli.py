@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from test_cli import fsm
 
-from fsmdsl.imports import ImportFailedError
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import ImportFailedError
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 CODE = """\
@@ -139,7 +139,7 @@ def test_a_spec_is_not_written_over_a_link(folder: Path) -> None:
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl.imports import go_package
+    from fsmdsl.interop.imports import go_package
 
     go_package._parser.cache_clear()
     monkeypatch.setitem(sys.modules, "tree_sitter", None)

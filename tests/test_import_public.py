@@ -20,10 +20,10 @@ from pathlib import Path
 import pytest
 from test_import import loaded
 
-from fsmdsl.diagnostics import Severity
-from fsmdsl.imports import Imported, Table, spec_text
-from fsmdsl.imports.formats import read
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import Imported, Table, spec_text
+from fsmdsl.interop.imports.formats import read
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 SCXML = os.environ.get("FSM_SCXML_SOURCES", "")
 DOCUMENTS = sorted(Path(SCXML).rglob("*.scxml")) if SCXML else []

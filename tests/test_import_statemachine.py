@@ -21,10 +21,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_import import _BLOCK, GOLDEN
 
-from fsmdsl.imports import Imported, ImportFailedError, Table, spec_text
-from fsmdsl.imports.formats import format_of, read
-from fsmdsl.imports.guards import Guard, guarded
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import Imported, ImportFailedError, Table, spec_text
+from fsmdsl.interop.imports.formats import format_of, read
+from fsmdsl.interop.imports.guards import Guard, guarded
+from fsmdsl.text.source import Source
 
 statemachine = pytest.importorskip("statemachine", reason="SKIPPED: `python-statemachine` is not installed")
 

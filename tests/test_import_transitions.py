@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_import import _BLOCK, GOLDEN, loaded
 
-from fsmdsl.diagnostics import Severity
-from fsmdsl.imports import Table, from_transitions, spec_text
-from fsmdsl.imports.formats import format_of, read
-from fsmdsl.imports.guards import Guard, guarded
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import Table, from_transitions, spec_text
+from fsmdsl.interop.imports.formats import format_of, read
+from fsmdsl.interop.imports.guards import Guard, guarded
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 transitions = pytest.importorskip("transitions")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 from test_import import _BLOCK, GOLDEN, SAMPLES, clean
 
-from fsmdsl.imports import Imported, ImportFailedError, Row, Table, spec_text
-from fsmdsl.imports.formats import read
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import Imported, ImportFailedError, Row, Table, spec_text
+from fsmdsl.interop.imports.formats import read
+from fsmdsl.text.source import Source
 
 pytest.importorskip("tree_sitter_typescript", reason="SKIPPED: TypeScript sources need `tree-sitter-typescript`")
 
@@ -163,7 +163,7 @@ def test_a_target_that_only_running_tells_is_left_out() -> None:
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl.imports import xstate_source
+    from fsmdsl.interop.imports import xstate_source
 
     xstate_source._parser.cache_clear()
     monkeypatch.setitem(sys.modules, "tree_sitter_typescript", None)

@@ -16,9 +16,9 @@ import pytest
 from go_names import listed_names
 from test_import import clean
 
-from fsmdsl.imports import Imported, spec_text
-from fsmdsl.imports.go_files import go_sources
-from fsmdsl.imports.words import words_of
+from fsmdsl.interop.imports import Imported, spec_text
+from fsmdsl.interop.imports.go_files import go_sources
+from fsmdsl.interop.imports.name_words import words_of
 
 CHECKOUTS = [Path(x) for x in os.environ.get("FSM_GO_SOURCES", "").split(os.pathsep) if x]
 _EVENT = re.compile(
@@ -45,7 +45,7 @@ def last(text: str, fields: dict[str, str], events: dict[str, str] | None = None
 @pytest.mark.parametrize("folder", packages(), ids=str)
 def test_the_table_is_that_of_a_second_reading(folder: Path) -> None:
     pytest.importorskip("tree_sitter_go", reason="SKIPPED: Go sources need `tree-sitter-go`")
-    from fsmdsl.imports.go_looplab import read
+    from fsmdsl.interop.imports.go_looplab import read
 
     found, main = go_sources(folder, follow_links=False)
     imported = read(found, main)

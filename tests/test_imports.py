@@ -26,14 +26,14 @@ def test_there_are_no_import_circles(package: str) -> None:
 def test_every_module_is_in_a_package_that_the_linter_sees() -> None:
     """A folder without `__init__.py` would be left out of the layers without a word."""
     modules = grimp.build_graph("fsmdsl", cache_dir=None).modules
-    assert {"fsmdsl.explore.packed.lower.values.expressions", "fsmdsl.explore.program.nodes"} <= modules
+    assert {"fsmdsl.search.lower.values.expressions", "fsmdsl.program.nodes"} <= modules
 
 
 @pytest.mark.parametrize("command", ["check", "fmt --check", "list", "generate --check --out out"])
 def test_what_does_not_explore_does_not_load_the_search(command: str, tmp_path: Path) -> None:
     """It would be a third of the time until the first line."""
     loaded = _loaded(command, tmp_path)
-    assert [x for x in loaded if x.startswith(("fsmdsl.explore", "fsmdsl.step", "fsmdsl.draw"))] == []
+    assert [x for x in loaded if x.startswith(("fsmdsl.search", "fsmdsl.step", "fsmdsl.draw"))] == []
 
 
 def test_a_check_loads_these_modules(tmp_path: Path) -> None:
@@ -63,9 +63,9 @@ def test_of_the_standard_library_nothing_is_imported_that_takes_long(command: st
 def test_a_search_loads_nothing_that_was_not_asked_for(form: str, tmp_path: Path) -> None:
     """Other checkers, certificates, pictures, the formats of others, and what tells which version is installed."""
     loaded = _loaded(f"verify --format {form}", tmp_path)
-    assert "fsmdsl.explore" in loaded
+    assert "fsmdsl.search" in loaded
     others = (
-        "fsmdsl.opinion",
+        "fsmdsl.interop.second_opinion",
         "fsmdsl.recheck",
         "fsmdsl.draw",
         "fsmdsl.report.formats.junit",

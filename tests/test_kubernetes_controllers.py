@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, explore, play
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
+from fsmdsl.search import Exploration, explore, play
 
 SPECS = Path(__file__).absolute().parent.parent / "specs" / "kubernetes"
 

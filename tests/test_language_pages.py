@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.language_pages import ebnf, pages
-from fsmdsl.words import MEANINGS
+from fsmdsl.syntax.language_pages import ebnf, pages
+from fsmdsl.syntax.words import MEANINGS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
 
 @pytest.mark.parametrize("name", ["grammar.md", "keywords.md"])
 def test_the_page_is_fresh(name: str) -> None:
-    """`python -m fsmdsl.language_pages docs` writes it."""
+    """`python -m fsmdsl.syntax.language_pages docs` writes it."""
     assert (DOCS / name).read_text("utf-8") == pages()[name]
 
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from test_tutorial import followed
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Severity
-from fsmdsl.editing import Desk, completions
-from fsmdsl.editing.rename import RefusedError, rename
-from fsmdsl.explore import explore, play
-from fsmdsl.format import format_source
-from fsmdsl.live.documents import Documents
-from fsmdsl.live.loading import model_of, texts_of
-from fsmdsl.workspace import LIBRARY, load
+from fsmdsl.check import check
+from fsmdsl.editor.editing import Desk, completions
+from fsmdsl.editor.editing.rename import RefusedError, rename
+from fsmdsl.editor.live.documents import Documents
+from fsmdsl.editor.live.loading import model_of, texts_of
+from fsmdsl.model.workspace import LIBRARY, load
+from fsmdsl.search import explore, play
+from fsmdsl.syntax.format import format_source
+from fsmdsl.text.diagnostics import Severity
 
 ROOT = Path(__file__).absolute().parent.parent
 MODULES = sorted(LIBRARY.rglob("*.fsm"))

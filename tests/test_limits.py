@@ -24,28 +24,28 @@ from stepping import compiled, only_system
 from test_cli import fsm
 
 from fsmdsl import __main__ as program
-from fsmdsl import budget as budget_module
 from fsmdsl import cli as cli_module
-from fsmdsl import explore as explore_module
-from fsmdsl.budget import Budget, LimitError
-from fsmdsl.checks import check
+from fsmdsl import search as explore_module
+from fsmdsl.check import check
 from fsmdsl.cli import cli
-from fsmdsl.explore import Exploration, Limits, Means, Verdict, explore
-from fsmdsl.explore.crew import Crew
-from fsmdsl.explore.liveness import engine as engine_module
-from fsmdsl.explore.packed import boards
-from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.program import native
-from fsmdsl.explore.runs import replay
-from fsmdsl.explore.runs import simplest_run as best_module
-from fsmdsl.explore.runs.replay import simplest_in_time
-from fsmdsl.parse import parse
-from fsmdsl.parse.table import load as load_table
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.program import native
+from fsmdsl.program.thread_pool import Crew
+from fsmdsl.runs import replay
+from fsmdsl.runs import simplest_run as best_module
+from fsmdsl.runs.liveness import engine as engine_module
+from fsmdsl.runs.replay import simplest_in_time
+from fsmdsl.search import Exploration, Limits, Means, Verdict, explore
+from fsmdsl.search import counters as boards
+from fsmdsl.search.compiled import Compiled
+from fsmdsl.search.memory import Memory
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import Plain
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.table import load as load_table
+from fsmdsl.text import budget as budget_module
+from fsmdsl.text.budget import Budget, LimitError
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 
@@ -171,7 +171,7 @@ def test_a_limit_before_the_first_state(
 ) -> None:
     model = compiled(BROKEN)
     wanted = [(v.kind, v.name, v.machine) for v in explore(model, only_system(model), Limits(states=1)).verdicts]
-    monkeypatch.setattr(f"fsmdsl.explore.{stage}", work)
+    monkeypatch.setattr(f"fsmdsl.search.{stage}", work)
     x = explore(model, only_system(model), Limits(seconds=0.1))
     assert (x.states, x.stopped) == (0, why)
     assert [(v.kind, v.name, v.machine) for v in x.verdicts] == wanted
@@ -200,7 +200,7 @@ def test_what_is_violated_stays_so_where_there_is_no_time_to_show_it(monkeypatch
 
 def test_a_step_that_fails_is_a_violation_before_it_is_known_which(monkeypatch: pytest.MonkeyPatch) -> None:
     model = compiled(BROKEN.replace("when n < 3 ", ""))
-    monkeypatch.setattr("fsmdsl.explore.packed.cross_check.faults_from", pressed)
+    monkeypatch.setattr("fsmdsl.search.cross_check.faults_from", pressed)
     x = explore(model, only_system(model))
     assert [v.outcome for v in x.verdicts if v.kind == "fault"] == ["violated"]
 
@@ -340,7 +340,7 @@ def test_a_kernel_of_a_large_graph_that_does_not_return_is_left_alone(monkeypatc
 def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     spec = tmp_path / "x.fsm"
     spec.write_text(BROKEN + "\nsystem T { m: M }\n")
-    monkeypatch.setattr("fsmdsl.explore.compose.run", pressed)
+    monkeypatch.setattr("fsmdsl.search.compose.run", pressed)
     done = CliRunner().invoke(cli, ["verify", str(spec)])
     assert (done.exit_code, done.stdout.count("(interrupted)")) == (3, 2)
 
@@ -350,7 +350,7 @@ def test_an_interruption_ends_the_systems_that_are_left(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("command", [["check"], ["test"], ["verify"], ["report"], ["diff", "HEAD"]], ids=lambda x: x[0])
 def test_a_limit_while_specs_are_read(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl import workspace
+    from fsmdsl.model import workspace
 
     monkeypatch.setattr(workspace, "parse", for_ever)
     path = str(ROOT / "specs" / "hived")
@@ -380,7 +380,7 @@ def test_a_process_tells_its_command_when_it_began(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_process_that_reads_specs_looks_for_no_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl import workspace
+    from fsmdsl.model import workspace
 
     enabled: list[bool] = []
     monkeypatch.setattr(workspace, "parse", lambda *given: (enabled.append(gc.isenabled()), parse(*given))[1])
@@ -400,7 +400,7 @@ def test_the_end_of_a_process_looks_for_no_garbage(capsys: pytest.CaptureFixture
 
 
 def test_a_limit_while_specs_are_read_is_told_in_every_format(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl import workspace
+    from fsmdsl.model import workspace
 
     monkeypatch.setattr(workspace, "parse", for_ever)
     for form in ("json", "sarif", "github", "junit"):

@@ -23,8 +23,8 @@ from door import DOOR
 from serving_live import Served, served
 
 from fsmdsl.cli import cli
-from fsmdsl.live.analysis import offset, units
-from fsmdsl.live.questions import MisuseError, number
+from fsmdsl.editor.live.analysis import offset, units
+from fsmdsl.editor.live.questions import MisuseError, number
 
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 pytest.importorskip("uvicorn", reason="SKIPPED: the live page needs the extra `serve`")
@@ -209,7 +209,7 @@ def test_a_new_file_is_begun_beside_another(server: Served, folder: Path) -> Non
 
 def test_an_old_list_of_files_never_replaces_a_newer_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that looked before a file was made, and is slow to tell."""
-    from fsmdsl.live import documents as module
+    from fsmdsl.editor.live import documents as module
 
     documents = module.Documents([str(folder / "specs")])
     really, looked, may_tell = module._inside, threading.Event(), threading.Event()
@@ -236,7 +236,7 @@ def test_an_old_list_of_files_never_replaces_a_newer_one(folder: Path, monkeypat
 
 
 def test_of_two_pages_that_save_at_once_one_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fsmdsl.live import documents as module
+    from fsmdsl.editor.live import documents as module
 
     name = str(folder / "specs" / "door.fsm")
     documents = module.Documents([str(folder / "specs")])
@@ -288,8 +288,8 @@ def test_places_are_counted_as_browsers_do(server: Served) -> None:
 
 
 def test_an_edit_in_a_large_workspace_takes_a_small_part_of_what_the_first_question_takes() -> None:
-    from fsmdsl.live.documents import Documents
-    from fsmdsl.live.language import Language
+    from fsmdsl.editor.live.documents import Documents
+    from fsmdsl.editor.live.language import Language
 
     documents = Documents([str(ROOT / "specs")])
     language = Language(documents)
@@ -342,7 +342,7 @@ def test_without_graphviz_there_is_text(folder: Path, monkeypatch: pytest.Monkey
     from stepping import compiled
 
     from fsmdsl.draw import svg
-    from fsmdsl.live.pictures import diagram
+    from fsmdsl.editor.live.pictures import diagram
 
     monkeypatch.setattr(svg, "_command", lambda form: None)
     told = diagram(
@@ -358,7 +358,7 @@ def test_a_failure_to_draw_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     from stepping import compiled
 
     from fsmdsl.draw import svg
-    from fsmdsl.live.pictures import diagram
+    from fsmdsl.editor.live.pictures import diagram
 
     machine = compiled(DOOR.replace("Door", "Busy")).machines["door.Busy"]  # drawn by no other test
     with monkeypatch.context() as busy:
@@ -439,7 +439,7 @@ def workers(server: Served) -> list[int]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == server.process.pid and b"fsmdsl.live.explorer" in (process / "cmdline").read_bytes():
+            if parent == server.process.pid and b"fsmdsl.editor.live.explorer" in (process / "cmdline").read_bytes():
                 found.append(int(process.name))
         except (FileNotFoundError, ProcessLookupError):
             continue

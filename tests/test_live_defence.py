@@ -21,7 +21,7 @@ from raw_requests import answers, raw_requests
 from serving_live import Served, served
 from test_live import WIDE
 
-from fsmdsl.files.read import MAX_BYTES
+from fsmdsl.text.files.read import MAX_BYTES
 
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 

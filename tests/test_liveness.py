@@ -10,12 +10,12 @@ import textbook_liveness as textbook
 from property_runs import random_formula, translated
 from seeds import seeds
 
-from fsmdsl.explore.liveness import engine
-from fsmdsl.explore.liveness import formula as f
-from fsmdsl.explore.liveness.automaton import TooLargeError, automaton
-from fsmdsl.explore.liveness.decide import Prepared, decide
-from fsmdsl.explore.liveness.graph import BITS, STAYS, Graph, Lasso
-from fsmdsl.explore.liveness.settle import settled
+from fsmdsl.runs.liveness import engine
+from fsmdsl.runs.liveness import formula as f
+from fsmdsl.runs.liveness.automaton import TooLargeError, automaton
+from fsmdsl.runs.liveness.decide import Prepared, decide
+from fsmdsl.runs.liveness.finally_never import settled
+from fsmdsl.runs.liveness.graph import BITS, STAYS, Graph, Lasso
 
 # Random graphs -------------------------------------------------------------------------------------------------------
 

@@ -15,13 +15,13 @@ pytest.importorskip("pygls", reason="SKIPPED: the language server needs the extr
 from editor import Editor, Message, RefusedError, editor
 from lsprotocol import types as t
 
-from fsmdsl.files.read import MAX_BYTES
-from fsmdsl.format import format_source
-from fsmdsl.lsp.positions import Lines
-from fsmdsl.lsp.texts import Change, Text, Texts, applied, checksum_of, read_change
-from fsmdsl.parse import parse
-from fsmdsl.parse.tokens import HIDDEN
-from fsmdsl.source import Source
+from fsmdsl.editor.lsp.positions import Lines
+from fsmdsl.editor.lsp.texts import Change, Text, Texts, applied, checksum_of, read_change
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.tokens import HIDDEN
+from fsmdsl.text.files.read import MAX_BYTES
+from fsmdsl.text.source import Source
 
 DOOR = """\
 module door

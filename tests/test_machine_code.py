@@ -19,16 +19,15 @@ from hived_lite import hived_lite
 from packed_search import COMPILED, HASTY, PLAIN, SMALL, explored, found_by, needs_compiler, own_objects
 from stepping import compiled, only_system
 
-from fsmdsl.budget import available
-from fsmdsl.explore import Limits, Means, explore
-from fsmdsl.explore.packed import machine_code, native
-from fsmdsl.explore.packed.compiled import Compiled
-from fsmdsl.explore.packed.machine_code import MachineCode
-from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.program import cache as objects_cache
-from fsmdsl.explore.program import native as program_native
+from fsmdsl.program import cache as objects_cache
+from fsmdsl.program import native as program_native
+from fsmdsl.search import Limits, Means, explore, machine_code, native
+from fsmdsl.search.compiled import Compiled
+from fsmdsl.search.machine_code import MachineCode
+from fsmdsl.search.memory import Memory
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import Plain
+from fsmdsl.text.budget import available
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

@@ -15,16 +15,16 @@ from test_meanings import explored_alike
 from test_symmetry import compare
 
 from fsmdsl import model as m
-from fsmdsl.explore import explore, play
-from fsmdsl.explore.packed.shapes import from_number, shape, to_number
-from fsmdsl.explore.runs.trace import plain
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.runs.trace import plain
+from fsmdsl.search import explore, play
+from fsmdsl.search.shapes import from_number, shape, to_number
 from fsmdsl.step import Universe
 from fsmdsl.step.data import Table
 from fsmdsl.step.values import cardinality, domain, keys
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 SPEC = """module maps
 enum Colour { red | green | blue }

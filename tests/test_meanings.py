@@ -21,12 +21,12 @@ from packed_search import PLAIN
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.emit.traits import standalone
-from fsmdsl.explore import Limits, Means
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.simulation.closed import closed
+from fsmdsl.check import check
+from fsmdsl.classes.traits import standalone
+from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.search import Limits, Means
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import Plain
 from fsmdsl.step import EventStep, Fault, Followed, OutcomeStep, Universe, Value, World, fire, initial
 
 sys.path.append(str(Path(__file__).parent / "twin"))

@@ -27,9 +27,9 @@ from protocols import (
     two_phase_commit,
 )
 
-from fsmdsl.opinion import MissingError
-from fsmdsl.opinion.spin import Spin
-from fsmdsl.opinion.tlc import Tlc
+from fsmdsl.interop.second_opinion import MissingError
+from fsmdsl.interop.second_opinion.spin import Spin
+from fsmdsl.interop.second_opinion.tlc import Tlc
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "benchmarks" / "models"

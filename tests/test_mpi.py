@@ -31,15 +31,14 @@ from stepping import compiled
 from threaded import together
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Keeping, Limits, Means, compose, data, explore
-from fsmdsl.explore.packed import resumable
-from fsmdsl.explore.packed.checkpoint import read as saved_search
-from fsmdsl.explore.packed.errors import SavedError, UnavailableError
-from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.ranks import distributed, exchange, partition, process
-from fsmdsl.explore.packed.ranks.exchange import Alone, Exchange, agreed
-from fsmdsl.explore.program.native import missing
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
+from fsmdsl.program.native import missing
+from fsmdsl.search import Exploration, Keeping, Limits, Means, compose, data, explore, resumable
+from fsmdsl.search.checkpoint import read as saved_search
+from fsmdsl.search.errors import SavedError, UnavailableError
+from fsmdsl.search.memory import Memory
+from fsmdsl.search.ranks import distributed, exchange, partition, process
+from fsmdsl.search.ranks.exchange import Alone, Exchange, agreed
 
 ROOT = Path(__file__).parent.parent
 HOLES = ROOT / "specs" / "hived" / "holes"

@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from fsmdsl.cli import cli
-from fsmdsl.editing.hover import hover
-from fsmdsl.editing.rename import changed, rename
-from fsmdsl.editing.session import Desk
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
-from fsmdsl.workspace import load
+from fsmdsl.editor.editing.hover import hover
+from fsmdsl.editor.editing.rename import changed, rename
+from fsmdsl.editor.editing.session import Desk
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 TEXT = """module desk
 

@@ -6,13 +6,13 @@ import pytest
 from stepping import Run, compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.explore import play
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.walk import expressions
+from fsmdsl.search import play
 from fsmdsl.step import Universe, Value
-from fsmdsl.walk import expressions
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Source
 
 # The values of instances ---------------------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ from lark import Lark
 from lark.grammar import Rule, Symbol
 
 from fsmdsl import syntax as s
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.parse.tabulate import GRAMMAR
-from fsmdsl.parse.words import RESERVED
-from fsmdsl.source import Source
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.soft_keywords import RESERVED
+from fsmdsl.syntax.parse.tabulate import GRAMMAR
+from fsmdsl.text.source import Source
 
 MACHINE = "machine M {{ A -> B on e do {{ x = 1; {}; y = 2 }} }}"
 PLACES = {

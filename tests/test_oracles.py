@@ -13,12 +13,12 @@ from random_specs import spec
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.checks.shape import Shape
-from fsmdsl.explore.liveness import formula as f
-from fsmdsl.explore.liveness.decide import Prepared, decide
-from fsmdsl.explore.liveness.graph import Graph
-from fsmdsl.explore.liveness.kernels import components
+from fsmdsl.check import check
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.runs.liveness import formula as f
+from fsmdsl.runs.liveness.decide import Prepared, decide
+from fsmdsl.runs.liveness.graph import Graph
+from fsmdsl.runs.liveness.kernels import components
 
 z3 = pytest.importorskip("z3", reason="the oracle of guards: pip install z3-solver")
 nx = pytest.importorskip("networkx", reason="the oracle of graphs: pip install networkx")

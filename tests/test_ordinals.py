@@ -7,9 +7,9 @@ from literate import findings
 from stepping import compiled, only_system
 from test_import import loaded
 
-from fsmdsl.diagnostics import Severity
-from fsmdsl.source import Source
 from fsmdsl.step.universe import Universe
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 TEXT = """module ring
 machine Fork {{ initial state On  event go from environment  On on go }}

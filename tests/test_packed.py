@@ -20,12 +20,12 @@ from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits, Means, explore
-from fsmdsl.explore.packed import layout as layouts
-from fsmdsl.explore.packed.layout import Layout, lay_out
-from fsmdsl.explore.packed.lower import lower
-from fsmdsl.explore.packed.plain import row as plain_row
-from fsmdsl.explore.packed.search import PackedSearch
+from fsmdsl.search import Limits, Means, explore
+from fsmdsl.search import layout as layouts
+from fsmdsl.search.layout import Layout, lay_out
+from fsmdsl.search.lower import lower
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import row as plain_row
 from fsmdsl.step import Universe, World
 from fsmdsl.step.cascade import put
 from fsmdsl.step.world import Message, Pending

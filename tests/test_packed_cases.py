@@ -7,8 +7,8 @@ from campaign import by_definition, compare, found, packed
 from packed_search import PLAIN, SWITCH, explored, own_objects
 from stepping import compiled, only_system
 
-from fsmdsl.explore.packed.lower.library import basic
-from fsmdsl.explore.verdicts.verdict import Limits, Means
+from fsmdsl.runs.verdicts.verdict import Limits, Means
+from fsmdsl.search.lower.library import basic
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

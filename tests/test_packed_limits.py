@@ -14,12 +14,11 @@ from hived_lite import hived_lite
 from packed_search import COMPILED, HASTY, PLAIN, SMALL, explored, needs_compiler, own_objects
 from stepping import compiled, only_system
 
-from fsmdsl.explore import Exploration, Limits, Means, Progress, explore
-from fsmdsl.explore.packed import search as packed_search
-from fsmdsl.explore.packed.plain import Plain
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.packed.shapes import UnpackableError
-from fsmdsl.explore.program import native as program_native
+from fsmdsl.program import native as program_native
+from fsmdsl.search import Exploration, Limits, Means, Progress, explore, packed_search
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.plain import Plain
+from fsmdsl.search.shapes import UnpackableError
 from fsmdsl.step import Universe
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -108,7 +107,7 @@ def test_time_that_is_used_up_stops_a_compiler(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_a_state_with_more_steps_than_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.explore.packed.plain.CAP", 2)
+    monkeypatch.setattr("fsmdsl.search.plain.CAP", 2)
     wanted = found(by_definition(compiled(SMALL), only_system(compiled(SMALL)), Limits()))
     assert differences(wanted, found(packed(compiled(SMALL), only_system(compiled(SMALL)), Limits(), PLAIN))) == []
 

@@ -11,9 +11,9 @@ from packed_search import HASTY, PLAIN, explored, needs_compiler, own_objects
 from random_systems import text_of
 from stepping import compiled, only_system
 
-from fsmdsl.explore import Limits, Means
-from fsmdsl.explore.packed import lower, words
-from fsmdsl.explore.packed.shapes import width
+from fsmdsl.search import Limits, Means, lower
+from fsmdsl.search import word_layout as words
+from fsmdsl.search.shapes import width
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 

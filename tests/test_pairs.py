@@ -11,12 +11,12 @@ from test_explain import explained, log, steps
 from test_meanings import explored_alike
 from test_symmetry import PLAIN, compare
 
-from fsmdsl.describe import describe
-from fsmdsl.explore import explore, play
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import explore, play
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 PEERS = """module peers
 channel link: KIND[2] from each Peer to each Peer

@@ -13,11 +13,11 @@ import pytest
 from counting import grows_with
 
 from fsmdsl import syntax as s
-from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.parse import Parsed, parse
-from fsmdsl.parse.table import load
-from fsmdsl.source import Source
-from fsmdsl.words import RESERVED
+from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.words import RESERVED
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.source import Source
 
 DOOR = """machine Door {
     initial state Open
@@ -100,8 +100,8 @@ def shown(d: Diagnostic) -> str:
 
 
 def test_the_table_is_that_of_the_grammar() -> None:
-    """If not: `python -m fsmdsl.parse.tabulate`."""
-    from fsmdsl.parse.tabulate import READY, TABLE, ready, table
+    """If not: `python -m fsmdsl.syntax.parse.tabulate`."""
+    from fsmdsl.syntax.parse.tabulate import READY, TABLE, ready, table
 
     assert TABLE.read_text("utf-8") == table()
     assert marshal.loads(READY.read_bytes()) == ready(table())
@@ -109,7 +109,7 @@ def test_the_table_is_that_of_the_grammar() -> None:
 
 def test_reading_needs_neither_lark_nor_anything_that_takes_long_to_import() -> None:
     code = (
-        "import sys; from fsmdsl.parse import parse; from fsmdsl.source import Source; "
+        "import sys; from fsmdsl.syntax.parse import parse; from fsmdsl.text.source import Source; "
         "parse(Source('x', 'machine M { initial state A }')); "
         "sys.exit(not {'lark', 'pickle', 'importlib.resources', 'rich', 'click', 'jinja2'}.isdisjoint(sys.modules))"
     )
@@ -119,7 +119,7 @@ def test_reading_needs_neither_lark_nor_anything_that_takes_long_to_import() -> 
 def test_a_text_that_does_not_need_them_finds_no_followers_in_the_grammar() -> None:
     """They take as long as all else that a small file takes to be read."""
     code = (
-        "import sys; from fsmdsl.parse import parse, table; from fsmdsl.source import Source; "
+        "import sys; from fsmdsl.syntax.parse import parse, table; from fsmdsl.text.source import Source; "
         "parse(Source('x', 'machine M { initial state A  event next  A -> A on next }')); "
         "sys.exit(table.followers.cache_info().currsize)"
     )

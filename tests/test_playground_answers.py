@@ -13,8 +13,8 @@ import pytest
 from door import DOOR
 from stepping import compiled
 
-from fsmdsl.live.pictures import diagram
-from fsmdsl.live.playground import Playground, explore
+from fsmdsl.editor.live.pictures import diagram
+from fsmdsl.editor.live.playground import Playground, explore
 
 
 class Asked:

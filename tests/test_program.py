@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsmdsl.explore.program import llvm, nodes, python
-from fsmdsl.explore.program.native import loaded
-from fsmdsl.explore.program.queries import bound
-from fsmdsl.explore.program.source import functions_of
+from fsmdsl.program import llvm, nodes, python
+from fsmdsl.program.native import loaded
+from fsmdsl.program.queries import bound
+from fsmdsl.program.source import functions_of
 
 pytest.importorskip("llvmlite")
 
@@ -21,7 +21,7 @@ KINDS = {"words": ctypes.c_int64, "halves": ctypes.c_uint32, "ints": ctypes.c_in
 
 def both(text: str, *given: int | list[int], numbers: dict[str, int] | None = None) -> int:
     """What `f` returns, as it stands, printed and compiled, which must agree, also on what they leave in the arrays."""
-    from fsmdsl.explore.program.compile import compiled
+    from fsmdsl.program.compile import compiled
 
     functions = functions_of(text)
     expected, left = as_python(text, given, numbers or {})

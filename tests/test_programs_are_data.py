@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fsmdsl.explore.packed import lower
-from fsmdsl.explore.program import python
+from fsmdsl.program import python
+from fsmdsl.search import lower
 
 LOWER = Path(lower.__file__).parent
 MODULES = sorted(LOWER.rglob("*.py"))
@@ -19,7 +19,7 @@ READS_TEXT = {
 }  # fmt: skip
 """Methods of strings and patterns that take a text apart."""
 
-PRINTS = {"fsmdsl.explore.program.python", "ast", "re", "tokenize"}
+PRINTS = {"fsmdsl.program.python", "ast", "re", "tokenize"}
 """What lowering has no use for."""
 
 
@@ -31,7 +31,7 @@ def problems(tree: ast.Module) -> list[str]:
             case ast.Import(names) if any(n.name in PRINTS for n in names):
                 lines.append(f"{x.lineno}: imports {', '.join(n.name for n in names)}")
             case ast.ImportFrom(module=module, names=names) if module in PRINTS or (
-                module == "fsmdsl.explore.program" and any(n.name == "python" for n in names)
+                module == "fsmdsl.program" and any(n.name == "python" for n in names)
             ):
                 lines.append(f"{x.lineno}: imports from {module}")
             case ast.Call(func=ast.Attribute(attr=name)) if name in READS_TEXT:
@@ -51,7 +51,7 @@ def test_lowering_reads_no_text(path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     ['sends = any("= on_" in x for x in lines)', 'loops = line.lstrip().startswith("for")', "import re",
-     "from fsmdsl.explore.program import python"],
+     "from fsmdsl.program import python"],
 )  # fmt: skip
 def test_what_would_be_noticed(line: str) -> None:
     assert len(problems(ast.parse(line))) >= 1

@@ -11,9 +11,9 @@ import textbook_liveness as textbook
 from property_runs import LAMP, Explored, answer, explored, lamp, random_formula
 
 from fsmdsl import model as m
-from fsmdsl.describe import words
+from fsmdsl.model.workspace import load
 from fsmdsl.step import FaultError, World, holds
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import words
 
 # Sets that change, conditions without a value ------------------------------------------------------------------------
 

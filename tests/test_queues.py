@@ -13,11 +13,11 @@ from test_explain import explained, log, steps
 from test_meanings import explored_alike
 from test_symmetry import PLAIN, compare
 
-from fsmdsl.describe import describe
-from fsmdsl.explore import explore, play
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import explore, play
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 RING = """module ring
 channel inbox: KIND[2] to each Process

@@ -11,14 +11,9 @@ import pytest
 from random_specs import spec
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.describe import describe, fault_message
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.explore import Limits, Means, explore
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import Limits, Means, explore
 from fsmdsl.step import (
     CrashStep,
     EventStep,
@@ -39,6 +34,11 @@ from fsmdsl.step import (
     fire,
     initial,
 )
+from fsmdsl.step.describe import describe, fault_message
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Source
 
 SEEDS = range(240)
 RUNS, STEPS, STATES = 3, 12, 40

@@ -18,23 +18,23 @@ from test_meanings import explored_alike
 from test_symmetry import PLAIN, compare
 
 from fsmdsl import model as m
-from fsmdsl.checks import check
-from fsmdsl.compare.parts import changes, of_module
+from fsmdsl.check import check
 from fsmdsl.core.lets import may_lack_value
-from fsmdsl.editing import explanation
-from fsmdsl.explore import Limits, explore, play
-from fsmdsl.explore.packed.shapes import UnpackableError, from_number, shape, to_number
-from fsmdsl.explore.symmetry import reducible
-from fsmdsl.export import MACHINE_TARGETS, TARGETS
-from fsmdsl.export.refusals import RefusedError
-from fsmdsl.export.values import Values
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import NOWHERE, Source
+from fsmdsl.editor.editing import explanation
+from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
+from fsmdsl.interop.export.refusals import RefusedError
+from fsmdsl.interop.export.values import Values
+from fsmdsl.model.resolve import resolve
+from fsmdsl.report.compare.parts import changes, of_module
+from fsmdsl.search import Limits, explore, play
+from fsmdsl.search.shapes import UnpackableError, from_number, shape, to_number
+from fsmdsl.search.symmetry import reducible
 from fsmdsl.step import RecordValue, Universe
 from fsmdsl.step.values import domain
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
 from fsmdsl.testing.plain_values import fields, same
+from fsmdsl.text.source import NOWHERE, Source
 
 LOG = """module log
 record Entry { term: 0..3  value: bool }

@@ -6,9 +6,9 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits
-from fsmdsl.explore.recovery import Answer, check
-from fsmdsl.explore.search import Search
+from fsmdsl.runs.recovery import Answer, check
+from fsmdsl.search import Limits
+from fsmdsl.search.definition_search import Search
 from fsmdsl.step import Universe, enabled, fire
 
 

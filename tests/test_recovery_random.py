@@ -11,11 +11,11 @@ from test_recovery import PAIR, REDO, RIGHT, WRONG, answer, searched, steps
 from test_recovery_several import LENT, TAKE_LAST
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits
-from fsmdsl.explore.recovery import Answer, check
-from fsmdsl.explore.runs.trace import Trace
-from fsmdsl.explore.search import Search
-from fsmdsl.explore.search_result import Edge, Finding
+from fsmdsl.runs.recovery import Answer, check
+from fsmdsl.runs.search_result import Edge, Finding
+from fsmdsl.runs.trace import Trace
+from fsmdsl.search import Limits
+from fsmdsl.search.definition_search import Search
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
 
 # Random specs --------------------------------------------------------------------------------------------------------

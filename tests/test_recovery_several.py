@@ -7,9 +7,9 @@ from pathlib import Path
 from test_recovery import JOBS, answer, pair, searched, steps
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits
-from fsmdsl.explore.recovery import Answer, check
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.recovery import Answer, check
+from fsmdsl.search import Limits
 
 # Several machines ----------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stepping import Run, compiled, only_system
 
-from fsmdsl.explore import explore
+from fsmdsl.search import explore
 
 TOGGLES = """
 machine M {

@@ -13,20 +13,20 @@ from random_refinement import Example, example
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.budget import Budget
-from fsmdsl.compare.parts import of_system
-from fsmdsl.editing import completions
-from fsmdsl.explore import Limits, Means, Verdict, diagnostics, explore
-from fsmdsl.explore.liveness.ground import questions
-from fsmdsl.explore.search import Search
-from fsmdsl.explore.verdicts.judge import judge
+from fsmdsl.editor.editing import completions
 from fsmdsl.graphs import states
-from fsmdsl.opinion.compare import compare
-from fsmdsl.opinion.opinion import Opinion
-from fsmdsl.parse import parse
-from fsmdsl.resolve import Memory, resolve
-from fsmdsl.source import Source
+from fsmdsl.interop.second_opinion.compare import compare
+from fsmdsl.interop.second_opinion.opinion import Opinion
+from fsmdsl.model.resolve import Memory, resolve
+from fsmdsl.report.compare.parts import of_system
+from fsmdsl.runs.liveness.grounding import questions
+from fsmdsl.runs.verdicts.judge import judge
+from fsmdsl.search import Limits, Means, Verdict, diagnostics, explore
+from fsmdsl.search.definition_search import Search
 from fsmdsl.step import Universe, enabled, fire
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.source import Source
 
 LAMPS = """
 machine Lamp {

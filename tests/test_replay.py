@@ -12,16 +12,16 @@ from random_scenarios import wandering
 from random_specs import spec
 from stepping import compiled, only_system
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 from fsmdsl import model as m
+from fsmdsl.classes.replays.replay import Moment, Run, impossible, replay
 from fsmdsl.cli.replays import CONFTEST, PACKAGE, write_replays
-from fsmdsl.describe import describe
-from fsmdsl.emit.replays.replay import Moment, Run, impossible, replay
-from fsmdsl.explore import Limits, Trace, explore
-from fsmdsl.explore.runs.replay import broken, simplest
-from fsmdsl.explore.runs.trace import run
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.replay import broken, simplest
+from fsmdsl.runs.trace import run
+from fsmdsl.search import Limits, Trace, explore
 from fsmdsl.step import ChannelStep, Step, Universe, enabled, fire
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import describe
 
 ROOT = Path(__file__).parent.parent
 

@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import get_args
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.draw import sequence
-from fsmdsl.explore import explore, play
-from fsmdsl.parse import parse
+from fsmdsl.model.resolve import resolve
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.assets import fingerprint, script, style
 from fsmdsl.report.chart import chart, violation
@@ -19,8 +17,10 @@ from fsmdsl.report.exploration import details, never_followed, summary, verdict
 from fsmdsl.report.frames import frame, frames, tally
 from fsmdsl.report.page import SCRIPTS, STYLES, page, paragraphs, prose, script_data
 from fsmdsl.report.views import Report
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source, Span
+from fsmdsl.search import explore, play
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity, ordered
+from fsmdsl.text.source import Source, Span
 
 RULE = Rule("FSM999", "made-up", Severity.ERROR, "for tests", "")
 NOTE = Rule("FSM998", "made-up-note", Severity.NOTE, "for tests", "")

@@ -15,12 +15,12 @@ import chromium
 import pytest
 
 from fsmdsl.draw.svg import rendered_together
-from fsmdsl.explore import explore, play
-from fsmdsl.explore.runs.replay import simplest
+from fsmdsl.model.workspace import load
 from fsmdsl.report.assemble import assemble
-from fsmdsl.report.census import census
 from fsmdsl.report.page import page as render
-from fsmdsl.workspace import load
+from fsmdsl.report.state_counts import census
+from fsmdsl.runs.replay import simplest
+from fsmdsl.search import explore, play
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,23 +9,23 @@ import sys
 from pathlib import Path
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.svg import NO_GRAPHVIZ, rendered_together
-from fsmdsl.explore import Exploration, Limits, Verdict, explore, play
-from fsmdsl.parse import parse
+from fsmdsl.model.resolve import resolve
 from fsmdsl.report.assemble import assemble
-from fsmdsl.report.attention import ORDER
-from fsmdsl.report.census import SMALL, census
 from fsmdsl.report.coverage import covered, explored, on_diagram, overlay
 from fsmdsl.report.formula import MAX_PARTS, parts
 from fsmdsl.report.page import page, summary
 from fsmdsl.report.space import layout, space_view
+from fsmdsl.report.state_counts import SMALL, census
 from fsmdsl.report.stepping import of_verdict, stepping
+from fsmdsl.report.urgent import ORDER
 from fsmdsl.report.views import Report
-from fsmdsl.resolve import resolve
-from fsmdsl.source import NOWHERE, Source
+from fsmdsl.search import Exploration, Limits, Verdict, explore, play
 from fsmdsl.step import Universe
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import NOWHERE, Source
 
 MAIL = """
 machine Sender {

@@ -16,21 +16,20 @@ import pytest
 from random_systems import text_of
 from stepping import compiled, only_system
 
-from fsmdsl import describe
 from fsmdsl import model as m
-from fsmdsl.compare import Difference, compare
-from fsmdsl.compare import rows as compared_rows
-from fsmdsl.explore import Exploration, diagnostics, explore
-from fsmdsl.explore.runs import explain, rejection
-from fsmdsl.explore.runs.replay import simplest
-from fsmdsl.explore.runs.simplest_run import Effort
-from fsmdsl.explore.search import Search
-from fsmdsl.explore.search_result import FaultKey
-from fsmdsl.explore.verdicts import judge_runs, vacuity
-from fsmdsl.explore.verdicts.verdict import Limits
+from fsmdsl.report.compare import Difference, compare
+from fsmdsl.report.compare import rows as compared_rows
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formula import parts
-from fsmdsl.step import Universe
+from fsmdsl.runs import explain, rejection
+from fsmdsl.runs.replay import simplest
+from fsmdsl.runs.search_result import FaultKey
+from fsmdsl.runs.simplest_run import Effort
+from fsmdsl.runs.verdicts import judge_runs, vacuity
+from fsmdsl.runs.verdicts.verdict import Limits
+from fsmdsl.search import Exploration, diagnostics, explore
+from fsmdsl.search.definition_search import Search
+from fsmdsl.step import Universe, describe
 
 WORDED: list[tuple[Any, str]] = [
     *((describe, name) for name in ("describe", "done", "fault_message", "words", "shown", "shown_arguments")),
@@ -38,8 +37,8 @@ WORDED: list[tuple[Any, str]] = [
     (rejection, "fault_told"),
     (vacuity, "_never"),
     (judge_runs, "_of_no_run"),
-    (sys.modules["fsmdsl.explore.recovery.compared"], "name"),
-    (sys.modules["fsmdsl.explore.recovery.compared"], "written"),
+    (sys.modules["fsmdsl.runs.recovery.compared"], "name"),
+    (sys.modules["fsmdsl.runs.recovery.compared"], "written"),
     (compared_rows, "_other"),
     (compared_rows, "_come"),
     (compared_rows, "_place"),

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from literate import findings
 
-from fsmdsl.diagnostics import Rule, Severity
-from fsmdsl.explore import Limits, diagnostics, explore, play
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.rule_pages import pages, write
-from fsmdsl.rules import all_rules
-from fsmdsl.source import Source
+from fsmdsl.check.all_rules import all_rules
+from fsmdsl.check.rule_pages import pages, write
+from fsmdsl.model.resolve import resolve
+from fsmdsl.search import Limits, diagnostics, explore, play
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Rule, Severity
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
 RULES = list(all_rules().values())

@@ -18,10 +18,9 @@ from hived_lite import hived_lite
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.explore import Keeping, Limits, Means, explore
-from fsmdsl.explore.packed import resumable
-from fsmdsl.explore.packed.checkpoint import read
-from fsmdsl.explore.packed.errors import SavedError
+from fsmdsl.search import Keeping, Limits, Means, explore, resumable
+from fsmdsl.search.checkpoint import read
+from fsmdsl.search.errors import SavedError
 
 MAKERS = [Means(compiled=False), Means(compiled=True, workers=1)]
 Content = dict[str, Any]

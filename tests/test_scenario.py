@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from stepping import compiled
 
-from fsmdsl.explore import Played, lines, play
-from fsmdsl.explore.scenario import RULES
+from fsmdsl.runs.scenario import RULES
+from fsmdsl.search import Played, lines, play
 
 MACHINES = """
 machine Boss {

@@ -24,18 +24,18 @@ from test_cli import DOOR, ROOT, fsm
 from test_state_values import PODS
 
 from fsmdsl import model as m
-from fsmdsl.export import c_effects, tla_effects
-from fsmdsl.export.c_scope import CScope
-from fsmdsl.export.promela import promela
-from fsmdsl.export.refusals import REASONS, RefusedError
-from fsmdsl.export.tla import tla
-from fsmdsl.export.tla_scope import Env, TlaScope
-from fsmdsl.model.reach import DEEPEST_CASCADE
-from fsmdsl.opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
-from fsmdsl.opinion.spin import Spin
-from fsmdsl.opinion.tlc import Tlc, distinct_states
-from fsmdsl.opinion.tools import Tool
-from fsmdsl.source import Source, Span
+from fsmdsl.interop.export import c_effects, tla_effects
+from fsmdsl.interop.export.c_scope import CScope
+from fsmdsl.interop.export.promela import promela
+from fsmdsl.interop.export.refusals import REASONS, RefusedError
+from fsmdsl.interop.export.tla import tla
+from fsmdsl.interop.export.tla_scope import Env, TlaScope
+from fsmdsl.interop.second_opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
+from fsmdsl.interop.second_opinion.spin import Spin
+from fsmdsl.interop.second_opinion.tlc import Tlc, distinct_states
+from fsmdsl.interop.second_opinion.tools import Tool
+from fsmdsl.model.depth import DEEPEST_CASCADE
+from fsmdsl.text.source import Source, Span
 
 LEASED = {
     "states": "404",
@@ -410,7 +410,7 @@ def test_a_fault_of_the_exporter_is_found(
     spin: Spin, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, seed: int
 ) -> None:
     """The seed is one for which it makes a difference."""
-    module = sys.modules["fsmdsl.export.promela"]
+    module = sys.modules["fsmdsl.interop.export.promela"]
     pieces = module._pieces
 
     def broken(parts: tuple[str, ...]) -> list[str]:

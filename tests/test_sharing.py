@@ -14,18 +14,18 @@ from stepping import compiled, only_system
 from test_cli import fsm
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.editing import completions
-from fsmdsl.editing.declarations import declared
-from fsmdsl.editing.hover import hover
-from fsmdsl.editing.rename import changed, rename
-from fsmdsl.editing.session import Desk
-from fsmdsl.explore import Means, explore
+from fsmdsl.editor.editing import completions
+from fsmdsl.editor.editing.declarations import declared
+from fsmdsl.editor.editing.hover import hover
+from fsmdsl.editor.editing.rename import changed, rename
+from fsmdsl.editor.editing.session import Desk
 from fsmdsl.graphs import states
-from fsmdsl.parse import parse
-from fsmdsl.resolve import Memory, resolve
-from fsmdsl.settings import given_settings, with_settings
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import Memory, resolve
+from fsmdsl.search import Means, explore
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.settings import given_settings, with_settings
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Source
 
 MACHINES = """
 enum Colour { red | green }

@@ -16,11 +16,9 @@ from random_specs import spec
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
-from fsmdsl.describe import describe
-from fsmdsl.explore import data, explore, play
-from fsmdsl.explore.runs.trace import run as walked
+from fsmdsl.model.workspace import load
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.simulation import (
+from fsmdsl.runs.simulation import (
     NoSuchError,
     ReplayError,
     Session,
@@ -36,8 +34,10 @@ from fsmdsl.simulation import (
     view,
     why_not,
 )
+from fsmdsl.runs.trace import run as walked
+from fsmdsl.search import data, explore, play
 from fsmdsl.step import Universe, enabled
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import describe
 
 ROOT = Path(__file__).parent.parent
 HIVED = str(ROOT / "specs" / "hived")

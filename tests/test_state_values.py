@@ -12,13 +12,13 @@ from test_editing import renamed
 from test_meanings import explored_alike
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Severity
-from fsmdsl.emit.traits import beyond_tables
-from fsmdsl.explore import Means, explore
-from fsmdsl.parse import parse
-from fsmdsl.resolve import Memory, resolve
-from fsmdsl.source import Source
+from fsmdsl.classes.traits import beyond_tables
+from fsmdsl.model.resolve import Memory, resolve
+from fsmdsl.search import Means, explore
 from fsmdsl.step import EventStep, Universe, Value, World, fire, initial
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 
 PODS = """module pods
 machine Pod {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from stepping import Run
 
-from fsmdsl.describe import describe
-from fsmdsl.model.reach import DEEPEST_CASCADE
+from fsmdsl.model.depth import DEEPEST_CASCADE
 from fsmdsl.step import TimerStep, fire
+from fsmdsl.step.describe import describe
 from fsmdsl.step.world import Refused
 
 DOOR = """

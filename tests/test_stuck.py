@@ -10,7 +10,7 @@ from random_systems import text_of
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits, Means, Verdict, explore
+from fsmdsl.search import Limits, Means, Verdict, explore
 from fsmdsl.step import Universe, World, enabled, fire, initial
 from fsmdsl.step.world import Crashed, Followed
 

@@ -11,8 +11,8 @@ from seeds import seeds
 from test_cli import fsm
 from test_liveness import Sample
 
-from fsmdsl.explore.liveness.graph import STAYS
-from fsmdsl.explore.liveness.stutter import stuttering, unstuttered
+from fsmdsl.runs.liveness.graph import STAYS
+from fsmdsl.runs.liveness.stutter import stuttering, unstuttered
 
 LAMP = """\
 module lamp

@@ -14,24 +14,24 @@ from random_crowds import alike, crowd
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.explore import Exploration, Limits, Means, Trace, compose, explore
-from fsmdsl.explore.disagreement import DisagreementError
-from fsmdsl.explore.liveness.ground import questions
-from fsmdsl.explore.liveness.plan import Plan
-from fsmdsl.explore.liveness.record import Marks
-from fsmdsl.explore.liveness.why import _Reader as Reader
-from fsmdsl.explore.packed import layout as layouts
-from fsmdsl.explore.packed.lower.symmetry import orders
-from fsmdsl.explore.packed.search import PackedSearch
-from fsmdsl.explore.packed.shapes import UnpackableError
-from fsmdsl.explore.program.native import missing
-from fsmdsl.explore.search_result import Searched
-from fsmdsl.explore.symmetry import reducible
-from fsmdsl.explore.verdicts.judge import coverage, judge
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.program.native import missing
+from fsmdsl.runs.disagreement import DisagreementError
+from fsmdsl.runs.liveness.grounding import questions
+from fsmdsl.runs.liveness.plan import Plan
+from fsmdsl.runs.liveness.record import Marks
+from fsmdsl.runs.liveness.why import _Reader as Reader
+from fsmdsl.runs.search_result import Searched
+from fsmdsl.runs.verdicts.judge import coverage, judge
+from fsmdsl.search import Exploration, Limits, Means, Trace, compose, explore
+from fsmdsl.search import layout as layouts
+from fsmdsl.search.lower.symmetry import orders
+from fsmdsl.search.packed_search import PackedSearch
+from fsmdsl.search.shapes import UnpackableError
+from fsmdsl.search.symmetry import reducible
 from fsmdsl.step import FaultError, Universe, World, enabled, fire
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 PLAIN = Means(compiled=False)
 APART = Means(compiled=False, symmetry=False)

@@ -9,9 +9,9 @@ from stepping import compiled
 from test_meanings import explored_alike
 from test_symmetry import compare, crowded, explored
 
-from fsmdsl.explore.packed.lower.symmetry.canonical import _words
-from fsmdsl.explore.packed.shapes import LARGEST
-from fsmdsl.explore.program.nodes import Var
+from fsmdsl.program.nodes import Var
+from fsmdsl.search.lower.symmetry.canonical import _words
+from fsmdsl.search.shapes import LARGEST
 
 # What concerns a member ----------------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from stepping import Run, compiled, only_system
 
-from fsmdsl.describe import describe, fault_message
-from fsmdsl.simulation.closed import closed
+from fsmdsl.runs.simulation.closed import closed
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, RecoverStep, Universe, enabled, initial, stuck
+from fsmdsl.step.describe import describe, fault_message
 
 # The environment -----------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from test_cli import DOOR
 
 from fsmdsl.cli import _run, messages
-from fsmdsl.terminal import HIDDEN, printable, printable_json, printable_line, printable_text
+from fsmdsl.text.terminal import HIDDEN, printable, printable_json, printable_line, printable_text
 
 FORGED = "explained  gang.TwoGpus: 2 of 2 lines"
 

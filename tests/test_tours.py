@@ -13,6 +13,7 @@ from stepping import compiled, only_system
 from test_testing import LeaseTwin, NotNowError
 
 from fsmdsl import model as m
+from fsmdsl.model.workspace import load
 from fsmdsl.step import (
     CrashStep,
     EventStep,
@@ -28,7 +29,6 @@ from fsmdsl.step import (
 from fsmdsl.step.values import domain
 from fsmdsl.testing import Row, Tour, Twin
 from fsmdsl.testing.tour import tour
-from fsmdsl.workspace import load
 
 SPECS = Path(__file__).parent.parent / "specs"
 

@@ -14,21 +14,21 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
-from fsmdsl.describe import describe
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
-from fsmdsl.explore import Exploration, Limits, Trace, Verdict, explore, lines
-from fsmdsl.explore.runs.explain import explain
-from fsmdsl.explore.runs.narrative import story
-from fsmdsl.explore.runs.replay import shortest, simplest
-from fsmdsl.explore.runs.simplest_run import Cost, Effort, Goal, cost, simplest_runs
-from fsmdsl.explore.runs.trace import data, run
-from fsmdsl.explore.search_result import fault_key
+from fsmdsl.model.workspace import load
 from fsmdsl.report.chart import chart
 from fsmdsl.report.exploration import details
+from fsmdsl.runs.explain import explain
+from fsmdsl.runs.narrative import story
+from fsmdsl.runs.replay import shortest, simplest
+from fsmdsl.runs.search_result import fault_key
+from fsmdsl.runs.simplest_run import Cost, Effort, Goal, cost, simplest_runs
+from fsmdsl.runs.trace import data, run
+from fsmdsl.search import Exploration, Limits, Trace, Verdict, explore, lines
 from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds
+from fsmdsl.step.describe import describe
 from fsmdsl.step.evaluate import Frame
-from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent
 

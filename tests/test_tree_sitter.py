@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from fsmdsl.parse import parse
-from fsmdsl.parse.tree_sitter import grammar
-from fsmdsl.source import Source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.tree_sitter import grammar
+from fsmdsl.text.source import Source
 from tests.literate import CASES, cases
 
 ROOT = Path(__file__).parent.parent

@@ -6,13 +6,13 @@ import pytest
 from stepping import compiled, only_system
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Severity
-from fsmdsl.explore import Limits, diagnostics, explore
-from fsmdsl.explore.search import Search
-from fsmdsl.explore.verdicts.rules import VACUOUS
-from fsmdsl.explore.verdicts.vacuity import Premise, premises, untested
-from fsmdsl.explore.verdicts.verdict import QuestionKey, outermost
+from fsmdsl.runs.verdicts.rules import VACUOUS
+from fsmdsl.runs.verdicts.vacuity import Premise, premises, untested
+from fsmdsl.runs.verdicts.verdict import QuestionKey, outermost
+from fsmdsl.search import Limits, diagnostics, explore
+from fsmdsl.search.definition_search import Search
 from fsmdsl.step import FaultError, Universe, holds
+from fsmdsl.text.diagnostics import Severity
 
 BANK = """
 /// Only those below the limit pay in, so `Rich` is out of reach for all.

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fsmdsl.cli import cli, progress
-from fsmdsl.explore import Progress
+from fsmdsl.search import Progress
 
 MODEL = str(Path(__file__).parent.parent / "benchmarks" / "hived_lite.fsm")
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from fsmdsl.parse import parse
-from fsmdsl.source import Source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 FOLDER = Path(__file__).parent.parent / "editors" / "vscode"
 MISSING = (

@@ -9,13 +9,13 @@ from generating import Generated
 from stepping import Run, compiled, only_system
 from test_meanings import explored_alike
 
-from fsmdsl.checks import check
-from fsmdsl.describe import describe
-from fsmdsl.explore import explore, play
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.search import explore, play
 from fsmdsl.step import ChannelStep, enabled
+from fsmdsl.step.describe import describe
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 SHOP = """module shop
 channel orders: KIND[3] to Clerk

@@ -16,11 +16,11 @@ from random_specs import spec
 from stepping import compiled, only_system
 
 from fsmdsl.cli import cli
-from fsmdsl.describe import describe
-from fsmdsl.explore import play
-from fsmdsl.explore.runs.trace import Trace
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.trace import Trace
+from fsmdsl.search import play
 from fsmdsl.step import Universe
-from fsmdsl.workspace import load
+from fsmdsl.step.describe import describe
 
 ROOT = Path(__file__).parent.parent
 

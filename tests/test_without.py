@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fsmdsl import amendments
 from fsmdsl.cli import cli
-from fsmdsl.parse import parse
-from fsmdsl.source import Source
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax import amendments
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 TEXT = """module desk
 machine Desk {

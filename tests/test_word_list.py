@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from fsmdsl.format import format_source
-from fsmdsl.parse import parse
-from fsmdsl.parse.table import load
-from fsmdsl.parse.words import calls, joining, opening
-from fsmdsl.source import Source
-from fsmdsl.words import HOOKS, MEANINGS, RESERVED, WORDS
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.parse.soft_keywords import calls, joining, opening
+from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.words import HOOKS, MEANINGS, RESERVED, WORDS
+from fsmdsl.text.source import Source
 
 SOFT = sorted(load().words - RESERVED)
 """Words that may be names."""
 
 
 def test_the_list_has_the_words_of_the_grammar() -> None:
-    """A word that is new in `fsm.lark` needs a line in `fsmdsl/words.py`; one that is gone needs none."""
+    """A word that is new in `fsm.lark` needs a line in `fsmdsl/syntax/words.py`; one that is gone needs none."""
     grammar = load().words | {*HOOKS}
     assert sorted(grammar - {x.text for x in WORDS}) == []
     assert sorted({x.text for x in WORDS} - grammar) == []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fsmdsl import syntax as s
-from fsmdsl.settings import given_settings, setting
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
+from fsmdsl.syntax.settings import given_settings, setting
 
 CELL = """\
 module a.cells

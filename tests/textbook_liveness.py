@@ -1,4 +1,4 @@
-"""Linear temporal logic the long way round, to judge `fsmdsl.explore.liveness` by; the two share no code.
+"""Linear temporal logic the long way round, to judge `fsmdsl.runs.liveness` by; the two share no code.
 
 Formulas are tuples: `("atom", 0)`, `("not", f)`, `("and", f, g)`, `("or", f, g)`, `("next", f)`, `("until", f, g)`. On
 the word of a lasso a formula is evaluated as it is defined. On a graph, the tableau of all maximal consistent sets

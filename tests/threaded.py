@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from fsmdsl.explore.packed.engine import Together
-from fsmdsl.explore.packed.memory import Memory
-from fsmdsl.explore.packed.ranks.exchange import Exchange
+from fsmdsl.search.engine import Together
+from fsmdsl.search.memory import Memory
+from fsmdsl.search.ranks.exchange import Exchange
 
 T = TypeVar("T")
 

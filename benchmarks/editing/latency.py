@@ -29,11 +29,11 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from editor import WISHES, Editor  # noqa: E402
 from hived_lite import hived_lite  # noqa: E402
 
-from fsmdsl.checks import check  # noqa: E402
-from fsmdsl.editing import Desk  # noqa: E402
-from fsmdsl.parse import parse  # noqa: E402
-from fsmdsl.resolve import resolve  # noqa: E402
-from fsmdsl.source import Source  # noqa: E402
+from fsmdsl.check import check  # noqa: E402
+from fsmdsl.editor.editing import Desk  # noqa: E402
+from fsmdsl.model.resolve import resolve  # noqa: E402
+from fsmdsl.syntax.parse import parse  # noqa: E402
+from fsmdsl.text.source import Source  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results" / "editing.json"
 LINES = 2_000

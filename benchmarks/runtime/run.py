@@ -19,8 +19,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from fsmdsl import emit
-from fsmdsl.workspace import load
+from fsmdsl import classes as emit
+from fsmdsl.model.workspace import load
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "results"

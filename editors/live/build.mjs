@@ -1,4 +1,4 @@
-// Makes fsmdsl/live/static/codemirror.js and the licences of what is in it: `npm ci && npm run build`.
+// Makes fsmdsl/editor/live/static/codemirror.js and the licences of what is in it: `npm ci && npm run build`.
 // With an argument, writes into that folder instead.
 import { build } from "esbuild";
 import { readFile, readdir, writeFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(here, "../../fsmdsl/live/static");
+const out = process.argv[2] ?? join(here, "../../fsmdsl/editor/live/static");
 
 const made = await build({
   entryPoints: [join(here, "src/codemirror.js")],

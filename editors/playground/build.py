@@ -1,6 +1,6 @@
 """The playground as static files: `python editors/playground/build.py OUT`, after `npm ci` in this folder.
 
-It is the live page (`fsmdsl/live/static`) with Python and Graphviz as WebAssembly in the place of its server.
+It is the live page (`fsmdsl/editor/live/static`) with Python and Graphviz as WebAssembly in the place of its server.
 """
 
 from __future__ import annotations

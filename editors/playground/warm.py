@@ -7,7 +7,7 @@ import gc
 import json
 
 from fsmdsl.draw.formats import TEXTS
-from fsmdsl.live.playground import Playground, explore
+from fsmdsl.editor.live.playground import Playground, explore
 
 DOOR = """\
 module door

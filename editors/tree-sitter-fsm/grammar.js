@@ -1,4 +1,4 @@
-// Made from fsmdsl/fsm.lark by `python -m fsmdsl.parse.tree_sitter`. Not to be edited.
+// Made from fsmdsl/syntax/fsm.lark by `python -m fsmdsl.syntax.parse.tree_sitter`. Not to be edited.
 /* eslint-disable */
 module.exports = grammar({
   name: "fsm",

@@ -16,7 +16,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 
 COMMANDS = {
     "check": "Report what is wrong, without running anything.",
@@ -89,7 +89,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from fsmdsl.diagnostics import did_you_mean
+            from fsmdsl.text.diagnostics import did_you_mean
 
             advice = did_you_mean(args[0], COMMANDS) or "`fsm --help` lists the commands"
             raise click.UsageError(f"There is no command `{args[0]}`; {advice}", ctx)

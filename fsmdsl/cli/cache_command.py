@@ -8,7 +8,7 @@ import click
 
 from fsmdsl.cli.common import format_option, say_json
 from fsmdsl.cli.messages import misuse, say
-from fsmdsl.explore.program import cache
+from fsmdsl.program import cache
 
 DAY = 24 * 3600.0
 

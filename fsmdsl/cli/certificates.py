@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsmdsl import model as m
-from fsmdsl.budget import Budget
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several
 from fsmdsl.cli.writing import write
-from fsmdsl.explore import Exploration, Limits, Means
-from fsmdsl.explore.compose import run
+from fsmdsl.search import Exploration, Limits, Means
+from fsmdsl.search.compose import run
 from fsmdsl.step import Universe
+from fsmdsl.text.budget import Budget
 
 if TYPE_CHECKING:
-    from fsmdsl.certificate import CertifiedSystem
+    from fsmdsl.interop.certificate import CertifiedSystem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ def write_certificate(
     out: Printing,
 ) -> None:
     """A certificate for the systems whose invariants hold in every state; says why others are left out."""
-    from fsmdsl.certificate import MAX_BYTES, Certificate, rendered
+    from fsmdsl.interop.certificate import MAX_BYTES, Certificate, rendered
     from fsmdsl.recheck import texts
 
     systems: list[CertifiedSystem] = []
@@ -79,8 +79,8 @@ def _left_out(x: Exploration) -> str | None:
 
 def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget) -> CertifiedSystem | str:
     """What is certified, or why nothing is. Searches the states, and takes a few hundred bytes for each."""
-    from fsmdsl.certificate import CertifiedSystem, digest
-    from fsmdsl.certificate.states import encoded
+    from fsmdsl.interop.certificate import CertifiedSystem, digest
+    from fsmdsl.interop.certificate.states import encoded
     from fsmdsl.recheck import invariants
 
     universe = Universe(model, system)

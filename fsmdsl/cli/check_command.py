@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, serious
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.printing import printing, printing_options
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.model.workspace import RULES as FILES
+from fsmdsl.model.workspace import Loaded
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.workspace import RULES as FILES
-from fsmdsl.workspace import Loaded
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
@@ -59,7 +59,9 @@ def _results(found: list[Diagnostic], shown: list[Diagnostic], told: str) -> Res
 
 def looked_for() -> list[Rule]:
     """The rules that a check is about."""
-    from fsmdsl import checks, parse, resolve
+    from fsmdsl import check as checks
+    from fsmdsl.model import resolve
+    from fsmdsl.syntax import parse
 
     return [*parse.RULES, *resolve.RULES, *checks.RULES, *FILES]
 

@@ -14,10 +14,10 @@ from fsmdsl import model as m
 from fsmdsl.cli import messages
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.cli.printing import Printing
-from fsmdsl.diagnostics import Diagnostic, Severity, ordered
+from fsmdsl.model.resolve.rules import TOO_LARGE
+from fsmdsl.model.workspace import Loaded, load
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.resolve.rules import TOO_LARGE
-from fsmdsl.workspace import Loaded, load
+from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -124,7 +124,7 @@ def checked(
         misuse("; ".join(loaded.unanswered.values()))
     found = list(loaded.diagnostics)
     if loaded.model is not None:
-        from fsmdsl.checks import check
+        from fsmdsl.check import check
 
         found = ordered([*found, *check(loaded.model)])
     return loaded, found

@@ -28,7 +28,7 @@ def machine_names(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 
 def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Those that have a name of their own."""
-    from fsmdsl.amendments import amendments
+    from fsmdsl.syntax.amendments import amendments
 
     listed = (x.name.text for module in _modules() for x in amendments(module) if x.name is not None)
     return _matching(listed, incomplete)
@@ -36,7 +36,7 @@ def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Codes with their names, and names."""
-    from fsmdsl.rules import all_rules
+    from fsmdsl.check.all_rules import all_rules
 
     rules = all_rules().values()
     codes = [CompletionItem(r.code, help=r.name) for r in rules if r.code.startswith(incomplete.upper())]
@@ -61,14 +61,14 @@ def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 def _modules() -> list[s.Module]:
     """Where an option lacks its value, click has read no argument of the line: what exists in it is a path."""
     from fsmdsl.cli.common import chosen
-    from fsmdsl.workspace import read
+    from fsmdsl.model.workspace import read
 
     words = split_arg_string(os.environ.get("COMP_WORDS", ""))[2:]
     return [parsed.module for parsed in read(chosen([x for x in words if Path(x).exists()]))[0]]
 
 
 def _named(module: s.Module, kind: type[s.SystemDecl | s.MachineDecl], incomplete: str) -> Iterator[str]:
-    from fsmdsl.resolve.declarations.modules import module_name
+    from fsmdsl.model.resolve.declarations.modules import module_name
 
     for x in module.members:
         if isinstance(x, kind):

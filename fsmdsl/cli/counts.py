@@ -10,8 +10,8 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl.cli.messages import misuse
-from fsmdsl.files.read import UnreadableError, read_text
 from fsmdsl.report.counts import Counts, CountsError, read_counts
+from fsmdsl.text.files.read import UnreadableError, read_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 

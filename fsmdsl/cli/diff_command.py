@@ -16,17 +16,17 @@ from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.versions import Revisions, models_of, versions
 from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write, write_folder
-from fsmdsl.compare import Bounds, Difference, compare
-from fsmdsl.compare.as_markdown import as_markdown
-from fsmdsl.compare.page import page
-from fsmdsl.compare.pictures import as_svg, merged
-from fsmdsl.compare.render_text import lines, tally
-from fsmdsl.compare.to_json import as_data
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.svg import is_drawing
+from fsmdsl.report.compare import Bounds, Difference, compare
+from fsmdsl.report.compare.as_markdown import as_markdown
+from fsmdsl.report.compare.page import page
+from fsmdsl.report.compare.pictures import as_svg, merged
+from fsmdsl.report.compare.render_text import lines, tally
+from fsmdsl.report.compare.to_json import as_data
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frame
-from fsmdsl.terminal import printable_json, printable_line
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.terminal import printable_json, printable_line
 
 DIFFERENT = 1
 

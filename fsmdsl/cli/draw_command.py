@@ -15,7 +15,6 @@ from fsmdsl.cli.completing import machine_names
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.writing import earlier, force_option, write_folder
-from fsmdsl.diagnostics import Diagnostic, did_you_mean
 from fsmdsl.draw.detail import Detail, detailed
 from fsmdsl.draw.formats import BY_NAME, PICTURES, Format, enumerated
 from fsmdsl.draw.graph import Direction, Overlay, graph_of
@@ -23,6 +22,7 @@ from fsmdsl.draw.restyle import Theme
 from fsmdsl.draw.svg import is_drawing, picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
+from fsmdsl.text.diagnostics import Diagnostic, did_you_mean
 
 _PICTURES = enumerated(PICTURES, "and")
 

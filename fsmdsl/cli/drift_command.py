@@ -11,12 +11,12 @@ from fsmdsl.cli.common import FINDINGS, links_option, model_or_exit, paint
 from fsmdsl.cli.import_command import imported
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
-from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.drift import RULES, Drift, Leads, drift, report
-from fsmdsl.imports.formats import FORMATS
+from fsmdsl.interop.drift import RULES, Drift, Leads, drift, report
+from fsmdsl.interop.imports.formats import FORMATS
 from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.frames import frames
-from fsmdsl.source import Source, Span
+from fsmdsl.text.diagnostics import did_you_mean
+from fsmdsl.text.source import Source, Span
 
 
 @click.command("drift")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from fsmdsl.budget import Budget
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
 from fsmdsl.cli.completing import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.limits import limit_options
 from fsmdsl.cli.messages import misuse, say, say_text
-from fsmdsl.diagnostics import Rule, did_you_mean
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.diagnostics import Rule, did_you_mean
 
 
 @click.command("explain")
@@ -76,7 +76,7 @@ def command(
 
 
 def _explain_rules(code: str | None, form: str) -> None:
-    from fsmdsl.rules import all_rules
+    from fsmdsl.check.all_rules import all_rules
 
     rules = all_rules()
     shown = list(rules.values()) if code is None else [_find(rules, code)]

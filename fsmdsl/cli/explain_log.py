@@ -12,22 +12,22 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
 from fsmdsl.cli.limits import within
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.files import reason
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.files import reason
 
 if TYPE_CHECKING:
     from fsmdsl import model as m
-    from fsmdsl.logs.amendments import OtherReading
-    from fsmdsl.logs.explanation import Explanation
-    from fsmdsl.logs.lines import Line, Match, Readable
-    from fsmdsl.logs.mapping import LogMapping
-    from fsmdsl.logs.meaning import Reading
-    from fsmdsl.logs.rules import LogError
+    from fsmdsl.interop.logs.amendments import OtherReading
+    from fsmdsl.interop.logs.binding import Reading
+    from fsmdsl.interop.logs.explanation import Explanation
+    from fsmdsl.interop.logs.lines import Line, Match, Readable
+    from fsmdsl.interop.logs.mapping import LogMapping
+    from fsmdsl.interop.logs.rules import LogError
 
 UNDECIDED = 3
 """The exit code where it cannot be said whether a log is explained."""
@@ -66,8 +66,8 @@ class Request:
 
 def explain_log(request: Request, form: str) -> None:
     """Explain a log, print the answer, and end with its exit code."""
-    from fsmdsl.logs.render_text import coverage, details, summary
-    from fsmdsl.logs.to_json import data
+    from fsmdsl.interop.logs.render_text import coverage, details, summary
+    from fsmdsl.interop.logs.to_json import data
 
     with within(request.budget, request.specs):
         mapping = _mapping(request, form)
@@ -94,10 +94,10 @@ def explain_log(request: Request, form: str) -> None:
 
 
 def _mapping(request: Request, form: str) -> LogMapping:
-    from fsmdsl.files.read import UnreadableError, read_text, root_of
-    from fsmdsl.logs.mapping import read
-    from fsmdsl.logs.rules import LogError
-    from fsmdsl.source import Source
+    from fsmdsl.interop.logs.mapping import read
+    from fsmdsl.interop.logs.rules import LogError
+    from fsmdsl.text.files.read import UnreadableError, read_text, root_of
+    from fsmdsl.text.source import Source
 
     path = request.mapping
     if not path.exists():
@@ -112,7 +112,7 @@ def _mapping(request: Request, form: str) -> LogMapping:
 
 def _reading(request: Request, mapping: LogMapping, form: str) -> Reading:
     from fsmdsl.cli.verify_command import settings_of
-    from fsmdsl.logs.rules import LogError
+    from fsmdsl.interop.logs.rules import LogError
 
     options = {"as_documented": request.as_documented, "settings": settings_of(request.settings)}
     model = model_or_exit(_specs(request, mapping), form, **options)
@@ -132,10 +132,10 @@ def _specs(request: Request, mapping: LogMapping) -> list[str]:
 
 def _bound(request: Request, mapping: LogMapping, model: m.Model) -> Reading:
     """Raises `LogError`."""
-    from fsmdsl.describe import fault_message
-    from fsmdsl.logs.meaning import bind
-    from fsmdsl.simulation import NoSuchError, subject
+    from fsmdsl.interop.logs.binding import bind
+    from fsmdsl.runs.simulation import NoSuchError, subject
     from fsmdsl.step import TooManyValuesError, Universe
+    from fsmdsl.step.describe import fault_message
 
     try:
         system = subject(model, request.system or mapping.system)
@@ -167,11 +167,11 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 
 
 def _explained(request: Request, reading: Reading, form: str, name: str) -> Explanation:
-    from fsmdsl.logs.explanation import Explainer
-    from fsmdsl.logs.lines import lines
-    from fsmdsl.logs.nearest import AHEAD
-    from fsmdsl.logs.render_text import unexplained
-    from fsmdsl.logs.rules import LogError
+    from fsmdsl.interop.logs.explanation import Explainer
+    from fsmdsl.interop.logs.lines import lines
+    from fsmdsl.interop.logs.nearest import AHEAD
+    from fsmdsl.interop.logs.render_text import unexplained
+    from fsmdsl.interop.logs.rules import LogError
 
     def tell(found: Explanation) -> None:
         for line in unexplained(found, name, paint) if form == "text" else ():
@@ -210,8 +210,8 @@ def _in_time(log: Iterable[Line], budget: Budget) -> Iterator[Line]:
 
 
 def _write_counts(path: Path, found: Explanation) -> None:
-    from fsmdsl.files.write import write
     from fsmdsl.report.counts import write_counts
+    from fsmdsl.text.files.write import write
 
     machines = dict.fromkeys(found.ledger.roster.machines)
     try:
@@ -223,11 +223,11 @@ def _write_counts(path: Path, found: Explanation) -> None:
 def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherReading | None:
     """Whether the spec explains the failing line with its amendments, or without them: whichever was not asked for."""
     from fsmdsl.cli.verify_command import settings_of
-    from fsmdsl.logs.amendments import OtherReading, amended_rows
-    from fsmdsl.logs.explanation import explain
-    from fsmdsl.logs.lines import lines
-    from fsmdsl.logs.rules import LogError
-    from fsmdsl.workspace import load
+    from fsmdsl.interop.logs.amendments import OtherReading, amended_rows
+    from fsmdsl.interop.logs.explanation import explain
+    from fsmdsl.interop.logs.lines import lines
+    from fsmdsl.interop.logs.rules import LogError
+    from fsmdsl.model.workspace import load
 
     assert found.failure is not None
     if request.watch.follow or not Path(request.log).is_file():  # a pipe is read once, and the log may be another now
@@ -271,7 +271,7 @@ def _opened(log: str) -> Iterator[Readable]:
 @contextmanager
 def _guarded() -> Iterator[Match]:
     """Matching with a time limit for each line, where the system has timers that interrupt."""
-    from fsmdsl.logs.lines import search
+    from fsmdsl.interop.logs.lines import search
 
     if not hasattr(signal, "setitimer"):
         yield search

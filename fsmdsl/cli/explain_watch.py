@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.files import reason
-from fsmdsl.files.tail import PipeTail, Tail
-from fsmdsl.files.write import write
+from fsmdsl.text.files import reason
+from fsmdsl.text.files.tail import PipeTail, Tail
+from fsmdsl.text.files.write import write
 
 if TYPE_CHECKING:
-    from fsmdsl.logs.explanation import Explainer
-    from fsmdsl.logs.meaning import Reading
-    from fsmdsl.logs.metrics import Metrics
+    from fsmdsl.interop.logs.binding import Reading
+    from fsmdsl.interop.logs.explanation import Explainer
+    from fsmdsl.interop.logs.metrics import Metrics
 
 LOOPBACK = "127.0.0.1"
 INTERVAL = 1.0
@@ -110,7 +110,7 @@ def metrics(watch: Watch, reading: Reading) -> Iterator[Report]:
     try:
         from prometheus_client import start_http_server
 
-        from fsmdsl.logs.metrics import Metrics
+        from fsmdsl.interop.logs.metrics import Metrics
     except ImportError:
         misuse("metrics need `prometheus_client`; run `pip install 'fsmdsl[metrics]'`")
     found = Metrics(reading.universe.system.qualified)

@@ -17,12 +17,12 @@ from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
 from fsmdsl.cli.writing import write
 from fsmdsl.core.elaborate import TooLargeNumberError
-from fsmdsl.describe import fault_message
-from fsmdsl.diagnostics import did_you_mean
-from fsmdsl.export import MACHINE_TARGETS, TARGETS
-from fsmdsl.export.refusals import RefusedError
+from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
+from fsmdsl.interop.export.refusals import RefusedError
+from fsmdsl.model.workspace import Loaded
 from fsmdsl.step import FaultError, TooManyValuesError, Universe
-from fsmdsl.workspace import Loaded
+from fsmdsl.step.describe import fault_message
+from fsmdsl.text.diagnostics import did_you_mean
 
 GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networkx": graphs.node_link}
 

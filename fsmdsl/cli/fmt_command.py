@@ -12,11 +12,11 @@ import click
 from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
 from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.writing import write
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.format import format_source
+from fsmdsl.model.workspace import read
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.workspace import read
+from fsmdsl.syntax.format import format_source
+from fsmdsl.text.diagnostics import Diagnostic
 
 
 @click.command("fmt")

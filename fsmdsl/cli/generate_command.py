@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 from fsmdsl.cli.common import FINDINGS, documented_option, format_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.writing import force_option, generated, write_folder
-from fsmdsl.files import manifest
+from fsmdsl.text.files import manifest
 
 PURPOSE = "generate"
 

@@ -11,13 +11,13 @@ import click
 from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.writing import write
-from fsmdsl.files.read import UnreadableError, read_stdin, read_text, root_of
-from fsmdsl.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
-from fsmdsl.imports.table import Imported, ImportFailedError, LeftOut
-from fsmdsl.imports.write import spec_text
+from fsmdsl.interop.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.interop.imports.write import spec_text
 from fsmdsl.report.frames import frame
-from fsmdsl.source import NOWHERE, Source
-from fsmdsl.words import RESERVED
+from fsmdsl.syntax.words import RESERVED
+from fsmdsl.text.files.read import UnreadableError, read_stdin, read_text, root_of
+from fsmdsl.text.source import NOWHERE, Source
 
 
 @click.command("import")
@@ -70,8 +70,8 @@ def imported(name: str, form: str | None) -> Imported:
 
 
 def _looplab(path: Path) -> Imported:
-    from fsmdsl.imports.go_files import go_sources
-    from fsmdsl.imports.go_looplab import read as read_go
+    from fsmdsl.interop.imports.go_files import go_sources
+    from fsmdsl.interop.imports.go_looplab import read as read_go
 
     return read_go(*go_sources(path, follow_links=follows_links()))
 

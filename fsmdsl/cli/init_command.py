@@ -9,8 +9,8 @@ import click
 
 from fsmdsl.cli.common import format_option, say_json
 from fsmdsl.cli.messages import misuse, say
-from fsmdsl.files import reason
-from fsmdsl.files.write import create
+from fsmdsl.text.files import reason
+from fsmdsl.text.files.write import create
 
 
 @click.command("init")

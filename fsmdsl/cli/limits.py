@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fsmdsl.budget import INTERRUPTED, Budget, LimitError, available, resident
 from fsmdsl.cli.common import chosen, paint
 from fsmdsl.cli.messages import say
-from fsmdsl.source import Source, Span
-from fsmdsl.workspace import UNFINISHED
+from fsmdsl.model.workspace import UNFINISHED
+from fsmdsl.text.budget import INTERRUPTED, Budget, LimitError, available, resident
+from fsmdsl.text.source import Source, Span
 
 if TYPE_CHECKING:
     from fsmdsl.cli.printing import Printing

@@ -19,8 +19,8 @@ def command(stdio: bool) -> None:
     """
     if find_spec("pygls") is None:
         misuse("the language server needs the extra `lsp`; run `pip install 'fsmdsl[lsp]'`")
-    from fsmdsl.lsp.log import to_stderr
-    from fsmdsl.lsp.server import server
+    from fsmdsl.editor.lsp.log import to_stderr
+    from fsmdsl.editor.lsp.server import server
 
     to_stderr()
     server(version()).start_io()

@@ -13,7 +13,7 @@ from typing import NoReturn
 import click
 
 from fsmdsl.cli import MISUSE
-from fsmdsl.terminal import printable_json, printable_line, printable_text
+from fsmdsl.text.terminal import printable_json, printable_line, printable_text
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -15,7 +15,7 @@ from fsmdsl.cli.messages import misuse, say_document, say_text
 from fsmdsl.cli.writing import write
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
-from fsmdsl.terminal import printable_line, printable_text
+from fsmdsl.text.terminal import printable_line, printable_text
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
@@ -96,8 +96,8 @@ def _columns() -> int | None:
 def _content(form: str, results: Results) -> str:
     if form != "sarif":
         return rendered(form, results)
+    from fsmdsl.check.all_rules import all_rules
     from fsmdsl.cli import version
-    from fsmdsl.rules import all_rules
 
     return rendered(form, results, list(all_rules().values()), version())
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fsmdsl.cli.messages import overwritable, write_over
-from fsmdsl.explore.verdicts.verdict import Progress
-from fsmdsl.terminal import printable
+from fsmdsl.runs.verdicts.verdict import Progress
+from fsmdsl.text.terminal import printable
 
 
 def progress(name: str) -> Callable[[Progress], None] | None:

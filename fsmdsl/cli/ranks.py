@@ -12,9 +12,9 @@ from typing import NoReturn, ParamSpec
 import click
 
 from fsmdsl.cli.messages import misuse
-from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
-from fsmdsl.explore.packed.ranks.exchange import Mpi, exchange, started
-from fsmdsl.terminal import printable
+from fsmdsl.search.errors import FullError, SavedError, UnavailableError
+from fsmdsl.search.ranks.exchange import Mpi, exchange, started
+from fsmdsl.text.terminal import printable
 
 P = ParamSpec("P")
 

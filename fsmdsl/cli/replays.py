@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 from fsmdsl import model as m
+from fsmdsl.classes.replays.replay import Holder, Moment, Run, replay
 from fsmdsl.cli.writing import generated, write_folder
-from fsmdsl.emit.replays.replay import Holder, Moment, Run, replay
-from fsmdsl.explore import Exploration, Verdict
-from fsmdsl.explore.runs.replay import broken
+from fsmdsl.runs.replay import broken
+from fsmdsl.search import Exploration, Verdict
 from fsmdsl.step import Universe
 
 PACKAGE = "replayed"

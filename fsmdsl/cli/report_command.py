@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from fsmdsl import model as m
-from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
 from fsmdsl.cli.counts import counted, counts_option
@@ -22,16 +21,17 @@ from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.dataclasses import replace
 from fsmdsl.draw.svg import rendered_together
-from fsmdsl.explore import Exploration, Limits, diagnostics, explore
-from fsmdsl.explore.runs.replay import with_runs
-from fsmdsl.explore.verdicts.rules import VACUOUS
-from fsmdsl.explore.verdicts.verdict import Progress
+from fsmdsl.model.resolve.rules import TOO_LARGE
 from fsmdsl.report.assemble import assemble
-from fsmdsl.report.census import Census, census
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
 from fsmdsl.report.page import is_page, page
-from fsmdsl.resolve.rules import TOO_LARGE
+from fsmdsl.report.state_counts import Census, census
+from fsmdsl.runs.replay import with_runs
+from fsmdsl.runs.verdicts.rules import VACUOUS
+from fsmdsl.runs.verdicts.verdict import Progress
+from fsmdsl.search import Exploration, Limits, diagnostics, explore
+from fsmdsl.text.budget import Budget, LimitError
 
 NAME = "index.html"
 

@@ -12,9 +12,9 @@ from fsmdsl import model as m
 from fsmdsl.cli.common import chosen
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.versions import Revisions, commit_of, model_of, versions
-from fsmdsl.compare import Compared, compare
-from fsmdsl.compare.render_text import MARKS, sentence
 from fsmdsl.report.anchors import anchor
+from fsmdsl.report.compare import Compared, compare
+from fsmdsl.report.compare.render_text import MARKS, sentence
 from fsmdsl.report.views import ChangedView, Made
 
 

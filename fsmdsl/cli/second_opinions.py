@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsmdsl import model as m
-from fsmdsl.budget import Budget
 from fsmdsl.cli.common import FINDINGS, paint
 from fsmdsl.cli.limits import BOUNDED
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several
-from fsmdsl.explore import Exploration
+from fsmdsl.search import Exploration
+from fsmdsl.text.budget import Budget
 
 if TYPE_CHECKING:
-    from fsmdsl.opinion import SecondOpinion
-    from fsmdsl.opinion.tools import Tool
+    from fsmdsl.interop.second_opinion import SecondOpinion
+    from fsmdsl.interop.second_opinion.tools import Tool
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,8 +45,8 @@ def installed(other: str | None, tool: str | None) -> Tool | None:
         return None
     if several():
         misuse("`--second-opinion` is for one process")
-    from fsmdsl.opinion import MissingError
-    from fsmdsl.opinion.tools import TOOLS
+    from fsmdsl.interop.second_opinion import MissingError
+    from fsmdsl.interop.second_opinion.tools import TOOLS
 
     try:
         return TOOLS[other](tool)
@@ -60,7 +60,7 @@ def second_opinions(
     """What the other checker says of each system, told as it comes."""
     if tool is None:
         return []
-    from fsmdsl.opinion import Budgeted, compare
+    from fsmdsl.interop.second_opinion import Budgeted, compare
 
     found: list[SecondOpinion] = []
     for x in done:

@@ -71,8 +71,8 @@ def _serve(paths: list[str], token: str, port: int, listening: socket.socket) ->
 
     import uvicorn
 
-    from fsmdsl.live.app import application
-    from fsmdsl.live.connections import Bounded, Server, bearable
+    from fsmdsl.editor.live.app import application
+    from fsmdsl.editor.live.connections import Bounded, Server, bearable
 
     app = application(paths, token, port)
 

@@ -13,7 +13,7 @@ from fsmdsl.cli.completing import machine_names, system_names
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.verify_command import settings_of
 from fsmdsl.cli.walkthrough import Known, walkthrough
-from fsmdsl.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject
+from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject
 
 
 @click.command("simulate")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fsmdsl import model as m
-from fsmdsl.budget import Budget, LimitError
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
-from fsmdsl.explore import Played, play
-from fsmdsl.explore.runs.narrative import story
 from fsmdsl.report.frames import frame
+from fsmdsl.runs.narrative import story
+from fsmdsl.search import Played, play
+from fsmdsl.text.budget import Budget, LimitError
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results

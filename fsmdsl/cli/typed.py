@@ -9,7 +9,7 @@ from collections.abc import Callable
 import click
 
 from fsmdsl.cli.messages import say
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 
 PROMPT = "> "
 

@@ -12,7 +12,6 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.budget import Budget
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
 from fsmdsl.cli.common import (
     FINDINGS,
@@ -32,16 +31,17 @@ from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
 from fsmdsl.cli.without import without_option
 from fsmdsl.cli.writing import earlier, force_option, write_folder
-from fsmdsl.diagnostics import Diagnostic, Severity, did_you_mean
-from fsmdsl.explore import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
-from fsmdsl.explore.runs.causes import Cause
-from fsmdsl.explore.runs.hiding import Hidden, names_in
-from fsmdsl.explore.runs.replay import with_runs
+from fsmdsl.model.workspace import Loaded
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.frames import frame
-from fsmdsl.settings import given_settings
-from fsmdsl.step.roster import Roster
-from fsmdsl.workspace import Loaded
+from fsmdsl.runs.causes import Cause
+from fsmdsl.runs.hiding import Hidden, names_in
+from fsmdsl.runs.replay import with_runs
+from fsmdsl.search import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.step.instances import Roster
+from fsmdsl.syntax.settings import given_settings
+from fsmdsl.text.budget import Budget
+from fsmdsl.text.diagnostics import Diagnostic, Severity, did_you_mean
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
@@ -225,7 +225,7 @@ def _one(found: list[m.System], out: Printing) -> list[m.System]:
 
 def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
     from fsmdsl.cli.walkthrough import Known, walkthrough
-    from fsmdsl.simulation import NoSuchError, begin
+    from fsmdsl.runs.simulation import NoSuchError, begin
 
     known = [Known(v.shown, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
     try:

@@ -13,9 +13,9 @@ from fsmdsl.cli import MISUSE
 from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.diagnostics import Severity
+from fsmdsl.model.workspace import Loaded, load
 from fsmdsl.report.frames import frames, tally
-from fsmdsl.workspace import Loaded, load
+from fsmdsl.text.diagnostics import Severity
 
 PREFIX = "git:"
 

@@ -9,16 +9,16 @@ from fsmdsl.cli.common import paint
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.typed import Typed, short
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.describe import describe, fault_message
-from fsmdsl.explore import Trace, lines
-from fsmdsl.explore.runs.narrative import tree
-from fsmdsl.explore.runs.rejection import fault_told
-from fsmdsl.explore.runs.trace import world_lines
-from fsmdsl.files import reason
-from fsmdsl.files.write import create
 from fsmdsl.report.as_scenario import as_scenario
-from fsmdsl.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
+from fsmdsl.runs.narrative import tree
+from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
+from fsmdsl.runs.trace import world_lines
+from fsmdsl.search import Trace, lines
 from fsmdsl.step import within
+from fsmdsl.step.describe import describe, fault_message
+from fsmdsl.text.files import reason
+from fsmdsl.text.files.write import create
 
 MAX_STEPS = 40
 """More steps than this are not listed unless asked for."""

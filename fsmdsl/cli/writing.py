@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsmdsl.cli.messages import misuse, say
-from fsmdsl.files import reason
-from fsmdsl.files import write as disk
+from fsmdsl.text.files import reason
+from fsmdsl.text.files import write as disk
 
 if TYPE_CHECKING:
-    from fsmdsl.files import manifest
+    from fsmdsl.text.files import manifest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +26,7 @@ def force_option(command: F) -> F:
 
 def generated(content: bytes, listed: bool) -> bool:
     """Code whose first line says that changes belong in the spec: it is written anew whatever has become of it."""
-    from fsmdsl.emit import marked
+    from fsmdsl.classes import marked
 
     return marked(content)
 
@@ -54,7 +54,7 @@ def write_folder(
     prune: bool = True,
 ) -> manifest.Plan:
     """Write files into a folder of output, and say what is removed from it; see `files.manifest`."""
-    from fsmdsl.files import manifest
+    from fsmdsl.text.files import manifest
 
     try:
         plan = manifest.plan(folder, purpose, files, ours=ours, force=force, prune=prune)

@@ -23,7 +23,7 @@ from fsmdsl.model.typing import (
     join_all,
     negative_type,
 )
-from fsmdsl.operators import LARGEST
+from fsmdsl.syntax.operators import LARGEST
 
 Types = Mapping[str, m.Type]
 """Of variables: those declared, or wider."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.operators import COMPARISONS, ORDERS
-from fsmdsl.walk import expressions
+from fsmdsl.model.walk import expressions
+from fsmdsl.syntax.operators import COMPARISONS, ORDERS
 
 
 def conjuncts(condition: m.Expr | None) -> list[m.Expr]:

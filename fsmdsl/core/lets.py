@@ -8,7 +8,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.core.presence import NOTHING, Known, present_if, without
 from fsmdsl.model.typing import holds, is_limited
-from fsmdsl.walk import children, expressions
+from fsmdsl.model.walk import children, expressions
 
 
 def throughout(

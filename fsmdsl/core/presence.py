@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.walk import effects, expressions
+from fsmdsl.model.walk import effects, expressions
 
 Known = frozenset[m.Expr]
 """Expressions of optional types whose values are not none."""

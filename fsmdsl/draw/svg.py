@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.draw.alternative import alternative
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.formats import PICTURES, TEXTS, enumerated
 from fsmdsl.draw.graph import Direction, Graph
 from fsmdsl.draw.restyle import Theme, restyled
-from fsmdsl.source import NOWHERE
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.text.source import NOWHERE
 
 _PICTURES = enumerated((x.label for x in PICTURES.values()), "and")
 _TEXTS = enumerated((f"`{x}`" for x in TEXTS), "or")

@@ -6,10 +6,10 @@ Nothing here knows its readers.
 
 from __future__ import annotations
 
+from fsmdsl.model.channels import *
 from fsmdsl.model.effects import *
 from fsmdsl.model.expressions import *
 from fsmdsl.model.machine import *
-from fsmdsl.model.parts import *
-from fsmdsl.model.program import *
+from fsmdsl.model.modules import *
 from fsmdsl.model.system import *
 from fsmdsl.model.types import *

@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "Assign", "Block", "Change", "Effect", "ForEach", "If", "Post", "Request", "Send", "Write", "inside", "made_of",

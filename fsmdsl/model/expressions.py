@@ -6,8 +6,8 @@ from typing import Literal
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.types import BOOL, NEVER, RecordType, Type
-from fsmdsl.operators import Arithmetic, SetOperator
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.operators import Arithmetic, SetOperator
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "AllOf", "Apply", "Binary", "BinaryOperator", "ChannelRef", "Collection", "Conditional", "Constant",

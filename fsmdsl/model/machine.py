@@ -10,7 +10,7 @@ from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr
 from fsmdsl.model.types import Type
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "Action", "Event", "Eventless", "Field", "Grid", "Hook", "Ignore", "Invariant", "Let", "Machine", "OnCrash",

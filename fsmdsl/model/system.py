@@ -10,7 +10,7 @@ from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr, Logic
 from fsmdsl.model.machine import Field, Invariant, Let, Variable
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "CrashOffer", "Delivery", "Do", "Elapse", "Expect", "Fails", "Fairness", "Instance", "InstanceGroup",

@@ -23,7 +23,7 @@ from fsmdsl.model.types import (
     SetType,
     Type,
 )
-from fsmdsl.operators import Arithmetic, bounds
+from fsmdsl.syntax.operators import Arithmetic, bounds
 
 
 def bare(t: Type) -> Type:

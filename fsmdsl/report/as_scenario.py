@@ -8,13 +8,13 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.describe import describe, shown
-from fsmdsl.explore import Entry, Trace
-from fsmdsl.explore.runs.trace import first_choices
+from fsmdsl.runs.trace import first_choices
+from fsmdsl.search import Entry, Trace
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
 from fsmdsl.step.data import Table
-from fsmdsl.step.roster import Roster
-from fsmdsl.words import RESERVED
+from fsmdsl.step.describe import describe, shown
+from fsmdsl.step.instances import Roster
+from fsmdsl.syntax.words import RESERVED
 
 LINE = 100
 """Columns of an `expect`."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.svg import finished
-from fsmdsl.explore import Exploration, Played
 from fsmdsl.report.anchors import anchor
-from fsmdsl.report.attention import attention
-from fsmdsl.report.census import Census
 from fsmdsl.report.counts import Counts
 from fsmdsl.report.coverage import covered, explored, logged
 from fsmdsl.report.machines import diagram, machine_view
 from fsmdsl.report.space import layout, space_view
+from fsmdsl.report.state_counts import Census
 from fsmdsl.report.systems import inline, system_view
+from fsmdsl.report.urgent import attention
 from fsmdsl.report.views import LocksView, ModuleView, Report, ScenarioView
+from fsmdsl.search import Exploration, Played
 from fsmdsl.step import Universe
+from fsmdsl.text.diagnostics import Diagnostic
 
 Draw = Callable[[Sequence[tuple[str, str]]], list["str | Diagnostic"]]
 """Graphviz: texts in its language and the format wanted of each; see `draw.svg.rendered_together`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from fsmdsl.describe import fault_message, shown, shown_arguments
 from fsmdsl.draw.sequence import (
     Change,
     Failure,
@@ -19,9 +18,9 @@ from fsmdsl.draw.sequence import (
     without,
 )
 from fsmdsl.draw.sequence import Step as Heading
-from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.runs.hiding import NOTHING, Hidden
-from fsmdsl.explore.runs.trace import for_ever
+from fsmdsl.runs.hiding import NOTHING, Hidden
+from fsmdsl.runs.trace import for_ever
+from fsmdsl.search import Entry, Trace, Verdict
 from fsmdsl.step import (
     Assigned,
     ChannelStep,
@@ -39,7 +38,8 @@ from fsmdsl.step import (
     Step,
     TimerStep,
 )
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.describe import fault_message, shown, shown_arguments
+from fsmdsl.step.instances import Roster
 from fsmdsl.step.world import Value, World
 
 

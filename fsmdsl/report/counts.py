@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from fsmdsl import model as m
 from fsmdsl.draw.graph import Mark, Overlay
-from fsmdsl.terminal import printable_json
+from fsmdsl.text.terminal import printable_json
 
 
 class CountsError(Exception):

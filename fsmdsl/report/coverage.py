@@ -10,9 +10,9 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw.graph import Graph, Mark, Overlay
 from fsmdsl.draw.text import safe
-from fsmdsl.explore import Exploration, Played, explore, play
-from fsmdsl.report.census import Census, census
 from fsmdsl.report.counts import Counts
+from fsmdsl.report.state_counts import Census, census
+from fsmdsl.search import Exploration, Played, explore, play
 from fsmdsl.step import Followed
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic, Fix, Severity
-from fsmdsl.source import Span
+from fsmdsl.text.diagnostics import Diagnostic, Fix, Severity
+from fsmdsl.text.source import Span
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes

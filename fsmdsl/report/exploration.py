@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.explore import Exploration, Played, Trace, Verdict
-from fsmdsl.explore import data as trace_data
-from fsmdsl.explore import lines as trace_lines
-from fsmdsl.explore.runs.causes import Cause, causes, groups
-from fsmdsl.explore.runs.hiding import NOTHING, Hidden
-from fsmdsl.explore.runs.narrative import steps, story
-from fsmdsl.explore.runs.trace import world_data
-from fsmdsl.explore.verdicts.verdict import Images, share_beyond
 from fsmdsl.report.data import Data
 from fsmdsl.report.frames import Paint, plain
+from fsmdsl.runs.causes import Cause, causes, groups
+from fsmdsl.runs.hiding import NOTHING, Hidden
+from fsmdsl.runs.narrative import steps, story
+from fsmdsl.runs.trace import world_data
+from fsmdsl.runs.verdicts.verdict import Images, share_beyond
+from fsmdsl.search import Exploration, Played, Trace, Verdict
+from fsmdsl.search import data as trace_data
+from fsmdsl.search import lines as trace_lines
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes

@@ -7,15 +7,15 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.describe import shown, words
-from fsmdsl.explore import Trace, Verdict
-from fsmdsl.explore.runs.explain import Reason, reasons
-from fsmdsl.explore.runs.rejection import refusals
-from fsmdsl.explore.runs.replay import broken
+from fsmdsl.model.walk import expressions
+from fsmdsl.runs.explain import Reason, reasons
+from fsmdsl.runs.rejection import refusals
+from fsmdsl.runs.replay import broken
+from fsmdsl.search import Trace, Verdict
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.cascade import bound as given
+from fsmdsl.step.describe import shown, words
 from fsmdsl.step.evaluate import Frame, evaluate, iterate
-from fsmdsl.walk import expressions
 
 MAX_PARTS = 40
 """Parts that are shown of one formula."""

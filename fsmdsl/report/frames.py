@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from unicodedata import combining, east_asian_width
 
-from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.source import Span
-from fsmdsl.terminal import printable
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.source import Span
+from fsmdsl.text.terminal import printable
 
 Paint = Callable[[str, str], str]
 """Text and the role it plays (`error`, `warning`, `note`, `place`, `quiet`, `strong`) to text, coloured or not."""

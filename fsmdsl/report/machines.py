@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.checks.event_table import completeness
-from fsmdsl.checks.shape import Shape
+from fsmdsl.check.event_table import completeness
+from fsmdsl.check.machine_graph import Shape
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import Graph, graph_of
 from fsmdsl.report.anchors import anchor

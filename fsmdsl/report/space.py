@@ -7,11 +7,11 @@ from html import escape
 
 from fsmdsl.draw.metrics import text_width
 from fsmdsl.draw.text import wrapped
-from fsmdsl.report.census import Census
 from fsmdsl.report.data import Data
+from fsmdsl.report.state_counts import Census
 from fsmdsl.report.stepping import values_of
 from fsmdsl.report.views import SpaceView
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.instances import Roster
 
 RADIUS = 7
 MARGIN = 14.0

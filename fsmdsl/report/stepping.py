@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fsmdsl.describe import fault_message, shown
-from fsmdsl.explore import Entry, Trace, Verdict
-from fsmdsl.explore.runs.causality_tree import caused
-from fsmdsl.explore.runs.trace import world_data
 from fsmdsl.report.data import Data
 from fsmdsl.report.formula import Part, parts, shortened
+from fsmdsl.runs.causality_tree import caused
+from fsmdsl.runs.trace import world_data
+from fsmdsl.search import Entry, Trace, Verdict
 from fsmdsl.step import Followed, Universe, World
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.describe import fault_message, shown
+from fsmdsl.step.instances import Roster
 
 Place = tuple[str, str]
 """An owner and its field. The field `""` is the owner's state, the owner `""` the system itself."""

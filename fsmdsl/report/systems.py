@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 
 from fsmdsl import model as m
-from fsmdsl.describe import words
 from fsmdsl.draw.sequence_svg import as_svg
-from fsmdsl.explore import Exploration, Verdict, lines
-from fsmdsl.explore.runs.narrative import story
-from fsmdsl.explore.verdicts.verdict import share_beyond
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
 from fsmdsl.report.exploration import never_followed_by_machine
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.report.views import SpaceView, SystemView, VerdictView
+from fsmdsl.runs.narrative import story
+from fsmdsl.runs.verdicts.verdict import share_beyond
+from fsmdsl.search import Exploration, Verdict, lines
 from fsmdsl.step import Universe
+from fsmdsl.step.describe import words
 
 
 def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> SystemView:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.report.data import Data
+from fsmdsl.text.diagnostics import Diagnostic
 
 Urgency = str
 """`violated`, `failing`, `error`, `warning`, `bounded`, `never`: in the order in which they want attention."""

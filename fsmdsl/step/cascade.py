@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.model.reach import DEEPEST_CASCADE, LONGEST_ROUND
-from fsmdsl.source import Span
+from fsmdsl.model.depth import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, outside, rank, reference, truth
 from fsmdsl.step.universe import EVENTLESS, Universe
 from fsmdsl.step.world import (
@@ -37,6 +36,7 @@ from fsmdsl.step.world import (
     Waiting,
     World,
 )
+from fsmdsl.text.source import Span
 
 GuardsSeen = set[tuple[str, int, bool]]
 """Which guards were found true, and which false: machine (qualified), index of the transition, value."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.data import RecordValue, Table
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.instances import Roster
 from fsmdsl.step.values import (
     MAX_VALUES,
     TooManyValuesError,

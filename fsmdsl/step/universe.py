@@ -15,7 +15,6 @@ from typing import Any, cast
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.source import Span
 from fsmdsl.step.evaluate import (
     MAX_VALUES,
     Frame,
@@ -28,8 +27,9 @@ from fsmdsl.step.evaluate import (
     outside,
     truth,
 )
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.instances import Roster
 from fsmdsl.step.world import Fault, FaultError, Message, NoStart, Unfit, Value, World
+from fsmdsl.text.source import Span
 
 CRASH = "on crash"
 EVENTLESS = ""

@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.data import Misfit, RecordValue, Table, Value
-from fsmdsl.step.roster import Roster
+from fsmdsl.step.instances import Roster
 
 MAX_VALUES = 1 << 16
 """A type with more values than this is not enumerated, nor are more combinations of arguments: they are kept in memory,

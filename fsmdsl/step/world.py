@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar, Literal, NamedTuple
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.source import Span
 from fsmdsl.step.data import Misfit
 from fsmdsl.step.data import Value as Value
+from fsmdsl.text.source import Span
 
 # Worlds --------------------------------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from fsmdsl.dataclasses import field
-from fsmdsl.nodes import node
-from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Binder, Expr
+from fsmdsl.syntax.nodes import node
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "Assign", "Change", "Effect", "ForEach", "If", "Perform", "Post",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from fsmdsl.dataclasses import field
-from fsmdsl.nodes import node
-from fsmdsl.operators import Written
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.syntax.nodes import node
+from fsmdsl.syntax.operators import Written
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "Binary", "BinaryOperator", "Binder", "Call", "Collection", "Conditional", "Duration", "Expr", "Index",

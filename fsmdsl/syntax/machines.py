@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from fsmdsl.dataclasses import field
-from fsmdsl.nodes import node
-from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Expr, Name, Parameter, Path, Text, TypeExpr
+from fsmdsl.syntax.nodes import node
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "ActionDecl", "After", "AmendDecl", "AnyValue", "Edge", "EventDecl", "FieldDecl", "HookDecl", "IgnoreDecl",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from fsmdsl.dataclasses import field
-from fsmdsl.nodes import node
-from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.expressions import Name, Path, Text, TypeExpr
 from fsmdsl.syntax.machines import LetDecl, MachineDecl
+from fsmdsl.syntax.nodes import node
 from fsmdsl.syntax.systems import ScenarioDecl, SharedEnvironment, SystemDecl
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "ChannelDecl", "EnumDecl", "EnumMember", "Hold", "Import", "LockAmendment", "LockOrder", "LockUse", "LocksDecl",

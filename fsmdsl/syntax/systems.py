@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from fsmdsl.dataclasses import field
-from fsmdsl.nodes import node
-from fsmdsl.source import NOWHERE, Span
 from fsmdsl.syntax.effects import Effect
 from fsmdsl.syntax.expressions import Binder, Expr, Name, Parameter, Path, Text
 from fsmdsl.syntax.machines import AnyValue, InvariantDecl, LetDecl
+from fsmdsl.syntax.nodes import node
+from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "BoundDecl", "CrashOffer", "Do", "Elapse", "EnvironmentDecl", "EnvironmentUse", "Expect", "Fails", "Fairness",

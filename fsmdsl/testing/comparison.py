@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from fsmdsl.describe import describe
 from fsmdsl.step import EventStep, Ignored, Requested, Result, Step, Universe, fire
+from fsmdsl.step.describe import describe
 from fsmdsl.testing.drive import drive
 from fsmdsl.testing.implementation import Action, Implementation
 from fsmdsl.testing.plain_values import fields, instances, named, same

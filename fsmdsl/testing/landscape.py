@@ -10,7 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.explore.space import visits
+from fsmdsl.runs.space import visits
 from fsmdsl.step import EventStep, Followed, Result, Step, TooManyValuesError, Universe, World, fire
 from fsmdsl.step.values import domain
 from fsmdsl.testing.comparison import ignored, refusable

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fsmdsl.explore.space import Visit, visits
+from fsmdsl.runs.space import Visit, visits
 from fsmdsl.step import EventStep, Result, Step, TooManyValuesError, Universe, World, enabled, fire
 from fsmdsl.testing.comparison import DifferenceError, SideBySide, ignored, refusable
 from fsmdsl.testing.drive import drivable

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from fsmdsl import model as m
-from fsmdsl.describe import fault_message
-from fsmdsl.diagnostics import Severity, did_you_mean
+from fsmdsl.model.workspace import load
 from fsmdsl.report.frames import frames
-from fsmdsl.simulation.closed import closed
+from fsmdsl.runs.simulation.closed import closed
 from fsmdsl.step import Universe
+from fsmdsl.step.describe import fault_message
 from fsmdsl.testing.comparison import DifferenceError, SideBySide
 from fsmdsl.testing.implementation import Implementation
 from fsmdsl.testing.shrink import shrink
 from fsmdsl.testing.tour import Tour, tour
-from fsmdsl.workspace import load
+from fsmdsl.text.diagnostics import Severity, did_you_mean
 
 T = TypeVar("T")
 

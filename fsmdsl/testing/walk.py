@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.describe import describe
-from fsmdsl.explore.runs.trace import Trace, first_choices
+from fsmdsl.runs.trace import Trace, first_choices
 from fsmdsl.step import EventStep, Step, TooManyValuesError, Universe, Value, enabled
+from fsmdsl.step.describe import describe
 from fsmdsl.step.values import domain
 from fsmdsl.testing.comparison import SideBySide
 from fsmdsl.testing.drive import drivable

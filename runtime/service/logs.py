@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TextIO
 
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 
 
 class OneLine(logging.Formatter):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from fsmdsl.live.connections import Bounded, Server, bearable
+from fsmdsl.editor.live.connections import Bounded, Server, bearable
 from runtime.cells import Cluster
 from runtime.config import Configuration, read_configuration
 from runtime.config.model import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 from runtime.simulate.duration import spoken
 from runtime.simulate.figures import Figures
 from runtime.simulate.result import Run

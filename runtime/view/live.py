@@ -7,7 +7,7 @@ from threading import Thread
 
 import uvicorn
 
-from fsmdsl.live.connections import Bounded
+from fsmdsl.editor.live.connections import Bounded
 from runtime.errors import UserError
 from runtime.view.paced import Paced
 from runtime.view.pages import Pages, application

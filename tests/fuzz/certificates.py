@@ -16,7 +16,7 @@ from forger import TOKEN, spellings
 from hypothesis import strategies as st
 
 from fsmdsl import recheck
-from fsmdsl.certificate import Certificate, CertifiedSystem, digest, rendered
+from fsmdsl.interop.certificate import Certificate, CertifiedSystem, digest, rendered
 from fuzz.target import Target
 
 SPEC = """\

@@ -15,11 +15,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fsmdsl.diagnostics import Severity
-from fsmdsl.format import format_source
-from fsmdsl.lsp.server import server
-from fsmdsl.parse import parse
-from fsmdsl.source import Source
+from fsmdsl.editor.lsp.server import server
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
 from fuzz.target import Target
 from fuzz.texts import LINE_ENDS, SEPARATORS, SIGNS, base, ended
 

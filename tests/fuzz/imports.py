@@ -7,11 +7,11 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.imports import Imported, ImportFailedError, spec_text
-from fsmdsl.imports.formats import READERS, format_of, read
-from fsmdsl.parse import parse
-from fsmdsl.source import Source
+from fsmdsl.interop.imports import Imported, ImportFailedError, spec_text
+from fsmdsl.interop.imports.formats import READERS, format_of, read
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Source
 from fuzz.target import Target
 from fuzz.texts import MUTATIONS, mutated
 

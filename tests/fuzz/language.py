@@ -6,15 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from fsmdsl.checks import check
-from fsmdsl.diagnostics import Diagnostic, Severity
-from fsmdsl.editing import Desk
-from fsmdsl.format import format_source
-from fsmdsl.parse import Parsed, parse
-from fsmdsl.parse.table import load
-from fsmdsl.parse.tokens import lex
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.check import check
+from fsmdsl.editor.editing import Desk
+from fsmdsl.model.resolve import resolve
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.parse.tokens import lex
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.source import Source
 from fuzz.target import Target
 from fuzz.texts import ANY, texts
 

@@ -11,17 +11,17 @@ from typing import Any
 import test_explain
 from hypothesis import strategies as st
 
-from fsmdsl.logs.atlas import UndecidedError
-from fsmdsl.logs.explanation import explain as explained
-from fsmdsl.logs.lines import lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import bind
-from fsmdsl.logs.render_text import coverage, details, summary
-from fsmdsl.logs.rules import LogError
-from fsmdsl.logs.to_json import data
-from fsmdsl.logs.worlds import TooManyWorldsError
-from fsmdsl.source import Source
+from fsmdsl.interop.logs.binding import bind
+from fsmdsl.interop.logs.explanation import explain as explained
+from fsmdsl.interop.logs.lines import lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.interop.logs.render_text import coverage, details, summary
+from fsmdsl.interop.logs.rules import LogError
+from fsmdsl.interop.logs.successor_cache import UndecidedError
+from fsmdsl.interop.logs.to_json import data
+from fsmdsl.interop.logs.worlds import TooManyWorldsError
 from fsmdsl.step import Universe
+from fsmdsl.text.source import Source
 from fuzz.target import Target
 
 WORDS = (

@@ -14,8 +14,8 @@ from door import DOOR
 from hypothesis import strategies as st
 
 from fsmdsl.draw.formats import TEXTS
-from fsmdsl.live.app import application
-from fsmdsl.live.verifying import Explorations
+from fsmdsl.editor.live.app import application
+from fsmdsl.editor.live.verifying import Explorations
 from fuzz.asking import ask, read
 from fuzz.bodies import constant, objects
 from fuzz.target import Target

@@ -14,12 +14,12 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fsmdsl import model as m
-from fsmdsl.explore import Limits, explore
-from fsmdsl.explore.packed.errors import FullError, SavedError, UnavailableError
-from fsmdsl.explore.verdicts.verdict import Exploration, Keeping, Means
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
+from fsmdsl.runs.verdicts.verdict import Exploration, Keeping, Means
+from fsmdsl.search import Limits, explore
+from fsmdsl.search.errors import FullError, SavedError, UnavailableError
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 from fuzz.target import Target
 
 SPEC = """\

@@ -36,13 +36,13 @@ _HISTORIES = (
 
 TESTS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/step": (_SMALL, "test_meanings test_core", f"{_EXPLORED} {_FEATURES}"),
-    "fsmdsl/resolve": (_SMALL, f"test_meanings {_EDITING}", _FEATURES),
+    "fsmdsl/model/resolve": (_SMALL, f"test_meanings {_EDITING}", _FEATURES),
     "runtime/journal": ("runtime/test_journal runtime/test_durable",),
     "runtime/preemption": (_ALLOCATOR, _HISTORIES),
     "runtime/placement": (_ALLOCATOR, _HISTORIES),
-    "fsmdsl/emit": (_GOLDEN, _CLASSES, f"test_replay test_program {_FEATURES} twin/test_random_twin"),
-    "fsmdsl/checks": ("test_cases", "test_meanings test_checks test_vacuity test_oracles", _FEATURES),
-    "fsmdsl/explore/packed/lower": (
+    "fsmdsl/classes": (_GOLDEN, _CLASSES, f"test_replay test_program {_FEATURES} twin/test_random_twin"),
+    "fsmdsl/check": ("test_cases", "test_meanings test_checks test_vacuity test_oracles", _FEATURES),
+    "fsmdsl/search/lower": (
         "test_meanings test_symmetry_cases",
         _EXPLORED,
         f"test_symmetry test_liveness test_fairness test_properties test_packed_wide {_FEATURES}",

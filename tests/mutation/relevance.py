@@ -20,7 +20,7 @@ from typing import Any
 from mutation.areas import ROOT, TESTS
 from mutation.tree import TREE, command, environment
 
-LIBRARY, READER = (f"fsmdsl/explore/packed/lower/{x}" for x in ("library", "helpers.py"))
+LIBRARY, READER = (f"fsmdsl/search/lower/{x}" for x in ("library", "helpers.py"))
 """A program executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
 
 FIRST = 40

@@ -20,7 +20,7 @@ from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvide
 from mutation.areas import ROOT, TESTS
 from mutmut.mutation.mutators import mutation_operators, operator_arg_removal, operator_assignment, operator_string
 
-MESSAGES = ("fsmdsl/step", "fsmdsl/checks", "fsmdsl/resolve", "runtime/placement", "runtime/journal")
+MESSAGES = ("fsmdsl/step", "fsmdsl/check", "fsmdsl/model/resolve", "runtime/placement", "runtime/journal")
 """Where an f-string is a message. In the back ends it is generated text."""
 
 

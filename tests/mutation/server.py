@@ -193,7 +193,7 @@ class Recorder(Plugin):
             for x in gc.get_objects()
             if type(x).__name__ == "_lru_cache_wrapper"
             and str(x.__module__).startswith(known)
-            and not str(x.__module__).startswith("fsmdsl.parse")
+            and not str(x.__module__).startswith("fsmdsl.syntax.parse")
         ]
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

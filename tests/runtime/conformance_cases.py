@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from fsmdsl import model as m
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
 from fsmdsl.step import Followed, Universe, Value, World, holds
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 from runtime.config import Configuration, read_configuration
 from runtime.pods import GangSpec, Member, Pod, PodSpec
 

@@ -15,7 +15,7 @@ from conformance_moves import Policy
 from conformance_rig import Rig
 from invariants import check
 
-from fsmdsl.explore import explore
+from fsmdsl.search import explore
 from runtime import Bind, Phase
 
 NEVER = {

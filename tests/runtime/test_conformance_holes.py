@@ -13,9 +13,9 @@ from conformance_cases import SPEC, Case, GangCase, allowed, picture, value_of
 from conformance_rig import Rig
 from invariants import check
 
-from fsmdsl.explore import explore
+from fsmdsl.model.workspace import load
+from fsmdsl.search import explore
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, Step, Universe, fire, initial
-from fsmdsl.workspace import load
 
 HOLES = sorted((SPEC.parent / "holes").glob("*.fsm"))
 

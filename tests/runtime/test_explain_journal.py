@@ -16,13 +16,13 @@ import pytest
 from click.testing import CliRunner
 from clusters import end, gang, preempt, run
 
-from fsmdsl.logs.explanation import Explanation, explain
-from fsmdsl.logs.lines import lines
-from fsmdsl.logs.mapping import read
-from fsmdsl.logs.meaning import Reading, bind
-from fsmdsl.source import Source
+from fsmdsl.interop.logs.binding import Reading, bind
+from fsmdsl.interop.logs.explanation import Explanation, explain
+from fsmdsl.interop.logs.lines import lines
+from fsmdsl.interop.logs.mapping import read
+from fsmdsl.model.workspace import load
 from fsmdsl.step import Universe
-from fsmdsl.workspace import load
+from fsmdsl.text.source import Source
 from runtime.changes import changes
 from runtime.command import main
 from runtime.config import read_configuration

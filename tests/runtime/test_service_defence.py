@@ -21,7 +21,7 @@ from interrupting import MOMENTS, interrupted
 from raw_requests import answers, raw_requests
 from serving import ROOT, Cluster, serving, written
 
-from fsmdsl.terminal import printable
+from fsmdsl.text.terminal import printable
 from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
 from runtime.service.serve import _listen

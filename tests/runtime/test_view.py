@@ -19,7 +19,7 @@ import pytest
 from clusters import config, gang, nodes
 from serving import serving, until
 
-from fsmdsl.workspace import load
+from fsmdsl.model.workspace import load
 from generated.hived import AffinityGroupState
 from runtime import Allocator, Bind, GangSpec, Member, Pod, PodSpec
 from runtime.errors import UserError

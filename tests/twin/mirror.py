@@ -11,12 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from fsmdsl import emit
+from fsmdsl import classes as emit
 from fsmdsl import model as m
-from fsmdsl.emit.context import Context
-from fsmdsl.emit.machines.clockwork import timer_name
-from fsmdsl.emit.systems import attribute_names
-from fsmdsl.emit.traits import connected
+from fsmdsl.classes.context import Context
+from fsmdsl.classes.machines.clockwork import timer_name
+from fsmdsl.classes.systems import attribute_names
+from fsmdsl.classes.traits import connected
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -31,7 +31,7 @@ from fsmdsl.step import (
     World,
 )
 from fsmdsl.step.data import Table
-from fsmdsl.step.roster import Queue
+from fsmdsl.step.instances import Queue
 from fsmdsl.step.values import default, keys
 
 EXCEPTIONS = {

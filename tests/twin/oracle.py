@@ -9,9 +9,9 @@ from transitions import MachineError
 from walks import Explored
 
 from fsmdsl import model as m
-from fsmdsl.emit.naming import state_path
-from fsmdsl.emit.statements.effects import post_name
-from fsmdsl.emit.tabular import timer_key, trigger_names
+from fsmdsl.classes.naming import state_path
+from fsmdsl.classes.statements.effects import post_name
+from fsmdsl.classes.tabular import timer_key, trigger_names
 from fsmdsl.step import ChannelStep, EventStep, OutcomeStep, Posted, Requested, Step, TimerStep, Universe, Value, World
 
 Told = tuple[int, str, tuple[Value, ...]]

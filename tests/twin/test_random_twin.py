@@ -10,10 +10,10 @@ from mirror import Packages
 from walks import Explored, Walk
 
 from fsmdsl import model as m
-from fsmdsl.parse import parse
-from fsmdsl.resolve import resolve
-from fsmdsl.source import Source
+from fsmdsl.model.resolve import resolve
 from fsmdsl.step import Fault, FaultError, Result, Step, TooManyValuesError, Universe, World
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.source import Source
 
 sys.path.append(str(Path(__file__).parents[1]))
 from random_specs import spec

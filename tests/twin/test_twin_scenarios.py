@@ -9,9 +9,9 @@ from mirror import Packages
 from walks import Explored, Walk
 
 from fsmdsl import model as m
-from fsmdsl.explore import play
+from fsmdsl.model.workspace import load
+from fsmdsl.search import play
 from fsmdsl.step import CrashStep, Universe
-from fsmdsl.workspace import load
 
 ROOT = Path(__file__).parent.parent.parent
 LOADED = load([ROOT / "specs"])

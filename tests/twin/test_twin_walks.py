@@ -11,11 +11,11 @@ from random_charts import machine_of
 from walks import Explored, Walk, wander
 
 from fsmdsl import model as m
-from fsmdsl.emit.naming import is_nested
-from fsmdsl.emit.traits import beyond_tables
-from fsmdsl.simulation.closed import closed
+from fsmdsl.classes.naming import is_nested
+from fsmdsl.classes.traits import beyond_tables
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.simulation.closed import closed
 from fsmdsl.step import TooManyValuesError, Universe, enabled
-from fsmdsl.workspace import load
 
 HERE = Path(__file__).parent
 SPECS = HERE.parents[1] / "specs"

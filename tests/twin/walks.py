@@ -8,7 +8,6 @@ from random import Random
 from mirror import EXCEPTIONS, Mirror, Packages, UnansweredError
 
 from fsmdsl import model as m
-from fsmdsl.describe import describe
 from fsmdsl.step import (
     CrashStep,
     EventStep,
@@ -31,6 +30,7 @@ from fsmdsl.step import (
 )
 from fsmdsl.step.cascade import Draft
 from fsmdsl.step.data import Table
+from fsmdsl.step.describe import describe
 from fsmdsl.step.offers import standing_still
 from fsmdsl.step.values import keys
 

@@ -7,7 +7,7 @@ const ready = begin();
 
 async function begin() {
   const { python, complete } = await startPython(new URLSearchParams(location.search).has("plain"));
-  const module = python.pyimport("fsmdsl.live.playground");
+  const module = python.pyimport("fsmdsl.editor.live.playground");
   return { module, playground: module.Playground(), complete };
 }
 

@@ -7,7 +7,7 @@
 
 (name) @variable
 
-; What follows is made by `python -m fsmdsl.editor_files`, from fsmdsl/words.py and the grammar.
+; What follows is made by `python -m fsmdsl.editor.word_lists`, from fsmdsl/syntax/words.py and the grammar.
 ["module" "import"] @keyword
 ["machine" "system" "scenario" "enum" "opaque" "let" "param" "state" "event" "action" "invariant" "ignore" "amends"] @keyword
 ["durable"] @keyword.modifier

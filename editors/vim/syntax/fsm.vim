@@ -6,7 +6,7 @@ endif
 syntax case match
 syntax sync minlines=200
 
-" What follows is made by `python -m fsmdsl.editor_files`, from fsmdsl/words.py and the grammar.
+" What follows is made by `python -m fsmdsl.editor.word_lists`, from fsmdsl/syntax/words.py and the grammar.
 syntax keyword fsmImport module import
 syntax keyword fsmDeclaration machine system scenario enum opaque let param state event action invariant ignore amends
 syntax keyword fsmModifier durable

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fsmdsl.diagnostics import Rule
-from fsmdsl.terminal import printable_json
+from fsmdsl.text.diagnostics import Rule
+from fsmdsl.text.terminal import printable_json
 
 if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.formats.results import Case, Finding, Kind, Results, Suite
 from fsmdsl.report.frames import tally
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
 
 def from_check(

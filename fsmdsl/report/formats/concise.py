@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fsmdsl.diagnostics import Diagnostic
 from fsmdsl.report.formats.results import Results
-from fsmdsl.source import NOWHERE
-from fsmdsl.terminal import printable
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import NOWHERE
+from fsmdsl.text.terminal import printable
 
 
 def concise(results: Results) -> str:

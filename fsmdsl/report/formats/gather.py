@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.diagnostics import Diagnostic, Rule, Severity
-from fsmdsl.explore import Exploration, Played, Verdict
-from fsmdsl.explore import diagnostics as violations
-from fsmdsl.explore.runs.causes import causes
-from fsmdsl.explore.runs.narrative import story
-from fsmdsl.explore.verdicts.verdict import share_beyond
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played
 from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
+from fsmdsl.runs.causes import causes
+from fsmdsl.runs.narrative import story
+from fsmdsl.runs.verdicts.verdict import share_beyond
+from fsmdsl.search import Exploration, Played, Verdict
+from fsmdsl.search import diagnostics as violations
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
 _OUTCOMES: dict[str, Outcome] = {
     "holds": "passed",

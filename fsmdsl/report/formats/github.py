@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.report.formats.places import path_of
 from fsmdsl.report.formats.results import Finding, Results
-from fsmdsl.terminal import printable
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.terminal import printable
 
 COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 

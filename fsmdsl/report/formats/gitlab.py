@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
-from fsmdsl.diagnostics import Diagnostic, Severity
 from fsmdsl.report.data import Data
 from fsmdsl.report.formats.places import fingerprints, path_of
 from fsmdsl.report.formats.results import Results
-from fsmdsl.terminal import printable_json
+from fsmdsl.text.diagnostics import Diagnostic, Severity
+from fsmdsl.text.terminal import printable_json
 
 SEVERITY = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from fsmdsl.diagnostics import Severity
 from fsmdsl.report.formats.results import Case, Finding, Results, Suite
 from fsmdsl.report.frames import frame
-from fsmdsl.terminal import printable_text
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.terminal import printable_text
 
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML cannot hold, not even escaped."""

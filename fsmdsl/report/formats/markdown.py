@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from fsmdsl.diagnostics import Severity
 from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.report.formats.places import path_of
 from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
-from fsmdsl.source import NOWHERE, Span
-from fsmdsl.terminal import printable, printable_text
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import NOWHERE, Span
+from fsmdsl.text.terminal import printable, printable_text
 
 MAX_FINDINGS = 20
 """Findings that are shown; of the others, how many there are."""

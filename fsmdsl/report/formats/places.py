@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from fsmdsl.diagnostics import Diagnostic
-from fsmdsl.parse import parse
-from fsmdsl.resolve.declarations.modules import module_name
-from fsmdsl.source import NOWHERE, Source, Span
+from fsmdsl.model.resolve.declarations.modules import module_name
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import NOWHERE, Source, Span
 
 
 def path_of(source: Source) -> str:

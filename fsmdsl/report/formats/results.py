@@ -7,11 +7,11 @@ from collections.abc import Sequence as Listed
 from typing import TYPE_CHECKING, Literal
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.diagnostics import Diagnostic, Severity
+from fsmdsl.text.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:  # most commands neither explore nor draw
     from fsmdsl.draw.sequence import Sequence
-    from fsmdsl.explore import Trace
+    from fsmdsl.search import Trace
 
 Kind = Literal["check", "verify", "test", "report", "diagnostics", "drift"]
 """Which command it was; `diagnostics`: one that needs a model, and the specs have errors."""

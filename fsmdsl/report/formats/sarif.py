@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from fsmdsl.describe import describe, fault_message
-from fsmdsl.diagnostics import Diagnostic, Fix, Label, Rule
-from fsmdsl.explore import Entry, Trace
-from fsmdsl.explore.runs.trace import for_ever
 from fsmdsl.report.data import Data
 from fsmdsl.report.formats.places import address, declaration, fingerprints
 from fsmdsl.report.formats.results import Finding, Results
-from fsmdsl.source import NOWHERE, Span
+from fsmdsl.runs.trace import for_ever
+from fsmdsl.search import Entry, Trace
 from fsmdsl.step import Followed, World
-from fsmdsl.terminal import printable_json
+from fsmdsl.step.describe import describe, fault_message
+from fsmdsl.text.diagnostics import Diagnostic, Fix, Label, Rule
+from fsmdsl.text.source import NOWHERE, Span
+from fsmdsl.text.terminal import printable_json
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"

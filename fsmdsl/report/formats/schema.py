@@ -12,9 +12,9 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from fsmdsl.files.write import write
 from fsmdsl.report import shapes
 from fsmdsl.report.data import VERSION, Data
+from fsmdsl.text.files.write import write
 
 DOCUMENTS: dict[str, tuple[type, tuple[str, ...]]] = {
     "check": (shapes.Diagnostics, ("check", "diagnostics", "drift")),

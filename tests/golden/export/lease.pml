@@ -48,7 +48,7 @@ static const char *fault_names[] = {"", "unhandled", "overlap", "reentrance", "b
 enum { EVENT_STEP, ANSWER_STEP, TIMER_STEP, DELIVER_STEP, LOSE_STEP, DUPLICATE_STEP, CRASH_STEP, RECOVER_STEP };
 static void beyond(const char *why) { printf("beyond: %s\n", why); exit(9); }
 
-/* Values are whole numbers. See fsmdsl.export.values. */
+/* Values are whole numbers. See fsmdsl.interop.export.values. */
 enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_ };
 
 typedef struct Type {

@@ -1,0 +1,140 @@
+"""Guards and invariants that say nothing: they hold always, or never.
+
+One that may have no value does not hold always: then a guard is a fault, and an invariant is violated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fsmdsl import model as m
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.check.subject import Subject, arguments
+from fsmdsl.core.lets import surely_has_value
+from fsmdsl.model.walk import expressions
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+
+ALWAYS = Rule(
+    "FSM208",
+    "guard-always-true",
+    Severity.WARNING,
+    "a guard that every value passes",
+    """
+Whatever values the data have that the guard reads, it is true. A reader takes a guard for a condition, so it should
+either be one or not stand there; often a range or a state is not what the author had in mind.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut on push when force >= 0
+    Shut -> Open on push
+}
+```
+
+Leave the guard out, or correct it.
+""",
+)
+
+NEVER = Rule(
+    "FSM209",
+    "guard-never-true",
+    Severity.WARNING,
+    "a guard that no value passes",
+    """
+No values of the data that the guard reads make it true, so the transition is never followed.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut on push when force > 9
+    Open -> Shut on push when force == 0
+    Shut -> Open on push
+}
+```
+
+Correct the guard, or take the transition out.
+""",
+)
+
+EMPTY = Rule(
+    "FSM210",
+    "constant-invariant",
+    Severity.WARNING,
+    "an invariant that cannot be broken, or cannot hold",
+    """
+An invariant that is true of any values says nothing: no mistake in the spec can break it. One that is true of no
+values is broken from the beginning. An invariant about a derived value is left alone even when it is always true: it
+holds the definition of that value to what it promises.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut, Shut -> Open on push do force = 3
+    invariant force >= 0 or Open
+}
+```
+
+Say what must hold, or take the invariant out.
+""",
+)
+
+RULES = (ALWAYS, NEVER, EMPTY)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Guards and invariants of machines, and those of systems."""
+    for shape in subject.shapes:
+        for line in shape.lines:
+            yield from _guard(subject, shape, line)
+        machine = shape.machine
+        yield from _invariants(subject, machine.invariants, machine, None)
+    for system in subject.model.systems.values():
+        yield from _invariants(subject, system.invariants, None, system)
+
+
+def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diagnostic]:
+    """The guard of a line, in all the states that the line starts from."""
+    first, machine = line[0], shape.machine
+    if first.guard is None:
+        return
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
+    guard = subject.guard(machine, first)
+    if subject.together(machine, leaves, [guard]) is None:
+        found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
+        yield found.help("correct it, or take the transition out")
+        return
+    if not surely_has_value(subject.model, first.guard):
+        return
+    opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
+    if subject.together(machine, leaves, [opposite]) is None:
+        found = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")
+        yield found.help("leave it out, or correct it")
+
+
+def _invariants(
+    subject: Subject, listed: Iterable[m.Invariant], machine: m.Machine | None, system: m.System | None
+) -> Iterator[Diagnostic]:
+    leaves = () if machine is None else tuple(s.name for s in machine.leaves)
+    for invariant in listed:
+        condition, opposite = invariant.condition, m.Not(invariant.condition)
+        if subject.together(machine, leaves, [subject.normal(condition, system=system)]) is None:
+            found = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
+            yield found.help("correct it")
+        elif not surely_has_value(subject.model, condition, system) or _speaks_of_a_let(condition):
+            continue
+        elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
+            found = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
+            yield found.help("say what could go wrong, or take it out")
+
+
+def _speaks_of_a_let(condition: m.Expr) -> bool:
+    return any(isinstance(e, m.Derived) for e in expressions(condition))

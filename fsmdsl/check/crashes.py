@@ -1,0 +1,223 @@
+"""States that a crash must move on, and does not; crashes that change nothing; machines that none strikes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+
+from fsmdsl import model as m
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.check.subject import Subject
+from fsmdsl.core.hierarchy import Endurance
+from fsmdsl.core.triggers import CRASH, triggered_by
+from fsmdsl.model.walk import expressions
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+
+LOST = Rule(
+    "FSM219",
+    "lost-in-crash",
+    Severity.WARNING,
+    "a volatile state that a crash does not move on",
+    """
+A `volatile` state does not survive a crash, so a transition `on crash` must say where an instance is afterwards. The
+same is asked of a `transient` state, if a system lets crashes happen: an instance is in it while an action is under
+way.
+
+```fsm
+machine Group {
+    initial persistent state Pending
+    volatile state Preempting
+    final persistent state Gone
+    event go, stop from environment
+    Pending -> Preempting on go
+    Preempting, Pending -> Gone on stop
+}
+```
+
+Add `Preempting -> Pending on crash`, or make the state `persistent`.
+""",
+)
+
+NOTHING = Rule(
+    "FSM228",
+    "crash-changes-nothing",
+    Severity.WARNING,
+    "the crash of an instance on which a crash has no effect",
+    """
+`crash of x` sets back the fields of x that are not durable, follows its transition `on crash`, and takes the answers
+that it waits for. Where all fields are durable and the machine has neither such a transition nor an answer to wait for,
+such a crash makes no difference.
+
+```fsm
+machine Server {
+    durable term: 0..3
+    initial state Follower
+    state Leader
+    event win from environment
+    Follower -> Leader on win when term < 3 do term = term + 1
+    Leader -> Follower on win
+}
+
+system Cluster {
+    servers: Server[2]
+    environment {
+        some s in servers: s.win
+        some s in servers: crash of s             // it keeps its term, and is still Leader
+    }
+}
+```
+
+Say what is lost: a field without `durable`, or a transition such as `Leader -> Follower on crash`. Else remove the
+crash.
+""",
+)
+
+NEVER = Rule(
+    "FSM229",
+    "never-crashes",
+    Severity.WARNING,
+    "transitions `on crash` of a machine that no crash strikes",
+    """
+In a system whose environment has `crash of`, those that are named crash, and no others. A machine with transitions
+`on crash` that is in such a system, and that no system lets crash, never follows them.
+
+```fsm
+machine Cache {
+    filled: bool
+    initial state Cold
+    state Warm
+    event fill from environment
+    Cold -> Warm on fill do filled = true
+    Warm -> Cold on crash
+}
+
+machine Worker {
+    busy: bool
+    initial state On
+    event go from environment
+    On on go do busy = not busy
+}
+
+system Shop {
+    cache: Cache
+    worker: Worker
+    environment {
+        cache.fill
+        worker.go
+        crash of worker                           // and the cache, if it is in the same process
+    }
+}
+```
+
+Name the instance too, `crash of worker, cache`; give it a crash of its own; or add `crash`, which strikes all.
+""",
+)
+
+UNKNOWN = Rule(
+    "FSM230",
+    "first-value-unknown",
+    Severity.ERROR,
+    "a crash gives a field back a first value that nobody knows",
+    """
+A crash gives fields that are not durable the values that they began with. A field that begins with any value
+(`= any`), or with one that is computed from such a field, has no first value that the text gives.
+
+```fsm
+machine Server {
+    seen: 0..3 = any
+    initial state Up
+    event reset from environment
+    Up on reset do seen = 0
+}
+
+system Cluster {
+    servers: Server[2]
+    environment {
+        some s in servers: s.reset
+        some s in servers: crash of s
+    }
+}
+```
+
+Make it `durable`, so that a crash leaves it alone, or let it begin with a value.
+""",
+)
+
+RULES = (LOST, NOTHING, NEVER, UNKNOWN)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Guards are not looked at: one transition is enough."""
+    systems = subject.model.systems.values()
+    struck = {i.machine for s in systems if s.crashes for i in s.instances}
+    struck |= {x for s in systems for crash in s.process_crashes for x in crash.machines}
+    yield from _lasting(subject)
+    yield from _unknown(subject)
+    yield from _spared(subject, struck)
+    for shape in subject.shapes:
+        flags: tuple[Endurance, ...] = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
+        for state in shape.machine.leaves:
+            kind = shape.hierarchy.endurance(state.name)
+            followed = shape.selection.candidates(state.name, CRASH)
+            if kind is not None and kind in flags and state.name in shape.reachable and not followed:
+                yield _lost(shape, state, kind)
+
+
+def _lasting(subject: Subject) -> Iterator[Diagnostic]:
+    """Crashes of instances that nothing happens to."""
+    for system in subject.model.systems.values():
+        for crash in system.process_crashes:
+            for target, name in zip(crash.targets, crash.machines, strict=True):
+                machine = subject.model.machines[name]
+                waits = any(a.outcomes for a in machine.actions)
+                passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
+                if not (waits or passing or triggered_by(machine, m.OnCrash)):
+                    found = NOTHING.at(target.span, f"a crash of `{target.span.quote}` changes nothing")
+                    why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
+                    yield found.note(why)
+
+
+def _unknown(subject: Subject) -> Iterator[Diagnostic]:
+    """Fields that a crash gives back a value that is not known: each once."""
+    found: dict[int, Diagnostic] = {}
+    for system in subject.model.systems.values():
+        machines = [subject.model.machines[x.machine] for x in system.instances]
+        fields = [(x, f) for x, machine in zip(system.instances, machines, strict=True) for f in machine.fields]
+        several = any(x.states for x in system.instances)
+        if not several and not any(x.begins_with_any(f) for x, f in fields):
+            continue
+        struck = {x for crash in system.process_crashes for x in crash.machines}
+        for x, f in fields:
+            crashes = bool(system.crashes) or x.machine in struck
+            first = dict(x.values).get(f.name, f.default)
+            if crashes and not f.durable and (x.begins_with_any(f) or _reads(first, several)):
+                message = f"a crash in `{system.name}` gives `{f.name}` back its first value, and nobody knows that"
+                found.setdefault(id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value"))
+    yield from found.values()
+
+
+def _reads(first: m.Expr, states: bool) -> bool:
+    """May a first value depend on that of a field, or on a state?"""
+    return any(
+        isinstance(e, m.Derived) or (isinstance(e, m.Read) and e.kind == "field")
+        or (states and isinstance(e, m.InState | m.StateOf))
+        for e in expressions(first)
+    )  # fmt: skip
+
+
+def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:
+    """Machines in systems where others crash, which themselves never do."""
+    beside = {i.machine for s in subject.model.systems.values() if s.process_crashes for i in s.instances}
+    for machine in subject.model.machines.values():
+        found = triggered_by(machine, m.OnCrash)
+        if found and machine.qualified in beside - struck:
+            message = f"no crash strikes a {machine.name}: this is never followed"
+            yield NEVER.at(found[0].span, message).help("name it behind `crash of`, or add `crash`")
+
+
+def _lost(shape: Shape, state: m.State, kind: Endurance) -> Diagnostic:
+    found = LOST.at(
+        state.span, f"a crash leaves `{state.name}` nowhere: it is {kind}, and has no transition `on crash`"
+    )
+    goal = shape.machine.initial.name
+    return found.help(f"say where it is afterwards, such as `{state.name} -> {goal} on crash`")

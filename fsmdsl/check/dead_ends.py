@@ -1,0 +1,129 @@
+"""States that are never left and should be, and states that are left and should not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsmdsl import model as m
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.check.subject import Subject
+from fsmdsl.text.diagnostics import Diagnostic, Fix, Rule, Severity
+from fsmdsl.text.source import Span
+
+DEAD_END = Rule(
+    "FSM203",
+    "dead-end",
+    Severity.WARNING,
+    "a state without a way out that is not final",
+    """
+No transition leads from this state to another one. If that is how it is meant, the state is `final`; if not, a
+transition is missing. A machine with a single state has nowhere to go and is not reported.
+
+```fsm
+machine Task {
+    initial state New
+    state Done                // meant to be final?
+    event finish from environment
+    New -> Done on finish
+}
+```
+
+Write `final state Done`, or add the transition that leaves it.
+""",
+)
+
+STAYS = Rule(
+    "FSM204",
+    "transient-stays",
+    Severity.ERROR,
+    "a transient state that is not left within its round",
+    """
+A `transient` state is passed through: an eventless transition leaves it in the round in which it was entered, or the
+answer of the action that is called on entering it does. A state that waits for an event from outside, or for nothing
+at all, is not transient.
+
+```fsm
+machine Task {
+    initial state New
+    transient state Checking
+    final state Done
+    event submit, accept from environment
+    New -> Checking on submit
+    Checking -> Done on accept        // this may be much later
+}
+```
+
+Take `transient` away, or let an eventless transition or an action's outcome lead on.
+""",
+)
+
+LEFT = Rule(
+    "FSM205",
+    "final-state-left",
+    Severity.ERROR,
+    "a final state that a transition leaves",
+    """
+A `final` state is where an instance's life ends. Events may still be ignored or handled there by internal
+transitions, which leave nothing, but nothing leads on, not even a crash, and not from a composite state around it.
+
+```fsm
+machine Task {
+    initial state New
+    final state Done
+    event finish, again from environment
+    New -> Done on finish
+    Done -> New on again
+}
+```
+
+Take `final` away, or the transition.
+""",
+)
+
+RULES = (DEAD_END, STAYS, LEFT)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Ways out that are missing, and ways out that should be."""
+    for shape in subject.shapes:
+        for state in shape.machine.leaves:
+            if state.final:
+                yield from _left(shape, state)
+            elif state.transient:
+                yield from _stays(shape, state)
+            elif _stuck(shape, state):
+                start = Span(state.span.source, state.span.start, state.span.start)
+                fix = Fix(start, "final ", f"make `{state.name}` final")
+                found = DEAD_END.at(state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix)
+                yield found.help(f"write `final state {state.name}`, or add a transition that leaves it")
+
+
+def _stuck(shape: Shape, state: m.State) -> bool:
+    return len(shape.machine.leaves) > 1 and state.name in shape.reachable and not any(shape.ways_out(state.name))
+
+
+def _left(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
+    for t in shape.ways_out(state.name):
+        through = "" if t.source == state.name else f", as part of `{t.source}`"
+        found = LEFT.at(t.span, f"`{t.name}` leaves `{state.name}`{through}, which is final")
+        yield found.label(state.span, "declared final here").help("take `final` away, or this transition")
+
+
+def _stays(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
+    ways = list(shape.ways_out(state.name))
+    if any(isinstance(t.trigger, m.Eventless | m.OnOutcome) for t in ways):
+        return
+    found = STAYS.at(state.span, f"the transient state `{state.name}` has no way out within its round")
+    if ways:
+        found = found.label(ways[0].span, f"this waits for {_awaited(ways[0])}")
+    yield found.help("add an eventless transition or one on an action's outcome, or take `transient` away")
+
+
+def _awaited(t: m.Transition) -> str:
+    match t.trigger:
+        case m.OnTimer():
+            return "a timer"
+        case m.OnCrash():
+            return "a crash"
+        case _:
+            return "an event"

@@ -1,0 +1,132 @@
+"""Transitions that can be enabled at once, with nothing to decide between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.check.logic import Solution
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.check.phrases import given, triggered
+from fsmdsl.check.subject import Subject
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+
+OVERLAP = Rule(
+    "FSM206",
+    "overlap",
+    Severity.ERROR,
+    "two transitions that are enabled at once",
+    """
+From one state, two transitions of the same trigger have guards that can both hold, and neither is more deeply nested
+or has priority. A run that gets there stops with the fault `overlap`, because a spec does not toss coins. The values
+named in the message show how both hold; they are looked for among all values that the machine's own fields, its
+parameters and the event's arguments can have.
+
+```fsm
+machine Door {
+    force: 0..9
+    initial state Shut
+    state Ajar
+    state Open
+    event push(how: 0..9) from environment
+    a: Shut -> Ajar on push(how) when how < 5
+    b: Shut -> Open on push(how) when how > 3       // 4 is both
+    c: Ajar, Open -> Shut on push(how) when how > force
+}
+```
+
+Make the guards exclude each other, or say which goes first: `priority a > b`.
+""",
+)
+
+POSSIBLE = Rule(
+    "FSM207",
+    "possible-overlap",
+    Severity.NOTE,
+    "two transitions of which the text alone does not show that they exclude each other",
+    """
+The guards of two transitions from one state speak of other instances, of sets, or of too many values, so it cannot be
+decided here whether both can hold at once. Exploring a system (`fsm verify`) decides it for that system. What is seen
+without running: opposite conditions, state tests that have no state in common, and `all x in s: p` against `some x in
+s: q` where `p` and `q` exclude each other.
+
+```fsm
+machine Door {
+    width: 0..9
+    initial state Open
+    state Shut
+    event push(by: Door, other: Door) from environment
+    a: Open -> Shut on push(by, other) when by.width > 3
+    b: Open -> Open on push(by, other) when other.width > 3
+    c: Shut -> Open on push
+    event widen(to: 0..9) from environment
+    Open on widen(to) do width = to
+    ignore widen in Shut
+}
+```
+
+Nothing needs to be done. `priority a > b` would settle it.
+""",
+)
+
+RULES = (OVERLAP, POSSIBLE)
+
+_MOST_PAIRS = 20_000
+"""Of one source and trigger. Beyond that, they are not compared."""
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """A line is reported once, with a line before it that competes with it, whatever states they share."""
+    for shape in subject.shapes:
+        reported: dict[int, Diagnostic] = {}
+        for group in shape.selection.rivals():
+            if len(group) ** 2 > 2 * _MOST_PAIRS:
+                yield _too_many(group)
+                continue
+            for n, t in enumerate(group):
+                known = reported.get(t.span.start)
+                found = None if known is not None and known.rule is OVERLAP else _first(subject, shape, group[:n], t)
+                if found is not None and (known is None or found.rule is OVERLAP):
+                    reported[t.span.start] = found
+        yield from reported.values()
+
+
+def _first(subject: Subject, shape: Shape, others: Sequence[m.Transition], t: m.Transition) -> Diagnostic | None:
+    """The first that surely competes, else the first that may."""
+    possible: Diagnostic | None = None
+    for other in others:
+        if shape.selection.priority.ranked(other, t):
+            continue
+        guards = [subject.guard(shape.machine, other), subject.guard(shape.machine, t)]
+        common = subject.together(shape.machine, shape.hierarchy.inside[t.source], guards)
+        if common is not None and common.exact:
+            return _definite(other, t, common)
+        if common is not None:
+            possible = possible or _possible(other, t)
+    return possible
+
+
+def _definite(a: m.Transition, b: m.Transition, common: Solution) -> Diagnostic:
+    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} are enabled at once{given(common, ' when ')}"
+    return OVERLAP.at(b.span, message).label(a.span, "this is the other one").help(_advice(a, b))
+
+
+def _possible(a: m.Transition, b: m.Transition) -> Diagnostic:
+    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} may be enabled at once: their guards cannot be compared"
+    found = POSSIBLE.at(b.span, message).label(a.span, "this is the other one")
+    return found.note("exploring a system decides it: `fsm verify`")
+
+
+def _both(a: m.Transition, b: m.Transition) -> str:
+    return f"`{a.label}` and `{b.label}`" if a.label and b.label and a.label != b.label else "two transitions"
+
+
+def _advice(a: m.Transition, b: m.Transition) -> str:
+    if a.label and b.label and a.label != b.label:
+        return f"make their guards exclude each other, or say which goes first: `priority {a.label} > {b.label}`"
+    return "make their guards exclude each other, or give them labels and say which goes first with `priority`"
+
+
+def _too_many(group: tuple[m.Transition, ...]) -> Diagnostic:
+    message = f"{len(group)} transitions leave `{group[0].source}` {triggered(group[0])}: too many to compare"
+    return POSSIBLE.at(group[0].span, message)

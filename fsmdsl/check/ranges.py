@@ -1,0 +1,307 @@
+"""Values that leave the range of the place they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+
+from fsmdsl import model as m
+from fsmdsl.check.machine_graph import Shape
+from fsmdsl.check.phrases import given
+from fsmdsl.check.subject import Subject, arguments
+from fsmdsl.core.guards import conjuncts
+from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.model.typing import bare, holds
+from fsmdsl.model.walk import effects, expressions
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+
+LEAVES = Rule(
+    "FSM221",
+    "leaves-range",
+    Severity.ERROR,
+    "a value that is always outside the range of its place",
+    """
+Whatever the data are when this is reached, the value does not fit into the range of the field or parameter that it
+goes to. The step would always end in the fault `range`.
+
+```fsm
+machine Door {
+    opened: 0..9
+    initial state Shut
+    state Open
+    event push, pull from environment
+    Shut -> Open on push when opened == 9 do opened = opened + 1
+    Open -> Shut on pull do opened = 0
+}
+```
+
+Correct the value or the guard, or make the range wider.
+""",
+)
+
+MAY_LEAVE = Rule(
+    "FSM222",
+    "may-leave-range",
+    Severity.NOTE,
+    "a value that may be outside the range of its place",
+    """
+For some values of the data that are read here, the result does not fit into the range of the field or parameter that
+it goes to. Whether a run ever gets there is decided by exploring a system (`fsm verify`), where it would be the fault
+`range`. The guard and the conditions around are taken into account.
+
+```fsm
+machine Door {
+    opened: 0..9
+    initial state Shut
+    state Open
+    event push, pull from environment
+    Shut -> Open on push do opened = opened + 1
+    Open -> Shut on pull
+    invariant Open => opened > 0
+}
+```
+
+A guard makes it sure: `when opened < 9`.
+""",
+)
+
+RULES = (LEAVES, MAY_LEAVE)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """First values of data, then effects, each line's once for all its sources."""
+    for shape in subject.shapes:
+        yield from _first_values(subject, shape.machine)
+        for line in shape.lines:
+            if line[0].effects:
+                yield from _line(subject, shape, line)
+        for hook in shape.machine.hooks:
+            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state])
+            yield from walk.run(hook.effects, _Now())
+    for system in subject.model.systems.values():
+        yield from _instances(subject, system)
+
+
+def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diagnostic]:
+    first, machine = line[0], shape.machine
+    if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
+        return
+    guard = subject.guard(machine, first)
+    leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
+    walk = _Walk(subject, machine, leaves)
+    known = () if guard is None or first.guard is None else (guard,)
+    yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))
+
+
+# First values --------------------------------------------------------------------------------------------------------
+
+
+def _first_values(subject: Subject, machine: m.Machine) -> Iterator[Diagnostic]:
+    walk = _Walk(subject, machine, (machine.initial.name,))
+    for p in machine.params:
+        if p.default is not None:
+            yield from walk.first(p.name, p.type, p.default)
+    for f in machine.fields:
+        yield from walk.first(f.name, f.type, f.default)
+
+
+def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
+    seen: set[tuple[str, int, int]] = set()
+    for instance in system.instances:
+        machine = subject.model.machines[instance.machine]
+        types = {p.name: p.type for p in machine.params} | {f.name: f.type for f in machine.fields}
+        walk = _Walk(subject, machine, instance.leaves)
+        for name, value in instance.values:
+            key = (name, value.span.start, value.span.end)
+            found = next(walk.first(name, types[name], value), None) if key not in seen else None
+            if found is not None and found.rule is LEAVES:
+                seen.add(key)
+                yield found
+
+
+# Effects -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Now:
+    """What is known at a place among effects: what names and changed fields stand for, what holds; in normal form."""
+
+    names: Mapping[str, m.Expr] = field(default_factory=dict)
+    fields: Mapping[str, m.Expr] = field(default_factory=dict)
+    known: tuple[m.Expr, ...] = ()
+
+
+class _Walk:
+    """Goes through effects in order, keeping track of what the machine's own fields have become."""
+
+    def __init__(self, subject: Subject, machine: m.Machine, leaves: Sequence[str]) -> None:
+        self.subject = subject
+        self.machine = machine
+        self.leaves = leaves
+        self._fresh = count()
+
+    def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
+        """Findings in a block."""
+        for x in body:
+            for place in _given(self.subject.model, self.machine, x):
+                yield from self.value(*place, now)
+            match x:
+                case m.Assign():
+                    now = self._assigned(x, now)
+                case _ if isinstance(x, m.Write):
+                    now = self._changed({x.name: x.type}, now)
+                case m.If(condition=condition, then=then, otherwise=otherwise):
+                    yield from self.run(then, self._when(condition, now))
+                    yield from self.run(otherwise, self._when(m.Not(condition), now))
+                    now = self._after((*then, *otherwise), now)
+                case m.ForEach(body=inner):
+                    now = self._after(inner, now)
+                    yield from self.run(inner, replace(now, names={**now.names, x.variable: self._any(x)}))
+                case m.Post() | m.Request():
+                    pass
+                case _:  # whatever it reaches may be another
+                    now = self._sent(now)
+
+    def _when(self, condition: m.Expr, now: _Now) -> _Now:
+        found = self.subject.normal(condition, now.names, now.fields)
+        return now if found is None else replace(now, known=(*now.known, found))
+
+    def _assigned(self, x: m.Assign, now: _Now) -> _Now:
+        value = self.subject.normal(x.value, now.names, now.fields)
+        if value is None or x.target is not None:
+            return self._changed({x.name: x.type}, now)
+        inside = _inside(value, x.type)
+        known = now.known if inside is None else (*now.known, inside)
+        return replace(now, fields={**now.fields, x.name: value}, known=known)
+
+    def _after(self, body: Iterable[m.Effect], now: _Now) -> _Now:
+        """Behind a block that may have been run, once or several times."""
+        inside = list(effects(list(body)))
+        changed = {x.name: x.type for x in inside if isinstance(x, m.Write) and x.target is None}
+        after = self._changed(changed, now)
+        return self._sent(after) if any(isinstance(x, m.Send) for x in inside) else after
+
+    def _sent(self, now: _Now) -> _Now:
+        """Behind an event sent: the data of other instances may have changed, so what is known of it was said of the
+        values before."""
+        old = {f.name: f.type for f in self.machine.fields if f.name in now.fields and _of_others(now.fields[f.name])}
+        known = tuple(x for fact in now.known for x in conjuncts(fact) if not _of_others(x))
+        return self._changed(old, replace(now, known=known))
+
+    def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
+        unknown = {name: m.Local(f"${name} {next(self._fresh)}", t) for name, t in fields.items()}
+        return replace(now, fields={**now.fields, **unknown})
+
+    def _any(self, x: m.ForEach) -> m.Expr:
+        of = m.element_of(x.over.type)
+        return m.Local(f"${x.variable} {next(self._fresh)}", of)
+
+    def first(self, name: str, place: m.Type, value: m.Expr) -> Iterator[Diagnostic]:
+        """Does a first value fit into its place?"""
+        for x in _with_parts(name, place, value):
+            yield from self.value(*x, _Now())
+
+    def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
+        """Does a value fit into its place?"""
+        if holds(place, value.type):
+            return
+        found = self.subject.normal(value, now.names, now.fields)
+        inside = None if found is None else _inside(found, place)
+        if inside is None:
+            return
+        leaving = self.subject.together(self.machine, self.leaves, (*now.known, m.Not(inside)))
+        if leaving is None:
+            return
+        shown = _range(place)
+        if self.subject.together(self.machine, self.leaves, (*now.known, inside)) is None:
+            message = f"`{name}` would always be given a value outside {shown}"
+            yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
+            return
+        when = given(leaving, " when ") if leaving.exact else ""
+        message = f"`{name}` may be given a value outside {shown}{when}"
+        yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
+
+
+_Place = tuple[str, m.Type, m.Expr]
+"""The name of a place, its type, and the value that it is given."""
+
+
+def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
+    """The places that an effect gives values to, with those in the records and maps that it makes."""
+    for place in _places(model, machine, x):
+        yield from _with_parts(*place)
+
+
+def _with_parts(name: str, place: m.Type, value: m.Expr) -> Iterator[_Place]:
+    """A place, and the parts of records and the entries of maps that are made for it, whatever is true."""
+    yield name, place, value
+    match value:
+        case m.Construction(parts=parts, type=t):
+            for (part, of), x in zip(t.parts, parts, strict=True):
+                yield from _with_parts(part, of, x)
+        case m.Collection(items=items) | m.Apply(function="concat", arguments=items):
+            for x in items:
+                yield from _with_parts(name, x.type, x)
+        case m.Apply(function="filled" | "replaced", arguments=items, type=m.MapType(of=of)):
+            if value.function == "replaced":
+                yield from _with_parts(name, place, items[0])
+            yield from _with_parts(name, of, items[-1])
+        case _:
+            return
+
+
+def _places(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
+    """The places that an effect gives values to."""
+    match x:
+        case m.Assign(name=name, value=value, type=type_):
+            yield name, type_, value
+        case m.Change(name=name, item=item, type=m.SetType(of) | m.ListType(of), kind="add"):
+            yield name, of, item
+        case m.Send(machine=receiver, event=event, arguments=values):
+            yield from _parameters(model.machines[receiver].event_named[event].parameters, values)
+        case m.Post(channel=channel, event=event, arguments=values):
+            receiver = model.channels[channel].receiver
+            yield from _parameters(model.machines[receiver].event_named[event].parameters, values)
+        case m.Request(action=action, arguments=values):
+            yield from _parameters(machine.action_named[action].parameters, values)
+        case _:
+            pass
+
+
+def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) -> Iterator[_Place]:
+    yield from ((p.name, p.type, v) for p, v in zip(parameters, values, strict=True))
+
+
+def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
+    """Does an effect give a value to a place that may be too small for it?"""
+    return any(not holds(place, value.type) for _, place, value in _given(model, machine, x))
+
+
+# Ranges --------------------------------------------------------------------------------------------------------------
+
+
+def _inside(value: m.Expr, place: m.Type) -> m.Expr | None:
+    """That a value is inside the range of its place; None where it has none."""
+    t = bare(place)
+    if not isinstance(t, m.RangeType) or isinstance(value.type, m.OptionalType):
+        return None
+    return m.Logic("and", (_test(value, ">=", t.low), _test(value, "<=", t.high)))
+
+
+def _test(value: m.Expr, operator: m.BinaryOperator, limit: int) -> m.Expr:
+    return m.Binary(operator, value, m.Constant(limit, m.RangeType(limit, limit)), m.BOOL)
+
+
+def _range(place: m.Type) -> str:
+    t = bare(place)
+    return f"{t.low}..{t.high}" if isinstance(t, m.RangeType) else ""
+
+
+def _of_others(e: m.Expr) -> bool:
+    """Does an expression in normal form speak of what another instance, or a channel, holds?"""
+    return any(
+        isinstance(x, m.ChannelRef)
+        or (isinstance(x, m.Read) and x.target is not None)
+        or (isinstance(x, m.InState | m.StateOf) and not isinstance(x.target, m.Self))
+        for x in expressions(e)
+    )

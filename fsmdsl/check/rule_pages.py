@@ -1,0 +1,63 @@
+"""The documentation of rules, made from the rules: a page for each, and an index.
+
+`python -m fsmdsl.check.rule_pages docs/rules` writes them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from fsmdsl.check.all_rules import all_rules
+from fsmdsl.text.diagnostics import Rule
+from fsmdsl.text.files import write as disk
+
+_CHAPTERS = {
+    "0": "Reading",
+    "1": "Names and types",
+    "2": "Checks without running",
+    "3": "Exploration",
+    "4": "Scenarios",
+    "5": "Files and surroundings",
+}
+"""By the first digit of the code."""
+
+
+def pages(rules: Iterable[Rule] | None = None) -> dict[str, str]:
+    """The name and text of every page."""
+    listed = list(all_rules().values() if rules is None else rules)
+    return {"index.md": _index(listed)} | {f"{rule.code}.md": _page(rule) for rule in listed}
+
+
+def _page(rule: Rule) -> str:
+    return f"# {rule.code} {rule.name}\n\n**{rule.severity}**: {rule.summary}\n\n{rule.explanation.strip()}\n"
+
+
+def _index(rules: list[Rule]) -> str:
+    parts = [
+        "# Rules\n",
+        "Every finding names its rule. `fsm explain FSM201` prints the same as the page. Errors make a command "
+        "end with 1, and so do warnings, but for those of `fsm verify`; notes are shown by `fsm check --notes`.\n",
+    ]
+    for digit, title in _CHAPTERS.items():
+        chapter = [rule for rule in rules if rule.code[3] == digit]
+        if chapter:
+            parts += [f"## {title}\n", "| code | name | severity | |", "| --- | --- | --- | --- |"]
+            parts += [f"| [{r.code}]({r.code}.md) | {r.name} | {r.severity} | {r.summary} |" for r in chapter]
+            parts.append("")
+    return "\n".join(parts)
+
+
+def write(folder: Path) -> None:
+    """Write all pages, and take away those of rules that are no more."""
+    wanted = pages()
+    for path in folder.glob("FSM[0-9][0-9][0-9].md"):
+        if path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        disk.write(folder / name, text)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/rules"))

@@ -1,0 +1,72 @@
+"""Instances said to be interchangeable, and told apart all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from fsmdsl import model as m
+from fsmdsl.check.subject import Subject
+from fsmdsl.model.walk import expressions, first_values, offered, recovery, required
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+
+ASYMMETRIC = Rule(
+    "FSM227",
+    "not-symmetric",
+    Severity.WARNING,
+    "a symmetric set whose instances are distinguished",
+    """
+`symmetric` says that instances are interchangeable, and exploring then counts worlds once that differ only in which
+instance is which. Instances that begin with different values, or one of which the system speaks of by itself, are not
+interchangeable. Exploring tells them apart then, so that nothing is missed, and `symmetric` saves nothing.
+
+```fsm
+machine Cell {
+    param weight: 0..9
+    total: 0..9
+    initial state Free
+    state Used
+    event take, free from environment
+    Free -> Used on take when weight > total
+    Used -> Free on free
+}
+system Three {
+    cells: Cell[3] symmetric { weight = index }
+}
+```
+
+Take `symmetric` away, or treat the instances alike.
+""",
+)
+
+RULES = (ASYMMETRIC,)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """Different first values, and instances spoken of one by one."""
+    for system in subject.model.systems.values():
+        for group in system.groups:
+            if group.symmetric and group.count > 1:
+                yield from _values(system, group)
+                yield from _singled_out(system, group)
+
+
+def _values(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
+    instances = [i for i in system.instances if i.group == group.name]
+    first = dict(instances[0].values)
+    for instance in instances[1:]:
+        for name, value in instance.values:
+            if value != first[name]:
+                found = ASYMMETRIC.at(value.span, f"`{name}` differs between the instances of `{group.name}`")
+                yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                return
+
+
+def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
+    said = chain(first_values(system), offered(system), required(system), (x.value for x in system.lets))
+    for x in (x for e in chain(said, recovery(system)) for x in expressions(e)):
+        match x:
+            case m.InstanceRef(name=group.name) | m.Apply(function="item", arguments=(m.Instances(name=group.name), _)):
+                found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
+                yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                return

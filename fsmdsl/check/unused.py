@@ -1,0 +1,121 @@
+"""Names that are declared and never used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fsmdsl import model as m
+from fsmdsl.check.subject import Subject
+from fsmdsl.check.used_declarations import Use, uses
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
+from fsmdsl.text.source import Span
+
+UNUSED = Rule(
+    "FSM223",
+    "unused-name",
+    Severity.WARNING,
+    "a declaration that nothing uses",
+    """
+Nothing in the specs that were read uses this parameter, field, derived value, action, type, channel or import. It is
+left over, or what should use it is missing. Events have rules of their own, FSM213 and FSM214.
+
+```fsm
+machine Door {
+    param width: 0..9 = 3
+    initial state Open
+    state Shut
+    event push from environment
+    action ring
+    Open -> Shut, Shut -> Open on push
+}
+```
+
+Use it, or take it out.
+""",
+)
+
+NEVER_READ = Rule(
+    "FSM224",
+    "never-read",
+    Severity.NOTE,
+    "a field that is set and never read",
+    """
+Effects give this field values, and no guard, effect, invariant, system or scenario reads it. It cannot change what
+the machine does; only hand-written code, or a person, can be interested in it. Exploring takes longer because of it.
+
+```fsm
+machine Door {
+    pushes: 0..9
+    initial state Open
+    state Shut
+    event push from environment
+    Open -> Shut, Shut -> Open on push do pushes = 3
+}
+```
+
+If hand-written code wants to know, pass it to an action instead; else take it out.
+""",
+)
+
+RULES = (UNUSED, NEVER_READ)
+
+
+def check(subject: Subject) -> Iterator[Diagnostic]:
+    """In the order of the modules; a use in any of them counts."""
+    used = uses(subject.model)
+    # What was left out, as documented, may be what uses something.
+    whole = not any(x.left_out or x.systems_left_out for x in subject.model.modules)
+    for module in subject.model.modules:
+        for machine in module.machines:
+            yield from _of_machine(machine, used)
+        for kind, name, span, use in _of_module(module) if whole else ():
+            yield from _unused(kind, name, span, use in used)
+    yield from _of_systems(subject.model, used) if whole else ()
+
+
+def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic]:
+    owner = machine.qualified
+    for p in machine.params:
+        yield from _unused("parameter", p.name, p.span, Use("read", owner, p.name) in used)
+    for f in machine.fields:
+        if Use("read", owner, f.name) in used:
+            continue
+        if Use("set", owner, f.name) in used:
+            found = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
+            yield found.help("pass it to an action if hand-written code needs it, or take it out")
+        else:
+            yield from _unused("field", f.name, f.span, False)
+    for let in machine.lets:
+        yield from _unused("derived value", let.name, let.span, Use("let", owner, let.name) in used)
+    for action in machine.actions:
+        yield from _unused("action", action.name, action.span, Use("action", owner, action.name) in used)
+
+
+def _of_module(module: m.Module) -> Iterator[tuple[str, str, Span, Use]]:
+    """The kind, name and place of what a module declares outside its machines, and what would be a use of it."""
+    for let in module.lets:
+        yield "derived value", let.name, let.span, Use("let", let.owner, let.name)
+    types: tuple[m.Enum | m.Record | m.Opaque, ...] = (*module.enums, *module.records, *module.opaques)
+    for x in types:
+        yield "type", x.name, x.span, Use("type", "", x.type.name)
+    for channel in module.channels:
+        yield "channel", channel.name, channel.span, Use("channel", "", channel.qualified)
+    for name, span in zip(module.imports, module.import_spans, strict=True):
+        yield "import", name, span, Use("module", module.name, name)
+
+
+def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
+    """What systems declare, whether they or those that extend them use it, and the environments that they share."""
+    lets = [let for module in model.modules for x in module.systems for let in x.lets]
+    places = {let.span for let in lets if Use("let", let.owner, let.name) in used}
+    for span, name in {let.span: let.name for let in lets}.items():
+        yield from _unused("derived value", name, span, span in places)
+    shared = {x for module in model.modules for system in module.systems for x in system.made_of}
+    for environment in (x for module in model.modules for x in module.environments):
+        yield from _unused("environment", environment.name, environment.span, environment.qualified in shared)
+
+
+def _unused(kind: str, name: str, span: Span, used: bool) -> Iterator[Diagnostic]:
+    if not used:
+        found = UNUSED.at(span, f"the {kind} `{name}` is never used")
+        yield found.help("use it, or take it out")

@@ -1,0 +1,68 @@
+"""Locks that refuse to be taken in an undeclared order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fsmdsl import model as m
+from fsmdsl.classes.context import Context
+from fsmdsl.classes.files import Written
+from fsmdsl.classes.machines.members import Member, class_, method
+from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.classes.statements.text import docstring, literal, mark, rows, sentence, tuple_of
+from fsmdsl.classes.templates import rendered
+
+
+def locks_file(context: Context, module: m.Module) -> Written:
+    """The lock orders of a module. The file needs nothing else."""
+    names = context.packages[module.name].locks
+    lines = [mark(module.name), *docstring(f"The lock orders of {module.name}.")]
+    lines += ["", "from __future__ import annotations", ""]
+    lines += rendered("locks.py.jinja").splitlines()
+    for locks in module.locks:
+        lines += ["", "", *_class(names[locks.name], locks)]
+    return Written("\n".join([*lines, ""]))
+
+
+def _class(name: str, locks: m.Locks) -> list[str]:
+    given = f"super().__init__({tuple_of([_pair(p) for p in locks.pairs])})"
+    members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [given]), *_kinds(locks)]
+    return class_(f"{name}(LockOrder)", _doc(locks), members)
+
+
+def _pair(p: m.LockPair) -> str:
+    words = ", ".join(map(literal, (p.held.name, p.held.mode, p.wanted.name, p.wanted.mode)))
+    return f"({words}, {p.wanted.child})"
+
+
+def _kinds(locks: m.Locks) -> list[Member]:
+    """A method for each kind of lock."""
+    space = Namespace([*RESERVED_IN_CLASSES, "pairs", "held", "check"])
+    uses = [u for p in locks.pairs for u in (p.held, p.wanted)]
+    kinds = list(dict.fromkeys([*(u.name for u in uses), *(x for o in locks.operations for x in _taken(o.holds))]))
+    nested = {p.wanted.name for p in locks.pairs if p.wanted.child}
+    out: list[Member] = []
+    for kind in kinds:
+        name = space.claim(snake(kind))
+        parent = "parent: Lock | None = None" if kind in nested else ""
+        doc = f"A lock of the kind {kind}{', one level below its parent where it has one' if parent else ''}."
+        given = f"self{', ' + parent if parent else ''}"
+        body = [f"return Lock(self, {literal(kind)}{', parent' if parent else ''})"]
+        out.append(method(f"def {name}({given}) -> Lock:", doc, body))
+    return out
+
+
+def _taken(holds: Sequence[m.Hold]) -> list[str]:
+    return [name for h in holds for name in (h.lock.name, *_taken(h.inside))]
+
+
+def _doc(locks: m.Locks) -> str:
+    lines = [f"{o.name}: {' '.join(map(_shown, o.holds))}" for o in locks.operations]
+    first = sentence(locks.doc) or f"The lock order `{locks.name}`."
+    return f"{first}\n\nOperations take their locks so:\n\n{rows(lines)}" if lines else first
+
+
+def _shown(hold: m.Hold) -> str:
+    name = f"child {hold.lock.name}" if hold.lock.child else hold.lock.name
+    use = name if hold.lock.mode == "any" else f"{hold.lock.mode}({name})"
+    return f"{use} {{ {' '.join(map(_shown, hold.inside))} }}" if hold.inside else use

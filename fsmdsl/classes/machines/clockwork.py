@@ -1,0 +1,119 @@
+"""Timers: started when a state is entered, stopped when it is left, and what they do when they are due."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from fsmdsl import model as m
+from fsmdsl.classes.machines.members import Member, method, table
+from fsmdsl.classes.statements.code import Binds, Block, Branch, If, Statement, Suite, Text, conjunction
+from fsmdsl.classes.statements.expression_context import Place
+from fsmdsl.classes.statements.expressions import code, python
+from fsmdsl.classes.statements.selection import state_in
+from fsmdsl.classes.statements.text import literal
+from fsmdsl.core.selection import Move
+from fsmdsl.core.triggers import triggered_by
+
+
+def timer_name(machine: m.Machine, t: m.Transition) -> str:
+    """What a timer is called in snapshots: `Starting after 5min`."""
+    assert isinstance(t.trigger, m.OnTimer)
+    name = f"{t.source} after {t.trigger.shown}"
+    same = [u for u in triggered_by(machine, m.OnTimer) if f"{u.source} {u.shown_trigger}" == name]
+    return name if len(same) == 1 else f"{name} ({same.index(t) + 1})"
+
+
+def period(place: Place, t: m.Transition) -> str:
+    """How long a timer runs, in seconds."""
+    assert isinstance(t.trigger, m.OnTimer)
+    return python(place, t.trigger.duration, Binds.CONDITIONAL)
+
+
+def _start(place: Place, t: m.Transition) -> str:
+    return f"self._system.start(self, {literal(timer_name(place.own_machine, t))}, {period(place, t)})"
+
+
+def stops(place: Place, move: Move) -> Block:
+    """Timers of the states that a transition leaves for good."""
+    again = place.selection.timers(move.entered)
+    left = [t for t in place.selection.timers(move.left) if t not in again]
+    return tuple(f"self._system.stop(self, {literal(timer_name(place.own_machine, t))})" for t in left)
+
+
+def starts(place: Place, move: Move, own: bool = True) -> Block:
+    """Timers of the states that a transition enters; an internal one has its own run again. Not `own`: all but that of
+    the transition itself."""
+    t = move.transition
+    internal = isinstance(t.trigger, m.OnTimer) and move.target is None
+    started = (*place.selection.timers(move.entered), *((t,) if internal else ()))
+    return tuple(_start(place, x) for x in started if own or x is not t)
+
+
+def _runs_again(place: Place, move: Move) -> bool:
+    """Does following a timer's transition start that timer?"""
+    return move.target is None or move.transition in place.selection.timers(move.entered)
+
+
+class FollowTimer(Protocol):
+    """The statements that follow a transition from a leaf; not `own_timer`: they do not start its own timer."""
+
+    def __call__(self, at: Place, moved: Move, own_timer: bool = True) -> Block: ...
+
+
+def clockwork(place: Place, follow: FollowTimer) -> list[Member]:
+    """What a machine does about time."""
+    machine = place.own_machine
+    timed = triggered_by(machine, m.OnTimer)
+    if not timed:
+        return []
+    due: list[Branch] = []
+    running: list[Statement] = []
+    for t in timed:
+        name = Text(f"timer == {literal(timer_name(machine, t))}", Binds.COMPARISON)
+        match _due(place, follow, t):
+            case (If(branches=(Branch(test, body),), otherwise=()),):
+                due.append(Branch(conjunction([name, test]), body))
+            case block:
+                due.append(Branch(name, block))
+        active = state_in(place, place.selection.hierarchy.inside[t.source])
+        running.append(If((Branch(conjunction([name, active]), (f"return {period(place, t)}",)),)))
+    return [
+        method(
+            "def _due(self, timer: str) -> None:",
+            f"Time is up.\n\n{table(timed)}",
+            [Suite("with self._system.step(self, timer):", (If(tuple(due)),))],
+        ),
+        method("def _period(self, timer: str) -> float | None:", "", [*running, "return None"]),
+        method("def _start_timers(self) -> None:", "", _initial(place)),
+    ]
+
+
+def _due(place: Place, follow: FollowTimer, t: m.Transition) -> Block:
+    """The transition, if its state is still active; where the guard does not hold, the timer runs again."""
+    leaves = place.selection.hierarchy.inside[t.source]
+    return _by_state(place, {leaf: _due_in(place, follow, place.selection.move(leaf, t)) for leaf in leaves})
+
+
+def _due_in(place: Place, follow: FollowTimer, move: Move) -> Block:
+    t = move.transition
+    if t.guard is None:
+        return follow(place, move)
+    followed = Branch(code(place, t.guard), follow(place.knowing(t.guard), move, own_timer=False))
+    again = _start(place, t)
+    return (If((followed,)), again) if _runs_again(place, move) else (If((followed,), (again,)),)
+
+
+def _initial(place: Place) -> Block:
+    around = place.selection.hierarchy.around
+    running = {x.name: place.selection.timers(around[x.name]) for x in place.own_machine.leaves}
+    return _by_state(place, {leaf: tuple(_start(place, t) for t in timed) for leaf, timed in running.items() if timed})
+
+
+def _by_state(place: Place, done: Mapping[str, Block]) -> Block:
+    """What is done in some states; states with the same code share it."""
+    groups: dict[Block, list[str]] = {}
+    for leaf, block in done.items():
+        groups.setdefault(block, []).append(leaf)
+    branches = tuple(Branch(state_in(place, leaves), block) for block, leaves in groups.items())
+    return (If(branches),) if branches else ()

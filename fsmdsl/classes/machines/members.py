@@ -1,0 +1,298 @@
+"""What the classes of all machines have: documentation, values that are read, the constructor, invariants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.classes.files import File
+from fsmdsl.classes.names import own_name
+from fsmdsl.classes.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
+from fsmdsl.classes.statements.effects import value_for
+from fsmdsl.classes.statements.expression_context import Place
+from fsmdsl.classes.statements.expressions import code, python
+from fsmdsl.classes.statements.limits import Border, checked, member_or_refused
+from fsmdsl.classes.statements.text import (
+    commented,
+    docstring,
+    folded,
+    indented,
+    literal,
+    one_line,
+    rows,
+    sentence,
+    tuple_of,
+)
+from fsmdsl.classes.traits import stored
+from fsmdsl.classes.types import annotation
+from fsmdsl.core.lets import may_fail
+from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.model.walk import expressions
+
+Member = list[str]
+"""The lines of a method, without the indentation of its class."""
+
+
+def method(head: str, doc: str, body: Iterable[Statement], *decorators: str) -> Member:
+    """A method. The lines of its body are broken where they are too long."""
+    written = [*decorators, *folded([head], 1)]
+    if doc:
+        written += indented(docstring(doc, 2))
+    return [*written, *indented(folded(lines(body), 2))]
+
+
+def joined(members: Iterable[Member]) -> list[str]:
+    """The members of a class, with an empty line between each two."""
+    found: list[str] = []
+    for member in members:
+        if member:
+            found += [*([""] if found else []), *member]
+    return found
+
+
+def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
+    """A class: its name and its base, what it is, its members."""
+    return [f"class {head}:", *indented([*docstring(doc, 1), "", *joined(members)])]
+
+
+def shown(e: m.Expr | None) -> str:
+    """An expression as the spec has it, on one line."""
+    return "" if e is None else e.span.quote
+
+
+# Documentation -------------------------------------------------------------------------------------------------------
+
+
+def row(t: m.Transition) -> str:
+    """A line of the transition table: `e5: Preempting -> Pending`, `in Running` for an internal one."""
+    source = "*" if t.wild else t.source
+    arrow = f"{source} -> {t.target}" if t.target is not None else f"in {'any state' if t.wild else source}"
+    guard = f" when {shown(t.guard)}" if t.guard is not None and t.guard.span.text else ""
+    name = f"{t.name}: " if t.label else ""
+    text = f"{name}{arrow}{guard}"
+    return text if len(text) <= 86 else f"{text[:85]}…"
+
+
+def table(transitions: Iterable[m.Transition]) -> str:
+    """Rows for a docstring. A row for many sources, as `*` makes it, stands once."""
+    return rows(dict.fromkeys(map(row, transitions)))
+
+
+def event_doc(machine: m.Machine, event: m.Event) -> str:
+    """What an event is, where it is handled, where it is ignored."""
+    senders = [own_name(s) for s in event.senders if s != "environment"]
+    first = sentence(event.doc) or f"`{event.name}`{', from ' + ' or '.join(senders) if senders else ''}."
+    handled = table(t for t in machine.transitions if trigger_name(t.trigger) == event.name)
+    return "\n\n".join(x for x in (first, handled, _ignored(machine, event.name)) if x)
+
+
+def _ignored(machine: m.Machine, event: str) -> str:
+    states = list(dict.fromkeys(i.state for i in machine.ignores if i.event == event))
+    if not states:
+        return ""
+    if len(states) == len(machine.leaves):
+        return "Ignored in all other states."
+    return f"Ignored in {', '.join(states)}."
+
+
+def notes(t: m.Transition) -> Block:
+    """Comments before the code of a transition: what the document says, why it was amended."""
+    said = one_line(t.doc)
+    texts = [f"{t.label + ': ' if t.label else ''}{said}"] if said else []
+    texts += [f"Amended: {t.amended}."] if t.amended else []
+    return tuple(Comment(line) for text in texts for line in commented(text, 4))
+
+
+def slots(names: Iterable[str]) -> Member:
+    """`__slots__`."""
+    return folded([f"__slots__ = {tuple_of([literal(x) for x in sorted(names)])}"], 1)
+
+
+def unhandled(place: Place, trigger: str, state: str = "self._state") -> Callable[[], Block]:
+    """What is done where no transition is enabled: called where it is written, so that files import what they use."""
+
+    def refuse() -> Block:
+        refused = place.file.machinery("UnhandledEvent")
+        return (f"raise {refused}(self, {state}, {literal(trigger)}, {_handled_in(place, trigger)})",)
+
+    return refuse
+
+
+def _handled_in(place: Place, trigger: str) -> str:
+    """The states that handle a trigger, as a tuple."""
+    machine = place.own_machine
+    names = [place.names.states[x.name] for x in machine.leaves if place.selection.levels(x.name, trigger)]
+    return tuple_of(names)
+
+
+# Values --------------------------------------------------------------------------------------------------------------
+
+
+def constants(place: Place) -> list[str]:
+    """The states of the machine, by names of the file."""
+    machine, names, file = place.own_machine, place.names, place.file
+    class_ = file.states_class(machine.qualified)
+    final = file.library("typing", "Final")
+    leaves = [names.states[s.name] for s in machine.leaves]
+    defined = [f"{file.define(name)}: {final} = {class_}.{name}" for name in leaves]
+    for composite in names.composites:
+        inside = tuple_of([names.states[x] for x in place.selection.hierarchy.inside[composite]])
+        defined.append(f"{file.define(names.states[composite])}: {final} = frozenset({inside})")
+    return folded(defined)
+
+
+def state_members(place: Place) -> list[Member]:
+    """Where the machine is."""
+    machine, names = place.own_machine, place.names
+    class_ = place.file.states_class(machine.qualified, typing=True)
+    out = [method(f"def state(self) -> {class_}:", "Where the machine is.", ["return self._state"], "@property")]
+    for composite, name in names.composites.items():
+        state = machine.state_named[composite]
+        doc = sentence(state.doc) or f"In {', '.join(machine.leaves_of(composite))}?"
+        body = [f"return self._state in {names.states[composite]}"]
+        out.append(method(f"def {name}(self) -> bool:", doc, body, "@property"))
+    return out
+
+
+def value_members(place: Place) -> list[Member]:
+    """Parameters and fields, which only events change; derived values."""
+    machine, names, file = place.own_machine, place.names, place.file
+    out: list[Member] = []
+    for x in stored(machine):
+        name = names.values[x.name]
+        doc = sentence(x.doc) or f"`{x.name}`, which never changes." if isinstance(x, m.Param) else sentence(x.doc)
+        head = f"def {name}(self) -> {annotation(file, x.type)}:"
+        out.append(method(head, doc or f"`{x.name}`.", [f"return self.{names.slot(x.name)}"], "@property"))
+    return out + [let_member(place, let, names.values[let.name]) for let in machine.lets]
+
+
+def let_member(place: Place, let: m.Let, name: str) -> Member:
+    """A derived value: a property, or a method where it has parameters."""
+    inner, names = place.inside(let)
+    given = signature(place, names, let.parameters)
+    doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
+    kind, value = annotation(place.file, let.type), python(inner, let.value)
+    body = [f"value: {kind} = {value}", "return value"] if _untyped(place.file, let.value) else [f"return {value}"]
+    head = f"def {name}({given}) -> {kind}:"
+    return method(head, doc, body, *([] if let.parameters else ["@property"]))
+
+
+def _untyped(file: File, e: m.Expr) -> bool:
+    """Does a value read instances of a machine that has no class here, so that types do not tell what it is?"""
+    read = {x.type.machine for x in expressions(e) if isinstance(x.type, m.RefType)}
+    return not all(map(file.context.written, read))
+
+
+# The constructor -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """How an instance gets the first value of a parameter or field: a keyword of the constructor, if there is one, and
+    the statement that stores it."""
+
+    parameter: str | None
+    required: bool
+    store: Statement
+
+
+def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
+    """The keyword for a value. `late`: a parameter that may be left out, to be given by `connect`."""
+    name, own = place.names.values[x.name], place.own(x.name)
+    kind = annotation(place.file, x.type)
+    if x.default is None or begins_with_any(x):
+        return _given(place, x, late)
+    default = python(place, x.default)
+    if is_constant(x.default):
+        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(place, x, name)}")
+    first = value_for(place, x.type, x.default, x.name).text
+    if isinstance(x.type, m.OptionalType):
+        return Keyword(None, False, f"{own}: {kind} = {first}")
+    value = _from_outside(place, x, name)
+    return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
+
+
+def begins_with_any(x: m.Param | m.Field) -> bool:
+    """Is there no first value in the text, but any?"""
+    return isinstance(x, m.Field) and x.any
+
+
+def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
+    """Of a parameter without a default, or a field that begins with any value. A late one that may be none is none
+    until `connect` gives another."""
+    name, kind = place.names.values[x.name], annotation(place.file, x.type)
+    store = f"{place.own(x.name)} = {_from_outside(place, x, name)}"
+    if not late:
+        return Keyword(f"{name}: {kind}", True, store)
+    if isinstance(x.type, m.OptionalType):
+        return Keyword(f"{name}: {kind} = None", False, store)
+    present = Text(f"{name} is not None", Binds.COMPARISON)
+    return Keyword(f"{name}: {kind} | None = None", False, If((Branch(present, (store,)),)))
+
+
+def _from_outside(place: Place, x: m.Param | m.Field, name: str) -> str:
+    return checked(place.file, x.type, name, x.name, Border(place.names.class_))
+
+
+def keywords(listed: Iterable[Keyword]) -> list[str]:
+    """The keywords of a constructor. Those that must be given stand first, so that a call reads as the spec does."""
+    named = [k for k in listed if k.parameter is not None]
+    return [str(k.parameter) for k in sorted(named, key=lambda k: not k.required)]
+
+
+def begins_alike(f: m.Field) -> bool:
+    """Is the first value in the text, and the same for all instances?"""
+    return not f.any and is_constant(f.default)
+
+
+def is_constant(e: m.Expr) -> bool:
+    """Is a value the same for all instances?"""
+    return all(_is_fixed(x) and not may_fail(x) for x in expressions(e))
+
+
+def _is_fixed(e: m.Expr) -> bool:
+    """Of the operation itself, not of its operands."""
+    match e:
+        case m.Constant() | m.Collection() | m.Construction() | m.Negative() | m.Apply():
+            return True
+        case _:
+            return False
+
+
+def always_given(place: Place) -> list[str]:
+    """Keywords of all constructors: the state that a machine begins in, and what it is called."""
+    class_ = place.file.states_class(place.own_machine.qualified, typing=True)
+    return [f"state: {class_} = {place.names.states[place.own_machine.initial.name]}", 'name: str = ""']
+
+
+def stored_state(place: Place) -> str:
+    """The statement that stores the state that a machine begins in."""
+    class_ = place.file.states_class(place.own_machine.qualified)
+    return f"self._state = {member_or_refused(place.file, class_, 'state', 'state', Border(place.names.class_))}"
+
+
+def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
+    """The parameters of a method, `self` among them."""
+    return ", ".join(["self", *typed(place.file, names, parameters)])
+
+
+def typed(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) -> list[str]:
+    """Parameters with their types."""
+    return [f"{n}: {annotation(file, p.type)}" for n, p in zip(names, parameters, strict=True)]
+
+
+# Invariants ----------------------------------------------------------------------------------------------------------
+
+
+def invariant_member(place: Place, invariants: Sequence[m.Invariant]) -> Member:
+    """`check_invariants`."""
+    if not invariants:
+        return []
+    broken = place.file.machinery("InvariantBroken")
+    checks: list[Statement] = []
+    for x in invariants:
+        refusal = f"raise {broken}(self, {literal(x.name)}, {literal(shown(x.condition))})"
+        checks.append(If((Branch(code(place, m.Not(x.condition)), (refusal,)),)))
+    doc = "Raises `InvariantBroken` where something does not hold that always must."
+    return method("def check_invariants(self) -> None:", doc, checks)

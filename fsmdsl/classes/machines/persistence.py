@@ -1,0 +1,71 @@
+"""Snapshots: what a machine saves, and how it comes back, within a step and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from fsmdsl import model as m
+from fsmdsl.classes.machines.members import Member, method
+from fsmdsl.classes.statements.expression_context import Place
+from fsmdsl.classes.statements.text import indented, literal, tuple_of
+from fsmdsl.classes.types import decoded, encoded
+
+
+def persistence(place: Place) -> list[Member]:
+    """The methods of a machine. The snapshots of one that stands alone have a version of their own."""
+    file, machine = place.file, place.own_machine
+    data, saved = file.machinery("Data", typing=True), file.machinery("Saved", typing=True)
+    slots = tuple_of(_slots(place))
+    alone = file.context.standalone(machine)
+    file.library("collections.abc", "Mapping")
+    file.library("typing", "Any")
+    doc = "All that can change, as JSON has it."
+    decode = f"def _decode(self, data: {data}, machines: Mapping[int, Any]) -> {saved}:"
+    return [
+        method(f"def snapshot(self) -> {data}:", doc, _encoding(place, alone)),
+        method("def _version(self) -> str:", "", ["return VERSION"]) if alone else [],
+        method(decode, "", _decoding(place)),
+        method(f"def _save(self) -> {saved}:", "", [f"return {slots}"]),
+        method(f"def _load(self, saved: {saved}) -> None:", "", [f"{slots} = saved"]),
+    ]
+
+
+def version_constant(place: Place) -> list[str]:
+    """The version of the snapshots of a machine that stands alone."""
+    of = version([place.own_machine])
+    return [f'{place.file.define("VERSION")}: {place.file.library("typing", "Final")} = "{of}"']
+
+
+def version(machines: Iterable[m.Machine]) -> str:
+    """Of snapshots: another one where states, fields or their types differ."""
+    shapes = [(x.qualified, [s.name for s in x.leaves], [(f.name, repr(f.type)) for f in x.fields]) for x in machines]
+    return sha256(repr(sorted(shapes)).encode()).hexdigest()[:12]
+
+
+def _slots(place: Place) -> list[str]:
+    fields = [f"self.{place.names.slot(f.name)}" for f in place.own_machine.fields]
+    return ["self._state", *fields, *(["self._wait"] if place.waits else [])]
+
+
+def _encoding(place: Place, alone: bool) -> list[str]:
+    """Fields called `state` and the like do not stand in the way of what is always there."""
+    timers = not alone and place.file.context.traits(place.own_machine.module).timers
+    slots = ((f, f"self.{place.names.slot(f.name)}") for f in place.own_machine.fields)
+    fields = [f"{literal(f.name)}: {encoded(place.file, f.type, slot)}," for f, slot in slots]
+    entries = [
+        *(['"version": VERSION,'] if alone else []),
+        '"state": self._state.value,',
+        *(['"wait": self._wait,'] if place.waits else []),
+        *(['"fields": {', *indented(fields), "},"] if fields else []),
+        *(['"timers": self._system.remaining(self),'] if timers else []),
+    ]
+    return ["return {", *indented(entries), "}"]
+
+
+def _decoding(place: Place) -> list[str]:
+    machine, file = place.own_machine, place.file
+    values = [f'{file.machinery("state_named")}({file.states_class(machine.qualified)}, data["state"])']
+    values += (decoded(file, f.type, f'data["fields"][{literal(f.name)}]', f.name) for f in machine.fields)
+    values += ['data["wait"]'] if place.waits else []
+    return ["return (", *(f"    {v}," for v in values), ")"]

@@ -1,0 +1,1 @@
+"""Editors: what they ask about a text, the language server, the live page."""

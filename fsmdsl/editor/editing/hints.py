@@ -1,0 +1,32 @@
+"""What an editor shows between the words: what a document's label stands for where it is mentioned."""
+
+from __future__ import annotations
+
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.editor.editing.analysis import Analysis
+from fsmdsl.editor.editing.declarations import labelled
+
+LONGEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A text behind a place, and what more there is to say of it."""
+
+    offset: int
+    text: str
+    tooltip: str
+
+
+def hints(analysis: Analysis, path: str, start: int, end: int) -> list[Hint]:
+    """For each label that is mentioned (behind `via`, `priority`, `fair`, `timeout … of`), its row."""
+    found: dict[int, Hint] = {}
+    for use in analysis.uses_in(path):
+        if use.meaning.kind == "label" and not use.declares and start <= use.span.start and use.span.end <= end:
+            rows = labelled(analysis, use.meaning)
+            before = found.get(use.span.end)
+            told = rows if before is None else f"{before.tooltip}; {rows}"
+            if rows:
+                shown = told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+                found[use.span.end] = Hint(use.span.end, shown, told)
+    return list(found.values())

@@ -1,0 +1,143 @@
+"""The live page without a server: its questions answered by Python inside the browser (Pyodide), in a worker.
+
+Files are in the file system that such a Python has in memory. There are no processes and no threads: Graphviz runs
+beside it, so a diagram takes two questions (`diagram`, then `drawn`), and an exploration runs in a worker of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from shutil import rmtree
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from fsmdsl.editor.live import explorer
+from fsmdsl.editor.live.documents import RefusedError
+from fsmdsl.editor.live.pictures import Sketch, as_text, sketch
+from fsmdsl.editor.live.questions import QUESTIONS, Data, Live, job, machine_of, refusal, word
+from fsmdsl.editor.live.runs import GoneError
+from fsmdsl.runs.verdicts.verdict import Means
+from fsmdsl.text.budget import resident
+from fsmdsl.text.files.read import UnreadableError, check_size
+
+FOLDER = "specs"
+
+MEMORY = 1 << 30
+"""Bytes that an exploration may take: a browser grants a page 2 to 4 GiB."""
+
+MOST_FILES = 100
+
+_NAME = re.compile(r"(?:\w[\w-]*/){0,8}\w[\w-]*\.fsm", re.ASCII)
+
+README = """\
+# A project from the fsmdsl playground
+
+    pip install 'fsmdsl[fast,svg]'
+    fsm check specs      # what is wrong, without running anything
+    fsm test specs       # run the scenarios
+    fsm verify specs     # every state of the systems
+    fsm draw specs       # diagrams
+    fsm generate specs   # Python classes
+    fsm serve specs      # this page, on your machine
+"""
+
+
+class Playground:
+    """A project, and what a page knows of it."""
+
+    def __init__(self, folder: str = FOLDER) -> None:
+        self._folder = folder
+        self._live = Live([folder])
+        self._sketches: dict[str, tuple[Sketch, Data]] = {}
+
+    def answer(self, name: str, question: str) -> str:
+        """The answer to a question of the page, both as JSON: a status as HTTP has them, and what there is to say."""
+        own: dict[str, Callable[[Data], Data]] = {
+            "open": self._open, "project": self._project, "zip": self._zip,
+            "diagram": self._diagram, "drawn": self._drawn, "job": self._job,
+        }  # fmt: skip
+        try:
+            asked = json.loads(question)
+            found = own[name](asked) if name in own else QUESTIONS[name](self._live, asked)
+            return json.dumps([200, found])
+        except Exception as error:
+            return json.dumps(list(refusal(error)))
+
+    def _open(self, asked: Data) -> Data:
+        """A project in the place of the one before: `files`, texts by name below the folder. They may come from a link
+        that anybody has made. Where one is refused, the project before stays."""
+        files = asked.get("files")
+        if not isinstance(files, dict) or not 1 <= len(files) <= MOST_FILES:
+            raise RefusedError(f"a project has 1 to {MOST_FILES} files")
+        data = {name: _checked(name, text) for name, text in files.items()}
+        rmtree(self._folder, ignore_errors=True)
+        for name, content in data.items():
+            path = Path(self._folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        self._live = Live([self._folder])
+        return {}
+
+    def _diagram(self, asked: Data) -> Data:
+        """`dot` for Graphviz and a `key` under which `drawn` takes its SVG; or that all is as it was."""
+        machine = machine_of(self._live, asked)
+        found = sketch(machine, with_legend=bool(asked.get("legend", True)))
+        if found.key == asked.get("known"):
+            return {"machine": machine.qualified, "key": found.key, "same": True}
+        self._sketches = dict([*self._sketches.items(), (found.key, (found, as_text(machine, "", None)))][-32:])
+        return {"machine": machine.qualified, "key": found.key, "dot": found.text}
+
+    def _drawn(self, asked: Data) -> Data:
+        """What Graphviz has drawn as the page shows it; without `svg`, Mermaid text and the `message` why."""
+        key = word(asked, "key")
+        if key not in self._sketches:
+            raise GoneError("this picture is not kept any more; ask for it again")
+        found, text = self._sketches[key]
+        if "svg" not in asked:
+            return {**text, "message": word(asked, "message")}
+        return found.shown(found.drawn(word(asked, "svg")), whole=bool(asked.get("whole")))
+
+    def _project(self, asked: Data) -> Data:
+        """The texts of all files, by name below the folder."""
+        return {"files": self._texts()}
+
+    def _texts(self) -> dict[str, str]:
+        return {str(Path(d.name).relative_to(self._folder)): d.text for d in self._live.documents.every(anew=True)}
+
+    def _zip(self, asked: Data) -> Data:
+        """The project as an archive, in base 64."""
+        made = BytesIO()
+        with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+            for name, text in {"README.md": README, **{f"specs/{x}": y for x, y in self._texts().items()}}.items():
+                archive.writestr(ZipInfo(f"fsm-project/{name}"), text.encode("utf-8"), ZIP_DEFLATED)
+        return {"zip": b64encode(made.getvalue()).decode("ascii")}
+
+    def _job(self, asked: Data) -> Data:
+        """What `explore` is to be called with, in another worker."""
+        return job(self._live, asked)
+
+
+def _checked(name: str, text: object) -> bytes:
+    if not _NAME.fullmatch(name) or len(name) > 200:
+        raise RefusedError(f"`{name}` is not the name of a file in a project: letters, digits, `_`, `-`, then `.fsm`")
+    if not isinstance(text, str):
+        raise RefusedError(f"`{name}` has no text")
+    try:
+        check_size(text)
+        return text.encode("utf-8")
+    except (UnreadableError, ValueError) as error:
+        raise RefusedError(f"`{name}`: {error}") from error
+
+
+def explore(asked: str, tell: Callable[[str, str], None]) -> None:
+    """Explore for a `job` as JSON; `tell` gets the events of `explorer.answer`, their contents as JSON."""
+    explorer.answer(
+        json.loads(asked),
+        lambda event, content: tell(event, json.dumps(content)),
+        resident() + MEMORY,
+        Means(compiled=False),
+    )

@@ -1,0 +1,248 @@
+"""What a page asks, and the answers, whichever way a question comes: over HTTP (`app`) or from the page itself, in a
+browser (`playground`).
+
+Questions and answers are values that JSON knows. `QUESTIONS` has all but `verify`, whose answer is a stream.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fsmdsl import model as m
+from fsmdsl.draw.formats import TEXTS
+from fsmdsl.editor.live.documents import ConflictError, Document, Documents, RefusedError
+from fsmdsl.editor.live.language import Language
+from fsmdsl.editor.live.loading import texts_of
+from fsmdsl.editor.live.pictures import diagram, exported
+from fsmdsl.editor.live.runs import GoneError, Runs
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.files.read import UnreadableError, check_size
+from fsmdsl.text.source import Source
+
+Data = dict[str, Any]
+
+MOST_SECONDS = 3600.0
+MOST_STATES = 1_000_000_000
+LARGEST = 2**53
+"""No number that a page sends is larger: it is the last whole one of JavaScript."""
+
+
+class MisuseError(Exception):
+    """A question that the page would not ask."""
+
+
+class Live:
+    """What answers need: which files there are, and the runs that pages walk through."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.documents = Documents(paths)
+        self.language = Language(self.documents)
+        self.runs = Runs()
+
+    def model(self, asked: Data, name: str) -> m.Model:
+        """The model that has what the page means. Raises `GoneError`."""
+        found = self.language.model(typed(asked), name, documented=documented(asked))
+        if found is None:
+            raise GoneError(f"there is no `{name}` in this text, or the text has errors; fix them first")
+        return found
+
+
+Answer = Callable[[Live, Data], Data]
+
+
+def refusal(error: Exception) -> tuple[int, Data]:
+    """The answer where there is none, as an HTTP status and a sentence."""
+    match error:
+        case ConflictError():
+            return 409, {"error": str(error), "now": None if error.now is None else _document(error.now)}
+        case RefusedError() | GoneError() | MisuseError():
+            return 400, {"error": str(error)}
+        case RecursionError():
+            return 400, {"error": "this spec is nested too deeply; name the inner parts with `let`"}
+        case _:
+            return 500, {"error": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"}
+
+
+def job(live: Live, asked: Data) -> Data:
+    """The question `verify` as `explorer` takes it. Raises `MisuseError`."""
+    return {
+        "texts": texts_of(live.documents, typed(asked)),
+        "system": word(asked, "system"),
+        "as_documented": documented(asked),
+        "seconds": _seconds(asked),
+        "states": max(1, min(number(asked, "states", 10_000_000), MOST_STATES)),
+    }
+
+
+# Parts of questions --------------------------------------------------------------------------------------------------
+
+
+def typed(asked: Data) -> dict[str, str]:
+    """What was typed and is in no file, by file. Raises `MisuseError`."""
+    texts = asked.get("texts", {})
+    if not isinstance(texts, dict) or not all(isinstance(x, str) for x in texts.values()):
+        raise MisuseError("`texts` are texts by file")
+    for name, text in texts.items():
+        try:
+            check_size(text)
+        except UnreadableError as error:
+            raise MisuseError(f"`{name}`: {error}") from error
+    return texts
+
+
+def documented(asked: Data) -> bool:
+    """Are amendments left out?"""
+    return bool(asked.get("documented"))
+
+
+def word(asked: Data, name: str) -> str:
+    """A part of a question that is a text. Raises `MisuseError`."""
+    value = asked.get(name)
+    if not isinstance(value, str):
+        raise MisuseError(f"`{name}` is missing")
+    return value
+
+
+def number(asked: Data, name: str, default: int = 0) -> int:
+    """A part of a question that is a whole number. Raises `MisuseError`."""
+    value = asked.get(name, default)
+    if type(value) is not int or abs(value) > LARGEST:
+        raise MisuseError(f"`{name}` is not a whole number of at most {LARGEST}")
+    return value
+
+
+def _seconds(asked: Data) -> float:
+    value = asked.get("seconds") or 60
+    if type(value) not in (int, float) or value != value:
+        raise MisuseError("`seconds` is not a number")
+    return float(max(0.1, min(value, MOST_SECONDS)))
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
+
+
+def _document(d: Document) -> Data:
+    return {"name": d.name, "text": d.text, "version": d.version}
+
+
+def _files(live: Live, asked: Data) -> Data:
+    return {"files": [{"name": d.name, "version": d.version} for d in live.documents.every(anew=True)]}
+
+
+def _read(live: Live, asked: Data) -> Data:
+    return _document(live.documents.read(word(asked, "name")))
+
+
+def _write(live: Live, asked: Data) -> Data:
+    written = live.documents.write(word(asked, "name"), word(asked, "text"), word(asked, "base"))
+    return {"name": written.name, "version": written.version}
+
+
+def _create(live: Live, asked: Data) -> Data:
+    """A new file beside one that there is."""
+    beside, name = word(asked, "beside"), word(asked, "name")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise MisuseError("a file's name is letters, digits and `_`, and does not begin with a digit")
+    made = live.documents.create(Path(beside).parent, name, word(asked, "text"))
+    return {"name": made.name, "version": made.version}
+
+
+# Text ----------------------------------------------------------------------------------------------------------------
+
+
+def _analysis(live: Live, asked: Data) -> Data:
+    return live.language.told(typed(asked), word(asked, "file"), documented=documented(asked))
+
+
+def machine_of(live: Live, asked: Data) -> m.Machine:
+    """The machine that a question is about. Raises `GoneError`, `MisuseError`."""
+    name = word(asked, "machine")
+    machine = live.model(asked, name).machines.get(name)
+    if machine is None:
+        raise GoneError(f"`{name}` is no machine")
+    return machine
+
+
+def _diagram(live: Live, asked: Data) -> Data:
+    machine, known = machine_of(live, asked), asked.get("known")
+    drawn = diagram(
+        machine,
+        known if isinstance(known, str) else None,
+        with_legend=bool(asked.get("legend", True)),
+        whole=bool(asked.get("whole")),
+    )
+    return {"machine": machine.qualified, **drawn}
+
+
+def _export(live: Live, asked: Data) -> Data:
+    """A machine in one of the languages for diagrams."""
+    machine, form = machine_of(live, asked), word(asked, "form")
+    text = exported(machine, form)
+    if text is None:
+        raise MisuseError(f"`form` is none of {', '.join(TEXTS)}")
+    return {"text": text}
+
+
+def _complete(live: Live, asked: Data) -> Data:
+    return live.language.complete(typed(asked), word(asked, "file"), number(asked, "at"))
+
+
+def _hover(live: Live, asked: Data) -> Data:
+    return live.language.hover(typed(asked), word(asked, "file"), number(asked, "at"))
+
+
+def _format(live: Live, asked: Data) -> Data:
+    """A text as `fsm fmt` writes it; null where it has errors."""
+    text = word(asked, "text")
+    typed({"texts": {"": text}})
+    try:
+        return {"text": format_source(parse(Source("typed", text)))}
+    except ValueError:
+        return {"text": None}
+
+
+# Runs ----------------------------------------------------------------------------------------------------------------
+
+
+def _start(live: Live, asked: Data) -> Data:
+    """A run of a system, or of a machine by itself."""
+    kind = "system" if "system" in asked else "machine"
+    name = word(asked, kind)
+    model = live.model(asked, name)
+    steps = asked.get("steps") or []
+    if not isinstance(steps, list) or not all(isinstance(x, str) for x in steps):
+        raise MisuseError("`steps` are the texts of steps")
+    return live.runs.start(model, kind, name, asked.get("trace"), number(asked, "at"), steps)
+
+
+def _take(live: Live, asked: Data) -> Data:
+    return live.runs.take(word(asked, "id"), number(asked, "at"), number(asked, "number"), word(asked, "text"))
+
+
+def _move(live: Live, asked: Data) -> Data:
+    return live.runs.move(word(asked, "id"), number(asked, "at"))
+
+
+def _why(live: Live, asked: Data) -> Data:
+    return {"told": live.runs.why(word(asked, "id"), number(asked, "at"), word(asked, "text"))}
+
+
+def _save_run(live: Live, asked: Data) -> Data:
+    """The run as a scenario in a new file beside the spec."""
+    name = word(asked, "name")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise MisuseError("a scenario's name is letters, digits and `_`, and does not begin with a digit")
+    script, file = live.runs.script(word(asked, "id"), number(asked, "at"), name)
+    made = live.documents.create(Path(file).parent, name, script.text)
+    return {"name": made.name, "version": made.version, "cut": script.cut}
+
+
+QUESTIONS: dict[str, Answer] = {
+    "files": _files, "read": _read, "write": _write, "create": _create, "format": _format, "analysis": _analysis,
+    "diagram": _diagram, "export": _export, "complete": _complete, "hover": _hover, "start": _start, "take": _take,
+    "move": _move, "why": _why, "save-run": _save_run,
+}  # fmt: skip

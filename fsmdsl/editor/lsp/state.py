@@ -1,0 +1,291 @@
+"""What the server knows: texts, their problems, what explorations have found; and what was published to the client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from lsprotocol import types as t
+from pygls.lsp.server import LanguageServer
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.editor.editing import Analysis, Desk, Document
+from fsmdsl.editor.editing.document import placed
+from fsmdsl.editor.editing.drawing import Pictures
+from fsmdsl.editor.editing.explorer import Explorer
+from fsmdsl.editor.editing.findings import Explored, Findings, Mark
+from fsmdsl.editor.editing.position_map import Shift, moved_diagnostic, moved_mark
+from fsmdsl.editor.lsp.idle import Idle
+from fsmdsl.editor.lsp.positions import Lines, lines, path_of, uri_of
+from fsmdsl.editor.lsp.reports import of_diagnostic, of_mark
+from fsmdsl.editor.lsp.texts import Change, Text, Texts
+from fsmdsl.model.workspace import shipped, unreadable
+from fsmdsl.text.diagnostics import Diagnostic
+
+QUICK_STATES = 100_000
+QUICK_SECONDS = 5.0
+COUNTING_SECONDS = 0.5
+"""How far each system is explored beside the editing."""
+
+Command = asyncio.Future[Findings]
+
+
+@dataclass
+class Settings:
+    """What the client may ask for in `initializationOptions`."""
+
+    explore: bool = True
+    """Explore beside the editing."""
+    transition_lenses: bool = True
+
+
+@dataclass
+class Known:
+    """What explorations have found of the files that belong together with one."""
+
+    systems: Mapping[str, Explored] = field(default_factory=dict)
+    machines: Mapping[str, m.Machine] = field(default_factory=dict)
+    """The machines as they were explored."""
+    marks: tuple[Mark, ...] = ()
+    """Where the texts stand as they were last published."""
+
+
+class State:
+    """Everything that lasts from one message to the next."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.desk = Desk()
+        self.settings = Settings()
+        self.pictures = Pictures({})
+        self.idle = Idle()
+        self.texts = Texts()
+        self._uris: dict[str, str] = {}
+        self._told: dict[str, tuple[t.Diagnostic, ...]] = {}
+        self._due: set[str] = set()
+        self._known: dict[frozenset[str], Known] = {}
+        self._checked: dict[str, tuple[Diagnostic, ...]] = {}
+        self._stood: dict[str, str] = {}
+        """The texts in which `_checked` and the marks stand."""
+        self._explored: tuple[int, Analysis] | None = None
+        self._explorer = Explorer(self._from_explorer)
+        self._commands = Explorer(self._from_commands)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: dict[int, Command] = {}
+        self._refreshed = 0
+        """The last request of which the lenses have shown something."""
+
+    # Texts -----------------------------------------------------------------------------------------------------------
+
+    def open(self, uri: str, text: str, version: int | None) -> None:
+        """A text was opened."""
+        self._take(uri, self.texts.open(uri, text, version))
+
+    def change(self, uri: str, version: int | None, changes: list[Change]) -> None:
+        """Changes of a text, one after the other; of one that is not open, nobody knows what they mean."""
+        changed = self.texts.change(uri, version, changes)
+        if changed is not None:
+            self._take(uri, changed)
+
+    def _take(self, uri: str, text: Text) -> None:
+        path = path_of(uri)
+        self._uris[path] = uri
+        self.desk.open(path, text.text)
+        self.publish_soon(path)
+
+    def close(self, uri: str) -> None:
+        """A text was closed: what is on disk counts."""
+        if not self.texts.close(uri):
+            return
+        path = path_of(uri)
+        for other in self.texts.names(path):  # the same file, under another name
+            self._take(other, self.texts[other])
+            return
+        self._uris.pop(path, None)
+        self.desk.close(path)
+        if self.desk.document(path) is None:
+            self._tell(path, (), uri)
+            self._forget(path)
+        else:
+            self.publish_soon(path)
+        for other in self._uris:
+            self.publish_soon(other)
+
+    def _forget(self, path: str) -> None:
+        """A file is no more: nothing that was known of it is kept."""
+        for known in (self._told, self._checked, self._stood):
+            known.pop(path, None)
+        for together in [x for x in self._known if path in x]:
+            del self._known[together]
+
+    def doubt(self, path: str) -> str | None:
+        """Why a text may not be what the author sees; None where it is, or is not open."""
+        names = self.texts.names(path)
+        if len(names) > 1:
+            return "it is open under two names"
+        return self.texts[names[0]].doubt if names else None
+
+    def look_again(self, paths: Iterable[str]) -> None:
+        """Files were written, made or deleted."""
+        listed = list(paths)
+        self.desk.changed_on_disk(listed)
+        for path in listed:
+            if self.desk.document(path) is None:
+                self._tell(path, ())
+                self._forget(path)
+        for path in self._uris:
+            self.publish_soon(path)
+
+    def document(self, uri: str) -> Document | None:
+        return self.desk.document(path_of(uri))
+
+    def analysis(self, uri: str) -> Analysis:
+        """What is known of a text as it stands."""
+        return self.desk.analysis(path_of(uri))
+
+    def lines(self, path: str) -> Lines:
+        """The lines of a file as it stands."""
+        document = self.desk.document(path)
+        return lines("" if document is None else document.source.text, self.texts.encoding)
+
+    def uri(self, path: str) -> str:
+        """What the client calls a file."""
+        return self._uris.get(path) or uri_of(path)
+
+    def known(self, analysis: Analysis) -> Known:
+        """What explorations have found of these files."""
+        return self._known.get(frozenset(analysis.documents), Known())
+
+    # Telling ---------------------------------------------------------------------------------------------------------
+
+    def publish_soon(self, path: str) -> None:
+        """Publish when the messages at hand have been read."""
+        if not self._due:
+            self._loop = asyncio.get_running_loop()
+            self._loop.call_soon(self._publish_due)
+        self._due.add(path)
+
+    def _publish_due(self) -> None:
+        due, self._due = self._due, set()
+        self.idle.busy()
+        done: set[str] = set()
+        for path in sorted(due):
+            if path not in done and self.desk.document(path) is not None:
+                number = self._explore(path)  # which takes time of another processor
+                analysis = self.desk.analysis(path)
+                done |= analysis.documents.keys()
+                self.publish(analysis)
+                self._explored = None if number is None else (number, analysis)
+
+    def publish(self, analysis: Analysis) -> None:
+        """Publish the problems of files to the client, where they have changed since the last time."""
+        found, known = analysis.found, self.known(analysis)
+        for path, document in analysis.documents.items():
+            if shipped(path) and path not in self._uris:  # nobody can change it
+                continue
+            self._move(document, known)
+            listed = [*self._excess(path), *found[path]]
+            if analysis.model is None:
+                # Nothing can be checked now; what was found before in what has not changed stands.
+                listed += (d for d in self._checked.get(path, ()) if d not in listed)
+            else:
+                self._checked[path] = tuple(placed(d) for d in analysis.checked if d.span.source.name == path)
+            marks = (of_mark(self, x) for x in known.marks if x.path == path)
+            self._tell(path, (*(of_diagnostic(self, d) for d in listed), *marks))
+
+    def _excess(self, path: str) -> list[Diagnostic]:
+        """That a text which is open is too large, and not read."""
+        known = (self.texts[name].excess for name in self.texts.names(path))
+        return [unreadable(path, x) for x in known if x is not None]
+
+    def _move(self, document: Document, known: Known) -> None:
+        """Let what was found in an earlier text of a file stand where it is now."""
+        path, before = document.path, self._stood.get(document.path)
+        self._stood[path] = document.source.text
+        if before is None or before == document.source.text:
+            return
+        shift = Shift(before, document.source.text)
+        checked = (moved_diagnostic(d, shift, document.source) for d in self._checked.get(path, ()))
+        self._checked[path] = tuple(d for d in checked if d is not None)
+        marks = (x if x.path != path else moved_mark(x, shift) for x in known.marks)
+        known.marks = tuple(x for x in marks if x is not None)
+
+    def marks_at(self, analysis: Analysis, path: str, offset: int) -> list[Mark]:
+        """What explorations have found at a place."""
+        known = self.lines(path)
+        line = known.position(offset).line
+        marks = self.known(analysis).marks
+        return [x for x in marks if x.path == path and known.position(x.start).line == line]
+
+    def _tell(self, path: str, listed: tuple[t.Diagnostic, ...], uri: str | None = None) -> None:
+        if self._told.get(path, ()) == listed and path in self._told:
+            return
+        self._told[path] = listed
+        self.server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri or self.uri(path), list(listed)))
+
+    # Exploring -------------------------------------------------------------------------------------------------------
+
+    def _explore(self, path: str) -> int | None:
+        """Have the systems explored of all that belong together with a file, where there are any and they can be read.
+        The number of the request."""
+        documents = self.desk.documents(path)
+        members = (x for d in documents.values() for x in d.module.members)
+        if not self.settings.explore or any(d.broken for d in documents.values()):
+            return None
+        if not any(isinstance(x, s.SystemDecl) for x in members):
+            return None
+        return self._explorer.explore(documents, states=QUICK_STATES, seconds=QUICK_SECONDS, counted=COUNTING_SECONDS)
+
+    def _from_explorer(self, findings: Findings) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._take_in, findings)
+
+    def _take_in(self, findings: Findings) -> None:
+        """What an exploration has found; nothing if the texts have changed since."""
+        if self._explored is None or self._explored[0] != findings.request or not findings.systems:
+            return
+        analysis = self._explored[1]
+        path = next(iter(analysis.documents))
+        if self.desk.analysis(path) is not analysis or analysis.model is None:
+            return
+        marks, before = findings.marks, self.known(analysis)
+        if not findings.done:
+            # What is not yet known again may still be as it was.
+            marks += tuple(x for x in before.marks if x.system not in findings.systems)
+        systems = findings.systems if findings.done else {**before.systems, **findings.systems}
+        self._known[frozenset(analysis.documents)] = Known(systems, analysis.model.machines, marks)
+        self.publish(analysis)
+        if findings.done or self._refreshed != findings.request or systems != before.systems:
+            self._refreshed = findings.request
+            self._refresh_lenses()
+
+    def _refresh_lenses(self) -> None:
+        workspace = self.server.client_capabilities.workspace
+        if workspace is not None and workspace.code_lens is not None and workspace.code_lens.refresh_support:
+            self.server.workspace_code_lens_refresh(None)
+
+    async def explored(self, analysis: Analysis, system: str) -> Findings:
+        """A system explored without limits but those of the machine, on demand; in a process of its own."""
+        self._loop = asyncio.get_running_loop()
+        for other in self._waiting.values():
+            other.cancel()
+        future: Command = self._loop.create_future()
+        number = self._commands.explore(analysis.documents, (system,))
+        self._waiting = {number: future}
+        return await future
+
+    def _from_commands(self, findings: Findings) -> None:
+        if findings.done and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._finish, findings)
+
+    def _finish(self, findings: Findings) -> None:
+        future = self._waiting.pop(findings.request, None)
+        if future is not None and not future.done():
+            future.set_result(findings)
+
+    def stop(self) -> None:
+        """End the processes beside."""
+        self._explorer.stop()
+        self._commands.stop()

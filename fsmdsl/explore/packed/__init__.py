@@ -1,1 +1,0 @@
-"""The search on numbers: worlds as words, the system as a program."""

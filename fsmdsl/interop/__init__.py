@@ -1,0 +1,1 @@
+"""Other tools: their machines, their checkers, their logs."""

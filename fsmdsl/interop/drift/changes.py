@@ -1,0 +1,150 @@
+"""The differences between the moves of a spec and those of code, row by row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.interop.drift.moves import Move, Moves
+from fsmdsl.interop.drift.name_matching import key, matched, same_event
+from fsmdsl.text.source import NOWHERE, Span
+
+Kind = Literal["added", "removed", "changed", "renamed"]
+"""Seen from the spec: `added` is in the code alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Where one of the two has it, and how it reads there; nowhere: it does not."""
+
+    place: Span = field(compare=False, default=NOWHERE)
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One difference, in names of the spec as far as it has some."""
+
+    kind: Kind
+    what: Literal["machine", "state", "event", "initial state", "row"]
+    name: str
+    machine: str
+    spec: Side
+    code: Side
+
+    @property
+    def message(self) -> str:
+        """The difference in a sentence."""
+        where = "" if self.what == "machine" else f"{self.machine}: "
+        match self.kind:
+            case "added":
+                return f"{where}the {self.what} `{self.name}` is in the code, and not in the spec"
+            case "removed":
+                return f"{where}the {self.what} `{self.name}` is in the spec, and not in the code"
+            case "renamed":
+                return f"{where}the {self.what} `{self.spec.text}` of the spec is `{self.code.text}` in the code"
+        return f"{where}the {self.what} is `{self.spec.text}` in the spec, and `{self.code.text}` in the code"
+
+    def advice(self, leads: str) -> str:
+        """What has to be done, where the code or the spec leads."""
+        follower, has = ("spec", self.code) if leads == "code" else ("code", self.spec)
+        if self.kind == "renamed":
+            told = f"{self.code.text}={self.spec.text}"
+            return f"write `{has.text}` in the {follower}, or say `--rename {told}`"
+        if not has.text:
+            return f"take it out of the {follower}"
+        return f"write `{has.text}` in the {follower}"
+
+
+def differences(spec: Moves, code: Moves, given: Mapping[str, str]) -> Iterator[Drift]:
+    """Everything that differs between a machine and a table."""
+    spec = _comparable(spec, code)
+    states, triggers = matched(code, spec, given)
+    yield from _renamed_states(spec, states, given, code)
+    yield from _triggers(spec, triggers, given, code)
+    renamed = replace(code, moves=tuple(_renamed(x, states, triggers) for x in code.moves))
+    yield from _states(spec, code, states)
+    initial = states.get(code.initial, code.initial)
+    if initial != spec.initial:
+        sides = Side(spec.place, spec.initial), Side(code.place, code.initial)
+        yield Drift("changed", "initial state", spec.initial, spec.name, *sides)
+    yield from _rows(spec, renamed, dict(zip(renamed.moves, code.moves, strict=True)))
+
+
+def _renamed(x: Move, states: Mapping[str, str], triggers: Mapping[str, str]) -> Move:
+    target = None if x.target is None else states.get(x.target, x.target)
+    return Move(states.get(x.source, x.source), triggers.get(x.trigger, x.trigger), target, x.place)
+
+
+def _comparable(spec: Moves, code: Moves) -> Moves:
+    """The spec without timers and rows that follow by themselves, where the code's table has none: most cannot."""
+    timed = any(x.trigger.startswith("after ") for x in code.moves)
+    by_itself = any(not x.trigger for x in code.moves)
+    moves = tuple(x for x in spec.moves if (timed or not x.trigger.startswith("after ")) and (by_itself or x.trigger))
+    return replace(spec, moves=moves, triggers=tuple(dict.fromkeys(x.trigger for x in moves)))
+
+
+def _renamed_states(spec: Moves, states: Mapping[str, str], given: Mapping[str, str], code: Moves) -> Iterator[Drift]:
+    for old, new in states.items():
+        known = {key(x) for x in (new, *spec.names.get(new, ()))} & {key(x) for x in (old, *code.names.get(old, ()))}
+        if not known and given.get(old) != new:
+            sides = Side(spec.states[new], new), Side(code.states[old], code.names[old][-1])
+            yield Drift("renamed", "state", new, spec.name, *sides)
+
+
+def _triggers(spec: Moves, triggers: Mapping[str, str], given: Mapping[str, str], code: Moves) -> Iterator[Drift]:
+    for old, new in triggers.items():
+        if not same_event(old, new) and given.get(old) != new:
+            ours = next(x.place for x in spec.moves if x.trigger == new)
+            theirs = next(x.place for x in code.moves if x.trigger == old)
+            yield Drift("renamed", "event", new, spec.name, Side(ours, new), Side(theirs, old))
+
+
+def _states(spec: Moves, code: Moves, states: Mapping[str, str]) -> Iterator[Drift]:
+    for name, place in code.states.items():
+        if name not in states:
+            shown = code.names[name][-1]
+            yield Drift(
+                "added",
+                "state",
+                shown,
+                spec.name,
+                Side(),
+                Side(place if place is not NOWHERE else code.place, f"state {shown}"),
+            )
+    for name, place in spec.states.items():
+        if name not in states.values():
+            yield Drift("removed", "state", name, spec.name, Side(place, f"state {name}"), Side(code.place))
+
+
+def _rows(spec: Moves, code: Moves, written: Mapping[Move, Move]) -> Iterator[Drift]:
+    """Rows of one state and trigger are one row that leads elsewhere where each side has one that the other lacks."""
+    ours, theirs = (_by_start(x.moves) for x in (spec, code))
+    for start in dict.fromkeys([*ours, *theirs]):
+        mine, other = (side.get(start, {}) for side in (ours, theirs))
+        gone = [x for x in mine if x not in other]
+        come = [x for x in other if x not in mine]
+        if len(gone) == len(come) == 1:
+            sides = Side(gone[0].place, shown(gone[0])), Side(come[0].place, shown(written[come[0]]))
+            yield Drift("changed", "row", shown(gone[0]), spec.name, *sides)
+            continue
+        for x in gone:
+            yield Drift("removed", "row", shown(x), spec.name, Side(x.place, shown(x)), Side(code.place))
+        for x in come:
+            yield Drift("added", "row", shown(x), spec.name, Side(), Side(x.place, shown(written[x])))
+
+
+def _by_start(moves: tuple[Move, ...]) -> dict[tuple[str, str], dict[Move, None]]:
+    found: dict[tuple[str, str], dict[Move, None]] = defaultdict(dict)
+    for x in moves:
+        found[x.source, x.trigger][x] = None
+    return found
+
+
+def shown(x: Move) -> str:
+    """A move as a row of a spec."""
+    arrow = "" if x.target is None else f" -> {x.target}"
+    trigger = "" if not x.trigger else f" {x.trigger}" if x.trigger.startswith("after ") else f" on {x.trigger}"
+    return f"{x.source}{arrow}{trigger}"

@@ -1,0 +1,106 @@
+"""What a machine does in each of its leaves: the same for the machine of a spec and for an imported table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fsmdsl import model as m
+from fsmdsl.core.hierarchy import Hierarchy
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.interop.imports.durations import canonical
+from fsmdsl.interop.imports.table import Row, Table
+from fsmdsl.text.source import NOWHERE, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """From a leaf, on a trigger, to a leaf; `target` None: internal, nothing is left."""
+
+    source: str
+    trigger: str
+    target: str | None
+    place: Span = field(compare=False, default=NOWHERE)
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """A machine as drift sees it. `names` are all that each state and trigger is called."""
+
+    name: str
+    initial: str
+    states: dict[str, Span]
+    names: Mapping[str, Sequence[str]]
+    triggers: tuple[str, ...]
+    moves: tuple[Move, ...]
+    place: Span
+
+
+ALWAYS = (None, m.Constant(True, m.BOOL))
+"""Guards that say nothing."""
+
+
+class _Written(NamedTuple):
+    """A row as it is written, of a leaf or of a composite around it."""
+
+    trigger: str
+    target: str | None
+    guarded: bool
+    place: Span
+
+
+def of_machine(machine: m.Machine) -> Moves:
+    """The moves of a machine of a spec. Crashes are no part of any code's table, and are left out."""
+    hierarchy = Hierarchy(machine)
+    written: dict[str, list[_Written]] = {}
+    for t in machine.transitions:
+        if not isinstance(t.trigger, m.OnCrash):
+            row = _Written(_shown(t.shown_trigger), hierarchy.arrival(t), t.guard not in ALWAYS, t.span)
+            written.setdefault(f"* {t.source}" if t.wild else t.source, []).append(row)
+    leaves = [s.name for s in machine.leaves]
+    # Rows made from `*` come after those of all composites.
+    moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, [*hierarchy.around[leaf], f"* {leaf}"], written))
+    names = {s.name: (s.name, s.display) for s in machine.states}
+    places = {s.name: s.span for s in machine.states if s.name in leaves}
+    triggers = tuple(dict.fromkeys(x.trigger for x in moves))
+    return Moves(machine.name, machine.initial.name, places, names, triggers, moves, machine.span)
+
+
+def of_table(table: Table) -> Moves:
+    """The moves of an imported table."""
+    written: dict[str, list[_Written]] = {}
+    for row in table.rows:
+        target = None if row.target is None else table.entered(row.target)
+        written.setdefault(row.source, []).append(_Written(_trigger(row), target, bool(row.conditions), row.place))
+    leaves = [s.name for s in table.states if s.name not in table.children]
+    moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(table.around(leaf)), written))
+    names = {s.name: (s.name, s.title) for s in table.states}
+    places = {name: table.named[name].place for name in leaves}
+    triggers = tuple(dict.fromkeys(x.trigger for x in moves))
+    return Moves(table.name, table.entered(table.initial), places, names, triggers, moves, table.place)
+
+
+def _trigger(row: Row) -> str:
+    if row.event is not None:
+        return row.event
+    return "" if row.after is None else _shown(f"after {row.after}")
+
+
+def _shown(trigger: str) -> str:
+    """A trigger; equal times are written alike."""
+    return f"after {canonical(trigger[6:])}" if trigger.startswith("after ") else trigger
+
+
+def _of_leaf(leaf: str, around: Sequence[str], written: dict[str, list[_Written]]) -> Iterator[Move]:
+    """The moves of a leaf, without those of composites that its own always come before."""
+    taken: set[str] = set()
+    for state in around:
+        rows = written.get(state, [])
+        found = {Move(leaf, x.trigger, x.target, x.place): None for x in rows if x.trigger not in taken}
+        yield from found
+        taken |= _always(rows)
+
+
+def _always(rows: Iterable[_Written]) -> set[str]:
+    """What leaves nothing to rows further out. Timers do not: each runs by itself."""
+    return {x.trigger for x in rows if not x.guarded and not x.trigger.startswith("after ")}

@@ -1,0 +1,85 @@
+"""Which name of the code is which of the spec: the same words, else the same moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fsmdsl.interop.drift.moves import Move, Moves
+from fsmdsl.interop.imports.name_words import words_of
+from fsmdsl.interop.imports.names import event_names
+from fsmdsl.report.compare.rename_detection import Signature, pairs
+
+
+def matched(code: Moves, spec: Moves, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The names of the spec by those of the code, of states and of triggers. `given` are those that the user knows."""
+    states = _by_words(code.states, spec.states, code.names, spec.names, given)
+    written = {x: event_names(x) for x in code.triggers}
+    triggers = _by_words(code.triggers, spec.triggers, written, {}, given)
+    while True:
+        more = _by_moves(code, spec, states, triggers)
+        if not any(more):
+            return states, triggers
+        states |= more[0]
+        triggers |= more[1]
+
+
+def key(name: str) -> str:
+    """A name as its words, however they are put together: `runApplication`, `run_application`, `RUN APPLICATION`."""
+    return " ".join(words_of(name))
+
+
+def same_event(code: str, spec: str) -> bool:
+    """Have both the same words? A word of the language is no name of an event, so that `import` writes another one."""
+    return key(spec) in map(key, (code, *event_names(code)))
+
+
+def _by_words(
+    code: Iterable[str],
+    spec: Iterable[str],
+    code_names: Mapping[str, Sequence[str]],
+    spec_names: Mapping[str, Sequence[str]],
+    given: Mapping[str, str],
+) -> dict[str, str]:
+    left = list(spec)
+    found: dict[str, str] = {}
+    for exact in (True, False):
+        for name in (x for x in code if x not in found):
+            wanted = [given[name]] if name in given else [name, *code_names.get(name, ())]
+            keys = wanted if exact else [key(x) for x in wanted]
+            same = [x for x in left if any((y if exact else key(y)) in keys for y in (x, *spec_names.get(x, ())))]
+            if len(same) == 1 or (same and exact):
+                found[name] = same[0]
+                left.remove(same[0])
+    return found
+
+
+def _by_moves(
+    code: Moves, spec: Moves, states: Mapping[str, str], triggers: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """States and triggers of other names whose moves are alike, and those of no others as much."""
+    back_states = {x: x for x in states.values()}
+    back_triggers = {x: x for x in triggers.values()}
+    gone = [(x, _of_state(x, code.moves, states, triggers)) for x in code.states if x not in states]
+    come = [(x, _of_state(x, spec.moves, back_states, back_triggers)) for x in spec.states if x not in back_states]
+    lost = [(x, _of_trigger(x, code.moves, states)) for x in code.triggers if x not in triggers]
+    new = [(x, _of_trigger(x, spec.moves, back_states)) for x in spec.triggers if x not in back_triggers]
+    return dict(pairs(gone, come)), dict(pairs(lost, new))
+
+
+def _of_state(name: str, moves: Iterable[Move], states: Mapping[str, str], triggers: Mapping[str, str]) -> Signature:
+    """The moves from and to a state, as far as the other ends have names in both."""
+
+    def shown(other: str | None) -> str:
+        return "itself" if other == name else "" if other is None else states.get(other, "?")
+
+    out = {("from", triggers.get(x.trigger, "?"), shown(x.target)) for x in moves if x.source == name}
+    into = {("to", triggers.get(x.trigger, "?"), shown(x.source)) for x in moves if x.target == name}
+    return frozenset(out | into)
+
+
+def _of_trigger(name: str, moves: Iterable[Move], states: Mapping[str, str]) -> Signature:
+    return frozenset(
+        ("from", states.get(x.source, "?"), "" if x.target is None else states.get(x.target, "?"))
+        for x in moves
+        if x.trigger == name
+    )

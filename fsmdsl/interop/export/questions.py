@@ -1,0 +1,42 @@
+"""What is asked of the states of a system, numbered: invariants, what is to be reachable, and how far to explore."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.step.instances import Roster
+from fsmdsl.text.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine. A `bound` is no
+    question of the author's: no step is taken where it is not true."""
+
+    number: int
+    kind: Literal["invariant", "reachable", "bound"]
+    name: str
+    machine: str
+    instances: tuple[int, ...]
+    condition: m.Expr
+    span: Span
+
+
+def questions(roster: Roster) -> tuple[Question, ...]:
+    """All of them, in a fixed order."""
+    found: list[Question] = []
+    system = roster.system
+    for x in system.invariants:
+        found.append(Question(len(found), "invariant", x.name, "", (-1,), x.condition, x.span))
+    for machine in dict.fromkeys(roster.machines):
+        numbers = tuple(sorted(roster.instances_of(machine.qualified)))
+        for x in machine.invariants:
+            name = f"{machine.name}: {x.name}"
+            found.append(Question(len(found), "invariant", name, machine.qualified, numbers, x.condition, x.span))
+    for y in system.reachables:
+        found.append(Question(len(found), "reachable", y.name, "", (-1,), y.condition, y.span))
+    if system.bound is not None:
+        found.append(Question(len(found), "bound", "explore while", "", (-1,), system.bound, system.bounds[0].span))
+    return tuple(found)

@@ -1,0 +1,99 @@
+"""What the texts of one exported system share, in C and in TLA+: names, machines, places in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import ClassVar, Self
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Elaboration
+from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.interop.export.refusals import Refusal, RefusedError
+from fsmdsl.step import Universe
+from fsmdsl.step.values import MAX_VALUES, cardinality
+from fsmdsl.text.source import Span
+
+MOST_STARTS = 1024
+"""So many first states are written down."""
+
+
+def identifier(*parts: str) -> str:
+    """A name of the source as a name in C and in TLA+: `Cell_user`."""
+    return "_".join(re.sub(r"\W", "_", x) for x in parts)
+
+
+@dataclass(slots=True)
+class Scope:
+    """One system on its way to another language."""
+
+    FIRST: ClassVar[int] = 1
+    """The number of the first place."""
+    FIRST_QUEUE: ClassVar[int] = 0
+    """The number of the first queue."""
+    EQUAL: ClassVar[str] = "{} == {}"
+    BOTH: ClassVar[str] = " && "
+    CHOICE: ClassVar[str] = "({} ? {} : {})"
+    """How it is written that two numbers are equal, that two things are true, and what depends on a condition."""
+
+    universe: Universe
+    elaboration: Elaboration
+    selections: dict[str, Selection]
+    places: dict[Span, int] = field(default_factory=dict)
+    used: int = 0
+    reader: str = ""
+    """The machine (qualified) that reads; empty: the system."""
+
+    @classmethod
+    def of(cls, model: m.Model, system: m.System) -> Self:
+        """Ready to export a system."""
+        universe = Universe(model, system)
+        if universe.cannot_begin:
+            raise RefusedError(Refusal("no start", system.name, system.span))
+        if len(universe.starts) > MOST_STARTS:
+            raise RefusedError(Refusal("many starts", system.name, system.span))
+        elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MAX_VALUES))
+        return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
+
+    def unknown(self, effect: m.Effect) -> RefusedError:
+        """What is raised for an effect that the language has, and the export has not yet."""
+        return RefusedError(Refusal("unknown effect", type(effect).__name__, effect.span))
+
+    @contextmanager
+    def read_by(self, machine: str) -> Iterator[None]:
+        """Inside, `self` is an instance of a machine."""
+        before, self.reader = self.reader, machine
+        yield
+        self.reader = before
+
+    @property
+    def machines(self) -> tuple[m.Machine, ...]:
+        """Each machine of the system once."""
+        return tuple(x.machine for x in self.selections.values())
+
+    def machine_name(self, machine: m.Machine | str) -> str:
+        """Of a machine; with its module where two are called the same."""
+        found = self.universe.model.machines[machine] if isinstance(machine, str) else machine
+        same = [x for x in self.machines if x.name == found.name]
+        return identifier(found.name) if len(same) == 1 else identifier(found.module, found.name)
+
+    def numbers(self, machine: m.Machine) -> list[int]:
+        """The instances of a machine."""
+        return sorted(self.universe.instances_of(machine.qualified))
+
+    def queue(self, channel: str, ends: Sequence[str]) -> str | None:
+        """The number of a channel's queue, by its ends. None where the channel leads out of the system."""
+        found = [(n, x) for n, x in enumerate(self.universe.queues, self.FIRST_QUEUE) if x.channel.qualified == channel]
+        if not found:
+            return None
+        text = str(found[-1][0])
+        for n, x in reversed(found[:-1]):
+            here = self.BOTH.join(self.EQUAL.format(a, b) for a, b in zip(ends, x.ends, strict=True))
+            text = self.CHOICE.format(here, n, text)
+        return text
+
+    def place(self, span: Span) -> int:
+        """The number of a place in the source."""
+        return self.places.setdefault(span, self.FIRST + len(self.places))

@@ -1,0 +1,195 @@
+"""Tables of `looplab/fsm` in Go sources: the events and callbacks that are given to `fsm.NewFSM`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fsmdsl.dataclasses import replace
+from fsmdsl.interop.imports.go_package import Declared, Package, package, statements
+from fsmdsl.interop.imports.go_values import Env, Evaluator, Listed, Struct, text_of
+from fsmdsl.interop.imports.name_words import words_of
+from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.text.source import Source, Span
+
+LOOPLAB = "github.com/looplab/fsm"
+_EMPTY_WORDS = frozenset(
+    {"new", "create", "init", "make", "state", "states", "machine", "fsm", "internal", "get", "sm"}
+)
+_LOGGING = frozenset({"log", "zap", "fmt", "klog", "logger", "slog"})
+
+
+def read(packages: Mapping[str, Sequence[Source]], main: str) -> Imported:
+    """The tables of the package `main`. The others are those that it imports, as far as they are known.
+
+    Raises `ImportFailedError`: where a file is not Go, no table is made, or `tree-sitter` is not installed.
+    """
+    try:
+        known = {path: package(path, sources) for path, sources in packages.items()}
+        return _Reader(known, known[main]).all()
+    except RecursionError as error:
+        place = Span(next(iter(packages[main]), Source(main, "")), 0, 0)
+        raise ImportFailedError(TOO_DEEP.at(place, "this is nested too deeply to be read")) from error
+
+
+class _Reader:
+    def __init__(self, packages: Mapping[str, Package], main: Package) -> None:
+        self.evaluator = Evaluator(packages)
+        self.main = main
+        self.left_out: list[LeftOut] = []
+
+    def all(self) -> Imported:
+        tables = [table for function in self.main.functions.values() for table in self.tables(function)]
+        if not tables:
+            first = self.main.files[0].source if self.main.files else Source(self.main.path, "")
+            problem = NOT_READ.at(Span(first, 0, 0), "no table is given to `fsm.NewFSM` in this package")
+            raise ImportFailedError(problem.help("name the folder of the package that calls `fsm.NewFSM`"))
+        return Imported(tuple(tables), tuple(self.left_out))
+
+    def tables(self, function: Declared) -> Iterator[Table]:
+        """The tables that a function makes, with what its statements assign before."""
+        name = next((k for k, path in function.file.imports.items() if path.startswith(LOOPLAB)), None)
+        calls = [] if name is None else [x for x in walk(function.node) if _is_call(x, f"{name}.NewFSM")]
+        if not calls:
+            return
+        env = self.evaluator.inside(function, [], 0)
+        for statement in statements(function.node.child_by_field_name("body")):
+            self.evaluator.statement(statement, env)
+        for call in calls:
+            yield self.table(function, call, env)
+
+    def table(self, function: Declared, call: Node, env: Env) -> Table:
+        arguments = [self.evaluator.value(x, env) for x in call.child_by_field_name("arguments").named_children]
+        place = span(function.file.source, call)
+        first, events, callbacks = (*arguments, None, None, None)[:3]
+        initial = text_of(self.evaluator, first, env)
+        listed = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
+        rows = tuple({(r.source, r.event): r for r in listed}.values())
+        if len(rows) < len(listed):
+            self.note("rows of the same event and state replace each other: the last one counts", place)
+        found = [*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)]
+        names = list(dict.fromkeys(found)) or ["Unknown"]
+        if initial is None:
+            self.note("the initial state is not a constant: the first state of the table is taken", place)
+        states = tuple(State(name, name) for name in names)
+        made = Table(_title(function, self.main), names[0], states, rows, place=place)
+        return self.with_callbacks(made, callbacks, env)
+
+    def note(self, told: str, place: Span) -> None:
+        self.left_out.append(LeftOut(told, place))
+
+    def rows(self, events: Any, env: Env, place: Span) -> Iterator[Row]:
+        """The rows of each event, in the order of its sources."""
+        if not isinstance(events, Listed):
+            self.note("the events are not a list that the source spells out", place)
+            return
+        for event in events.items:
+            if not isinstance(event, Struct):
+                self.note("an event of the table is not spelled out in the source", place)
+                continue
+            here = span(event.file.source, event.node)
+            values = _fields(event)
+            name, target = (text_of(self.evaluator, x, env) for x in (values["Name"], values["Dst"]))
+            sources = values["Src"].items if isinstance(values["Src"], Listed) else []
+            known = [text_of(self.evaluator, x, env) for x in sources]
+            if name is None or target is None or not known or None in known:
+                self.note(f"a row that only running the code would tell: `{_line(event.node)}`", here)
+            if name is not None and target is not None:
+                yield from (Row(source, target, name, place=here) for source in known if source is not None)
+
+    # Callbacks -------------------------------------------------------------------------------------------------------
+
+    def with_callbacks(self, table: Table, callbacks: Any, env: Env) -> Table:
+        """The table with what its callbacks call, as actions of rows and states."""
+        if callbacks is None or not isinstance(callbacks, Struct):
+            return table
+        for key, node in zip(callbacks.fields, _values(callbacks.node), strict=False):
+            name = text_of(self.evaluator, key, env)
+            place = span(callbacks.file.source, node)
+            if name is None:
+                self.note(f"a callback whose name only running the code would tell: `{_line(node)}`", place)
+                continue
+            if "Cancel()" in text(node):
+                self.note(f"the callback `{name}` may cancel the event", place)
+            table = self.with_callback(table, name, tuple(_actions(node, name)), place)
+        return table
+
+    def with_callback(self, table: Table, name: str, actions: tuple[str, ...], place: Span) -> Table:
+        """`enter_A`, `leave_A`, `before_e`, `after_e`; a state's name alone means entering, an event's after it."""
+        events = {r.event for r in table.rows}
+        moment, _, rest = name.partition("_")
+        if moment not in ("enter", "leave", "before", "after") or name in table.named or name in events:
+            moment, rest = ("enter", name) if name in table.named else ("after", name)
+        if moment in ("enter", "leave") and rest in table.named:
+            state = table.named[rest]
+            more = {"entry": (*state.entry, *actions)} if moment == "enter" else {"exit": (*state.exit, *actions)}
+            states = tuple(replace(s, **more) if s is state else s for s in table.states)  # type: ignore[arg-type]
+            return replace(table, states=states)
+        if moment in ("before", "after") and rest in events:
+            rows = tuple(_acting(r, moment, actions) if r.event == rest else r for r in table.rows)
+            return replace(table, rows=rows)
+        general = rest in ("state", "event")
+        why = "for every row" if general else "of a state or event that the table does not have"
+        self.note(f"the callback `{name}`, {why}: {', '.join(f'`{x}`' for x in actions)}", place)
+        return table
+
+
+def _acting(row: Row, moment: str, actions: tuple[str, ...]) -> Row:
+    return replace(row, actions=(*actions, *row.actions) if moment == "before" else (*row.actions, *actions))
+
+
+def _is_call(node: Node, name: str) -> bool:
+    return node.type == "call_expression" and text(node.child_by_field_name("function")) == name
+
+
+def _fields(event: Struct) -> dict[str, Any]:
+    """The fields of an `EventDesc`."""
+    return {name: event.fields.get(name) for name in ("Name", "Src", "Dst")}
+
+
+def _values(literal: Node) -> list[Node]:
+    """The expressions of a literal with keys."""
+    return [x.named_children[1] for x in literal.named_children if x.type == "keyed_element"]
+
+
+def _actions(node: Node, name: str) -> Iterator[str]:
+    """What a callback calls whatever happens, without logging; its own name where that is nothing."""
+    function = next((x for x in walk(node) if x.type == "func_literal"), None)
+    if function is None:
+        yield text(node)
+        return
+    called = [x for s in statements(function.child_by_field_name("body")) for x in _calls(s)]
+    yield from dict.fromkeys(called or [name])
+
+
+def _calls(statement: Node) -> Iterator[str]:
+    """The method that a statement calls, if it does nothing else."""
+    expression: Node | None = None
+    match statement.type:
+        case "expression_statement":
+            expression = statement.named_children[0]
+        case "assignment_statement":
+            listed = statement.child_by_field_name("right").named_children
+            expression = listed[0] if len(listed) == 1 else None
+    if expression is None or expression.type != "call_expression":
+        return
+    function = expression.child_by_field_name("function")
+    root = re.match(r"\w*", text(function))
+    field = function.child_by_field_name("field")
+    if field is not None and (root is None or root[0].lower() not in _LOGGING) and text(function) != "time.Now":
+        yield text(field)
+
+
+def _line(node: Node) -> str:
+    return " ".join(text(node).split())[:80]
+
+
+def _title(function: Declared, main: Package) -> str:
+    """The words of the function that makes the table, without those that say no more than that."""
+    name = text(function.node.child_by_field_name("name"))
+    words = [x for x in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name) if x.lower() not in _EMPTY_WORDS]
+    whole = main.path.rpartition("/")[2]
+    return "".join(x[0].upper() + x[1:] for x in words or words_of(whole) or ["Machine"])

@@ -1,0 +1,143 @@
+"""Go sources as packages: their constants, variables, functions and methods, by name. Parsed by tree-sitter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any
+
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.interop.imports.rules import NOT_READ
+from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
+from fsmdsl.interop.imports.table import ImportFailedError
+from fsmdsl.text.source import Source, Span
+
+
+@dataclass(frozen=True, slots=True)
+class GoFile:
+    """One file, and the paths of the packages that it imports, by the names that they have in it."""
+
+    source: Source
+    imports: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A constant, variable or function: where its expression or body is, and for constants the value of `iota`."""
+
+    node: Node
+    file: GoFile
+    package: Package
+    iota: int = 0
+    type: str = ""
+
+
+@dataclass
+class Package:
+    """What the files of a folder declare. Methods are called `Type.Method`."""
+
+    path: str
+    files: list[GoFile] = field(default_factory=list)
+    consts: dict[str, Declared] = field(default_factory=dict)
+    variables: dict[str, Declared] = field(default_factory=dict)
+    functions: dict[str, Declared] = field(default_factory=dict)
+    trees: list[tuple[GoFile, Node]] = field(default_factory=list)
+
+
+@cache
+def _parser() -> Any:
+    """The parser for Go. Raises `ImportFailedError` where the extra is not installed."""
+    try:
+        import tree_sitter
+        import tree_sitter_go
+    except ImportError as error:
+        nowhere = Span(Source("go", ""), 0, 0)
+        problem = NOT_READ.at(nowhere, "Go sources are parsed by tree-sitter, which is not installed")
+        raise ImportFailedError(problem.help("pip install 'fsmdsl[go]'")) from error
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_go.language()))
+
+
+def package(path: str, sources: Sequence[Source]) -> Package:
+    """The package of some files. Files that are not Go are an `ImportFailedError`."""
+    made = Package(path)
+    for source in sources:
+        root = _parser().parse(source.text.encode("utf-8", "replace")).root_node
+        if root.has_error:
+            _refuse(source, root)
+        file = GoFile(source, dict(_imports(root)))
+        made.files.append(file)
+        made.trees.append((file, root))
+        for node in root.named_children:
+            _declare(made, file, node)
+    return made
+
+
+def _refuse(source: Source, root: Node) -> None:
+    """Say where a file is not Go; a file with a small mistake is still read."""
+    broken = next((x for x in walk(root) if x.type == "ERROR" or x.is_missing), root)
+    if broken is root or not any(x.type == "package_clause" for x in root.named_children):
+        raise ImportFailedError(NOT_READ.at(span(source, broken), "this is not Go"))
+
+
+def statements(block: Node | None) -> list[Node]:
+    """The statements of a block or a case."""
+    if block is None:
+        return []
+    return [y for x in block.named_children for y in (x.named_children if x.type == "statement_list" else [x])]
+
+
+def _imports(root: Node) -> Iterator[tuple[str, str]]:
+    for spec in walk(root):
+        if spec.type == "import_spec":
+            path = text(spec.child_by_field_name("path")).strip('"`')
+            name = spec.child_by_field_name("name")
+            yield text(name) if name is not None else _package_name(path), path
+
+
+def _package_name(path: str) -> str:
+    """The usual name of a package: the last part of its path that is not a version."""
+    parts = [x for x in path.split("/") if not re.fullmatch(r"v\d+", x)]
+    return parts[-1].removeprefix("go-") if parts else path
+
+
+def _declare(made: Package, file: GoFile, node: Node) -> None:
+    match node.type:
+        case "const_declaration":
+            _constants(made, file, node)
+        case "var_declaration":
+            for spec in walk(node):
+                if spec.type == "var_spec":
+                    _variable(made, file, spec)
+        case "function_declaration":
+            made.functions[text(node.child_by_field_name("name"))] = Declared(node, file, made)
+        case "method_declaration":
+            owner = receiver(node)
+            made.functions[f"{owner}.{text(node.child_by_field_name('name'))}"] = Declared(node, file, made)
+
+
+def receiver(method: Node) -> str:
+    """The type that a method belongs to."""
+    found = method.child_by_field_name("receiver")
+    return next((text(x) for x in walk(found) if x.type == "type_identifier"), "") if found is not None else ""
+
+
+def _constants(made: Package, file: GoFile, node: Node) -> None:
+    """The constants of a block; one without a value repeats the expression before it, with the next `iota`."""
+    last: tuple[list[Node], str] = ([], "")
+    specs = [x for x in node.named_children if x.type == "const_spec"]
+    for iota, spec in enumerate(specs):
+        values = spec.child_by_field_name("value")
+        kind = spec.child_by_field_name("type")
+        if values is not None:
+            last = (values.named_children, text(kind))
+        names = [x for x in spec.children_by_field_name("name") if x.type == "identifier"]
+        for name, value in zip(names, last[0], strict=False):
+            made.consts[text(name)] = Declared(value, file, made, iota, last[1])
+
+
+def _variable(made: Package, file: GoFile, spec: Node) -> None:
+    values = spec.child_by_field_name("value")
+    names = spec.children_by_field_name("name")
+    for name, value in zip(names, values.named_children if values is not None else [], strict=False):
+        made.variables[text(name)] = Declared(value, file, made)

@@ -1,0 +1,390 @@
+"""What an expression of Go source is, as far as the text tells: constants, names of constants, structs, lists."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, statements
+from fsmdsl.interop.imports.rules import TOO_DEEP
+from fsmdsl.interop.imports.syntax_tree import Node, children, text, walk
+from fsmdsl.interop.imports.table import ImportFailedError
+from fsmdsl.text.source import Source, Span
+
+MOST_STEPS = 500_000
+"""Expressions and statements that are looked at, turns of loops and bodies of functions counted."""
+
+MOST_LEVELS = 100
+"""Calls inside of calls that are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that only running the code would tell."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A constant of a named type: `RunApplication applicationEvent = 0`."""
+
+    name: str
+    type: str
+    value: Any
+    package: Package = field(compare=False, repr=False, hash=False)
+
+
+@dataclass(slots=True)
+class Struct:
+    """A struct or a map: its fields, or its keys."""
+
+    type: str
+    fields: dict[Any, Any]
+    node: Node
+    file: GoFile
+    package: Package
+
+
+@dataclass(slots=True)
+class Listed:
+    """An array or a slice."""
+
+    items: list[Any]
+
+
+@dataclass(slots=True)
+class Env:
+    """Where an expression is: its package and file, and what local names stand for."""
+
+    package: Package
+    file: GoFile
+    names: dict[str, Any]
+    level: int = 0
+    iota: int = 0
+
+
+class Evaluator:
+    """Finds values; `packages` are those that are known, by their paths."""
+
+    def __init__(self, packages: Mapping[str, Package]) -> None:
+        self.packages = packages
+        self.steps = 0
+
+    def step(self, env: Env) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS or env.level > MOST_LEVELS:
+            place = Span(env.file.source if env is not None else Source("go", ""), 0, 0)
+            raise ImportFailedError(TOO_DEEP.at(place, "this is nested too deeply, or too large, to be read"))
+
+    def value(self, node: Node, env: Env) -> Any:
+        """The value of an expression."""
+        self.step(env)
+        match node.type:
+            case "interpreted_string_literal" | "raw_string_literal":
+                return _string(text(node))
+            case "int_literal":
+                return int(text(node), 0) if re.fullmatch(r"[1-9]\d{0,15}|0", text(node)) else Unknown(text(node))
+            case "iota":
+                return env.iota
+            case "identifier" | "true" | "false":
+                return self.name(text(node), env)
+            case "parenthesized_expression" | "unary_expression" | "literal_element" | "expression_list":
+                return self.value(node.named_children[-1], env) if node.named_children else Unknown(text(node))
+            case "selector_expression":
+                return self.selected(node, env)
+            case "composite_literal":
+                kind = node.child_by_field_name("type")
+                return self.literal(node.child_by_field_name("body"), text(kind), env)
+            case "literal_value":
+                return self.literal(node, "", env)
+            case "call_expression":
+                return self.called(node, env)
+            case "index_expression":
+                return self.indexed(node, env)
+            case "binary_expression":
+                return self.binary(node, env)
+            case _:
+                return Unknown(text(node))
+
+    def name(self, name: str, env: Env) -> Any:
+        """What a name stands for: locally, else in the package."""
+        if name in env.names:
+            return env.names[name]
+        return self.declared(name, env.package, env.level)
+
+    def declared(self, name: str, package: Package, level: int) -> Any:
+        """A constant or variable of a package."""
+        constant = package.consts.get(name)
+        if constant is not None:
+            inner = Env(package, constant.file, {}, level + 1, constant.iota)
+            found = self.value(constant.node, inner)
+            if isinstance(found, Const):
+                return Const(name, found.type, found.value, package)
+            return Const(name, constant.type, found, package) if constant.type else found
+        variable = package.variables.get(name)
+        if variable is not None:
+            return self.value(variable.node, Env(package, variable.file, {}, level + 1))
+        if name in package.functions:
+            return package.functions[name]
+        for listed in (x for x in package.functions.values() if name and _assigns(x, name)):
+            return self.assigned(listed, name, level)
+        return Unknown(name)
+
+    def assigned(self, function: Declared, name: str, level: int) -> Any:
+        """What a function assigns to a variable of the package, as in `once.Do(func() { v = … })`."""
+        for node in walk(function.node):
+            if node.type == "assignment_statement" and text(node.child_by_field_name("left")) == name:
+                env = Env(function.package, function.file, {}, level + 1)
+                return self.value(node.child_by_field_name("right"), env)
+        return Unknown(name)
+
+    def selected(self, node: Node, env: Env) -> Any:
+        """`states.New`, `events.RunTask`, `task.handle`."""
+        operand, name = node.child_by_field_name("operand"), text(node.child_by_field_name("field"))
+        if operand.type == "identifier" and text(operand) in env.file.imports and text(operand) not in env.names:
+            other = self.packages.get(env.file.imports[text(operand)])
+            return Unknown(text(node)) if other is None else self.declared(name, other, env.level + 1)
+        owner = self.value(operand, env)
+        if isinstance(owner, Struct) and name in owner.fields:
+            return owner.fields[name]
+        return Unknown(text(node))
+
+    # Literals and operators ------------------------------------------------------------------------------------------
+
+    def literal(self, body: Node, kind: str, env: Env) -> Any:
+        """A struct or map where it has keys that are not numbers, else a list."""
+        pairs: dict[Any, Any] = {}
+        items: list[Any] = []
+        array = kind.startswith("[")
+        mapped = kind.startswith(("map", "[")) or kind.endswith("Callbacks")
+        for element in body.named_children:
+            if element.type == "keyed_element":
+                key, value = (x.named_children[0] for x in element.named_children[:2])
+                found = text(key) if key.type == "identifier" and not mapped else self.value(key, env)
+                found = found if isinstance(found, str | int | Const) else Unknown(text(key))
+                pairs[found] = self.value(value, env)
+            elif element.type == "literal_element":
+                items.append(self.value(element.named_children[0], env))
+        if array and pairs:
+            at = {n: x for key, x in pairs.items() if (n := _number(key)) is not None}
+            return Listed([at.get(n, "") for n in range(min(max(at, default=-1) + 1, 10_000))])
+        if items or array or kind.endswith("Events"):
+            return Listed(items)
+        return Struct(kind, pairs, body, env.file, env.package)
+
+    def indexed(self, node: Node, env: Env) -> Any:
+        """An item of a list by its number, of a map by its key."""
+        owner = self.value(node.child_by_field_name("operand"), env)
+        index = self.value(node.child_by_field_name("index"), env)
+        number = _number(index)
+        if isinstance(owner, Listed) and isinstance(number, int) and 0 <= number < len(owner.items):
+            return owner.items[number]
+        if isinstance(owner, Struct):
+            for key, item in owner.fields.items():
+                if key == index or (number is not None and _number(key) == number):
+                    return item
+        return Unknown(text(node))
+
+    def binary(self, node: Node, env: Env) -> Any:
+        """`+` of texts and of numbers; other operators are not known."""
+        left, right = (self.value(node.child_by_field_name(x), env) for x in ("left", "right"))
+        if text(node.child_by_field_name("operator")) == "+":
+            texts = text_of(self, left, env), text_of(self, right, env)
+            if texts[0] is not None and texts[1] is not None:
+                return f"{texts[0]}{texts[1]}"
+            numbers = _number(left), _number(right)
+            if numbers[0] is not None and numbers[1] is not None:
+                return numbers[0] + numbers[1]
+        return Unknown(text(node))
+
+    # Calls -----------------------------------------------------------------------------------------------------------
+
+    def called(self, node: Node, env: Env) -> Any:
+        """`X.String()`, `string(X)`, `fmt.Sprintf(…)`, `append(…)`, and functions of the packages that are known."""
+        function = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments").named_children
+        name = text(function)
+        if name == "string" and len(arguments) == 1:
+            return self.plain(arguments[0], env)
+        if name == "append" and arguments:
+            return self.appended(arguments, env)
+        if name in ("fmt.Sprintf", "fmt.Sprint", "strings.ToLower", "strings.ToUpper"):
+            return self.formatted(name, node, [self.shown(x, env) for x in arguments])
+        if function.type == "selector_expression":
+            found = self.method(function, env)
+            if found is not None:
+                return found
+        declared = self.value(function, env)
+        if isinstance(declared, Declared):
+            return self.result(declared, [self.value(x, env) for x in arguments], env.level)
+        return Unknown(text(node))
+
+    def plain(self, node: Node, env: Env) -> Any:
+        """A constant as text, without its type."""
+        found = self.value(node, env)
+        found = found.value if isinstance(found, Const) else found
+        return found if isinstance(found, str) else Unknown(text(node))
+
+    def shown(self, node: Node, env: Env) -> str | None:
+        """What `%s` shows of an expression."""
+        return text_of(self, self.value(node, env), env)
+
+    def appended(self, arguments: list[Node], env: Env) -> Any:
+        first, *more = (self.value(x, env) for x in arguments if x.type != "variadic_argument")
+        spread = [self.value(x.named_children[0], env) for x in arguments if x.type == "variadic_argument"]
+        begun = first.items if isinstance(first, Listed) else []
+        return Listed([*begun, *more, *(y for x in spread if isinstance(x, Listed) for y in x.items)])
+
+    def formatted(self, name: str, node: Node, given: list[str | None]) -> Any:
+        if not given or any(x is None for x in given):
+            return Unknown(text(node))
+        pattern, *rest = [x for x in given if x is not None]
+        match name:
+            case "strings.ToLower":
+                return pattern.lower()
+            case "strings.ToUpper":
+                return pattern.upper()
+            case "fmt.Sprint":
+                return "".join([pattern, *rest])
+        if len(re.findall(r"%[sv]", pattern)) != len(rest):
+            return Unknown(text(node))
+        left = iter(rest)
+        return re.sub(r"%[sv]", lambda _: next(left), pattern)
+
+    def method(self, function: Node, env: Env) -> Any:
+        """A method of a constant's type, such as `String`; None where it is none."""
+        owner = self.value(function.child_by_field_name("operand"), env)
+        name = text(function.child_by_field_name("field"))
+        if isinstance(owner, Const):
+            declared = owner.package.functions.get(f"{owner.type}.{name}")
+            return None if declared is None else self.result(declared, [], env.level, owner)
+        return None
+
+    def result(self, function: Declared, arguments: list[Any], level: int, owner: Any = None) -> Any:
+        """What a function returns: the value of its last `return` that is reached, with loops followed."""
+        env = self.inside(function, arguments, level, owner)
+        self.step(env)
+        body = function.node.child_by_field_name("body")
+        return Unknown(text(function.node.child_by_field_name("name"))) if body is None else self.run(body, env)
+
+    def inside(self, function: Declared, arguments: list[Any], level: int, owner: Any = None) -> Env:
+        """The names inside of a function: its parameters, and the receiver of a method."""
+        names: dict[str, Any] = {}
+        parameters = function.node.child_by_field_name("parameters")
+        given = iter(arguments)
+        for parameter in parameters.named_children if parameters is not None else []:
+            for x in parameter.children_by_field_name("name"):
+                names[text(x)] = next(given, Unknown(text(x)))
+        method = function.node.child_by_field_name("receiver")
+        for x in walk(method) if method is not None else ():
+            if x.type == "identifier":
+                names[text(x)] = Unknown(text(x)) if owner is None else owner
+        return Env(function.package, function.file, names, level + 1)
+
+    # Statements ------------------------------------------------------------------------------------------------------
+
+    def run(self, block: Node, env: Env) -> Any:
+        """Follow the statements of a block; what it returns, or `Unknown`."""
+        for statement in statements(block):
+            self.step(env)
+            match statement.type:
+                case "return_statement":
+                    listed = [x for x in statement.named_children if x.type == "expression_list"]
+                    return self.value(listed[0].named_children[0], env) if listed else Unknown("return")
+                case "expression_switch_statement":
+                    return self.switched(statement, env)
+                case _:
+                    self.statement(statement, env)
+        return Unknown("nothing is returned")
+
+    def statement(self, node: Node, env: Env) -> None:
+        """Assignments, loops over lists, and the bodies of conditions."""
+        match node.type:
+            case "short_var_declaration" | "assignment_statement":
+                lefts, rights = (node.child_by_field_name(x).named_children for x in ("left", "right"))
+                for left, right in zip(lefts, rights, strict=False):
+                    if left.type == "identifier":
+                        env.names[text(left)] = self.value(right, env)
+            case "var_declaration":
+                for spec in (x for x in walk(node) if x.type == "var_spec"):
+                    values = spec.child_by_field_name("value")
+                    for name, x in zip(spec.children_by_field_name("name"), children(values), strict=False):
+                        env.names[text(name)] = self.value(x, env)
+            case "for_statement":
+                for turn in self.turns(node, env):
+                    env.names |= turn
+                    for inner in statements(node.child_by_field_name("body")):
+                        self.statement(inner, env)
+            case "if_statement" | "block":
+                inside = node.child_by_field_name("consequence") if node.type == "if_statement" else node
+                for inner in statements(inside):
+                    self.statement(inner, env)
+
+    def turns(self, node: Node, env: Env) -> Iterator[dict[str, Any]]:
+        """The names of each turn of `for key, value := range list`."""
+        clause = next((x for x in node.named_children if x.type == "range_clause"), None)
+        if clause is None:
+            return
+        left = clause.child_by_field_name("left")
+        names = [text(x) for x in children(left)]
+        over = self.value(clause.child_by_field_name("right"), env)
+        pairs: Iterable[tuple[Any, Any]] = ()
+        if isinstance(over, Listed):
+            pairs = enumerate(over.items)
+        elif isinstance(over, Struct):
+            pairs = over.fields.items()
+        for pair in list(pairs):
+            self.step(env)
+            yield dict(zip(names, pair, strict=False))
+
+    def switched(self, node: Node, env: Env) -> Any:
+        """What a `switch` on a constant returns."""
+        subject = node.child_by_field_name("value")
+        found = None if subject is None else self.value(subject, env)
+        default: Any = Unknown(text(node.children[0]))
+        for case in node.named_children:
+            if case.type == "default_case":
+                default = self.run(case, env)
+            elif case.type == "expression_case" and found is not None:
+                values = [self.value(x, env) for x in children(case.child_by_field_name("value"))]
+                if found in values:
+                    return self.run(case, env)
+        return default
+
+
+def text_of(evaluator: Evaluator, found: Any, env: Env) -> str | None:
+    """A value as text: a string, or what the `String` method of a constant's type returns."""
+    if isinstance(found, str):
+        return found
+    if not isinstance(found, Const):
+        return None
+    method = found.package.functions.get(f"{found.type}.String")
+    if method is not None:
+        shown = evaluator.result(method, [], env.level, found)
+        return shown if isinstance(shown, str) else None
+    return found.value if isinstance(found.value, str) else None
+
+
+def _number(found: Any) -> int | None:
+    value = found.value if isinstance(found, Const) else found
+    return value if isinstance(value, int) else None
+
+
+def _assigns(function: Declared, name: str) -> bool:
+    return any(
+        x.type == "assignment_statement" and text(x.child_by_field_name("left")) == name for x in walk(function.node)
+    )
+
+
+def _string(literal: str) -> Any:
+    if literal.startswith("`"):
+        return literal.strip("`")
+    try:
+        found = ast.literal_eval(literal)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return Unknown(literal)
+    return found if isinstance(found, str) else Unknown(literal)

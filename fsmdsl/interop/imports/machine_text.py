@@ -1,0 +1,224 @@
+"""One table as the text of a machine, before the formatter has aligned it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from fsmdsl.interop.imports.guards import Guard, GuardedRow
+from fsmdsl.interop.imports.name_words import file_name
+from fsmdsl.interop.imports.names import Names, event_names, state_name, term_name
+from fsmdsl.interop.imports.table import Condition, Row, State, Table
+from fsmdsl.model.resolve.values.calls import FUNCTIONS
+from fsmdsl.syntax import words
+from fsmdsl.text.source import NOWHERE, Span
+
+WIDTH = 110
+"""Letters of a comment; the rest of it is cut."""
+
+WIDTH_BEHIND = 40
+"""Letters of a comment behind an event; a longer one stands above it."""
+
+AFTER_ON_OR_DO = (*words.HOOKS, *words.EVENTS, *words.of_role("effect", soft=True))
+"""Words that mean something behind `on` or `do`."""
+
+IN_CONDITIONS = (*words.VALUES, *FUNCTIONS, *words.of_role("operator", "temporal", soft=True))
+"""Words that mean something in a condition."""
+
+
+class MachineText:
+    """Names for all that a table speaks of, and the lines that do."""
+
+    def __init__(self, table: Table, rows: Sequence[GuardedRow], name: str) -> None:
+        self.table = table
+        self.rows = rows
+        self.name = name
+        self.states = self._state_names()
+        names = Names(AFTER_ON_OR_DO)
+        self.events = {x: names.give(*event_names(x)) for x in self._event_texts()}
+        self.actions = {x: names.give(term_name(x), f"do_{term_name(x)}") for x in self._action_texts()}
+        conditions = Names([*IN_CONDITIONS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
+        texts = dict.fromkeys(text for row in rows for text in row.guard.texts)
+        self.conditions = {x: conditions.give(term_name(x), f"is_{term_name(x)}") for x in texts}
+        self.parameters = self._parameters()
+
+    def text(self) -> str:
+        """The machine, from its doc comment to its closing brace."""
+        lines = [
+            *([f"/// {cut(self.table.doc)}"] if self.table.doc else []),
+            *([f"/// {place(self.table.place)}"] if place(self.table.place) else []),
+            f"machine {self.name}{self._title(self.name, self.table.name)} {{",
+            *self._states(None),
+            "",
+            *self._declared(),
+            "",
+            *self._transitions(),
+            "",
+            *self._hooks(),
+            "}",
+        ]
+        return "\n".join(lines)
+
+    # Names -----------------------------------------------------------------------------------------------------------
+
+    def _state_names(self) -> dict[str, str]:
+        """The title, alone or behind those of the composites around it, where another state has the same."""
+        names = Names()
+        given: dict[str, str] = {}
+        for s in self.table.states:
+            titles = [self.table.named[x].title for x in self.table.around(s.name)]
+            wanted = [state_name(" ".join(reversed(titles[:n]))) for n in range(1, len(titles) + 1)]
+            bare = s.title[:1].isdigit() and len(wanted) > 1
+            given[s.name] = names.give(*wanted[bare:])
+        return given
+
+    def _event_texts(self) -> list[str]:
+        return list(dict.fromkeys(row.row.event for row in self.rows if row.row.event is not None))
+
+    def _action_texts(self) -> list[str]:
+        listed = [x for s in self.table.states for x in (*s.entry, *s.exit)]
+        return list(dict.fromkeys([*listed, *(x for row in self.rows for x in row.row.actions)]))
+
+    def _parameters(self) -> dict[str, tuple[str, ...]]:
+        """The conditions that each event brings along."""
+        found: dict[str, dict[str, None]] = defaultdict(dict)
+        for row in self.rows:
+            if row.row.event is not None:
+                found[row.row.event].update(dict.fromkeys(row.guard.texts))
+        return {event: tuple(texts) for event, texts in found.items()}
+
+    # Declarations ----------------------------------------------------------------------------------------------------
+
+    def _states(self, parent: str | None) -> Iterator[str]:
+        for s in self.table.children.get(parent, ()):
+            initial = "initial " if (s.name == self.table.initial if parent is None else s.initial) else ""
+            final = "final " if s.final else ""
+            name = self.states[s.name]
+            head = f"{initial}{final}state {name}{self._title(name, s.title)}"
+            if s.name in self.table.children:
+                yield from (f"/// {line}" for line in _doc(s))
+                yield f"{head} {{"
+                yield from self._states(s.name)
+                yield "}"
+            else:
+                yield f"{head}{_behind(s)}"
+
+    def _title(self, name: str, title: str) -> str:
+        shown = quoted(title)
+        return "" if name == title or shown == '""' else f" {shown}"
+
+    def _declared(self) -> Iterator[str]:
+        for event, name in self.events.items():
+            texts = self.parameters[event]
+            listed = ", ".join(f"{self.conditions[x]}: bool" for x in texts)
+            named = [f"`{event}`"] if name != event else []
+            named += [f"{self.conditions[x]}: {x}" for x in texts if x != self.conditions[x]]
+            shown = cut("; ".join(named))
+            if len(shown) > WIDTH_BEHIND:
+                yield from (f"/// {cut(x)}" for x in named)
+                shown = ""
+            behind = f"    /// {shown}" if shown else ""
+            yield f"event {name}{f'({listed})' if listed else ''} from environment{behind}"
+        if self.events and self.actions:
+            yield ""
+        for action, name in self.actions.items():
+            yield f"action {name}" + (f"    /// {cut(f'`{action}`')}" if action != name else "")
+
+    # Transitions -----------------------------------------------------------------------------------------------------
+
+    def _transitions(self) -> Iterator[str]:
+        together: dict[tuple[object, ...], list[GuardedRow]] = defaultdict(list)
+        for row in self.rows:
+            r = row.row
+            where = (r.place.source.name, r.place.source.position(r.place.start)[0])
+            stays = r.target is None
+            key = (r.event, r.after, stays, r.target, row.guard, r.actions, *where)
+            together[key].append(row)
+        for listed in together.values():
+            yield self._line([row.row for row in listed], listed[0].guard)
+
+    def _line(self, rows: Sequence[Row], guard: Guard) -> str:
+        first = rows[0]
+        sources = "*" if self._all(rows) else ", ".join(self.states[r.source] for r in rows)
+        arrow = "" if first.target is None else f" -> {self.states[first.target]}"
+        trigger = ""
+        if first.event is not None:
+            arguments = ", ".join(self.conditions[x] for x in self.parameters[first.event])
+            trigger = f" on {self.events[first.event]}" + (f"({arguments})" if guard.texts else "")
+        elif first.after is not None:
+            trigger = f" after {first.after}"
+        condition = self._guard(guard)
+        effects = self._effects(first.actions)
+        where = place(first.place)
+        return (
+            f"{sources}{arrow}{trigger}"
+            + (f" when {condition}" if condition else "")
+            + (f" do {effects}" if effects else "")
+            + (f"    // {where}" if where else "")
+        )
+
+    def _all(self, rows: Sequence[Row]) -> bool:
+        """Do they leave all states but the final ones of a flat machine, and nothing else does on their event?"""
+        open_states = {s.name for s in self.table.states if not s.final}
+        sources = {r.source for r in rows}
+        event = rows[0].event
+        alone = sum(row.row.event == event and row.row.source in open_states for row in self.rows) == len(rows)
+        return (
+            len(rows) > 1 and alone and event is not None and sources == open_states and len(self.table.children) == 1
+        )
+
+    def _guard(self, guard: Guard) -> str:
+        parts = [self._condition(c) for c in guard.conditions]
+        parts += [f"not ({' and '.join(self._condition(c) for c in group)})" for group in guard.excluded]
+        return " and ".join(parts)
+
+    def _condition(self, c: Condition) -> str:
+        return self.conditions[c.text] if c.holds else f"not {self.conditions[c.text]}"
+
+    def _effects(self, actions: Iterable[str]) -> str:
+        listed = [self.actions[x] for x in actions]
+        return listed[0] if len(listed) == 1 else f"{{ {'; '.join(listed)} }}" if listed else ""
+
+    def _hooks(self) -> Iterator[str]:
+        for kind in ("entry", "exit"):
+            together: dict[tuple[str, ...], list[str]] = defaultdict(list)
+            for s in self.table.states:
+                actions = s.entry if kind == "entry" else s.exit
+                if actions:
+                    together[actions].append(self.states[s.name])
+            for actions, states in together.items():
+                yield f"on {kind}({', '.join(states)}) do {self._effects(actions)}"
+
+
+# Comments ------------------------------------------------------------------------------------------------------------
+
+
+def place(span: Span) -> str:
+    """The file, without its folders, and the line; empty where there is none."""
+    if span.source is NOWHERE.source:
+        return ""
+    return cut(f"{file_name(span.source.name)}:{span.source.position(span.start)[0]}")
+
+
+def comment(text: str) -> str:
+    """A line of a comment."""
+    return f"// {cut(text)}"
+
+
+def cut(text: str) -> str:
+    """The text on one line of a bearable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 2]} …"
+
+
+def quoted(text: str) -> str:
+    """The text as a string of the language."""
+    return '"' + cut(text).replace("\\", "/").replace('"', "'") + '"'
+
+
+def _doc(s: State) -> list[str]:
+    return [cut(s.doc)] if s.doc else []
+
+
+def _behind(s: State) -> str:
+    return f"    /// {cut(s.doc)}" if s.doc else ""

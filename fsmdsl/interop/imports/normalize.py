@@ -1,0 +1,175 @@
+"""A table as the language can hold it: what differs is made explicit, or left out and said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from fsmdsl.dataclasses import replace
+from fsmdsl.interop.imports.guards import guarded
+from fsmdsl.interop.imports.table import LeftOut, Row, State, Table
+
+START = "start"
+"""The event that stands for the beginning, where an instance would have to act as soon as it is made."""
+
+
+def normal(table: Table) -> tuple[Table, list[LeftOut]]:
+    """The table with a beginning, eventless rows and dead parts as a spec can have them; what that leaves out."""
+    left_out: list[LeftOut] = []
+    for step in (_initial_children, _decided, _begun, _followed, _reachable):
+        table, more = step(table)
+        left_out += more
+    return _finals(table), left_out
+
+
+def _initial_children(table: Table) -> tuple[Table, list[LeftOut]]:
+    """Exactly one initial state in each composite: the first, where the source names none."""
+    chosen: set[str] = set()
+    left_out: list[LeftOut] = []
+    for parent, inside in table.children.items():
+        if parent is None:
+            continue
+        named = [s for s in inside if s.initial]
+        chosen.add((named or inside)[0].name)
+        if len(named) != 1:
+            told = (
+                f"`{parent}` names {len(named) or 'no'} initial states"
+                if named
+                else f"`{parent}` names no initial state"
+            )
+            first = (named or inside)[0].title
+            left_out.append(LeftOut(f"{told}: `{first}` is taken", table.named[parent].place))
+    states = tuple(replace(s, initial=s.name in chosen) for s in table.states)
+    return replace(table, states=states), left_out
+
+
+def _begun(table: Table) -> tuple[Table, list[LeftOut]]:
+    """A first state that is entered by default from the machine on, and does nothing by itself.
+
+    An instance of a spec runs neither entry effects nor eventless transitions when it is made.
+    """
+    *_, outermost = table.around(table.initial)
+    first = table.entered(table.initial)
+    around = set(table.around(first))
+    acts = any(table.named[name].entry for name in around)
+    goes_on = any(r.event is None and r.after is None and r.source in around for r in table.rows)
+    if table.entered(outermost) == first and not (table.acts_at_start and (acts or goes_on)):
+        return replace(table, initial=outermost), []
+    name = "Start" if "Start" not in table.named else "Start of the machine"
+    begin = State(name, name, doc="Before the machine begins.")
+    event = START if all(r.event != START for r in table.rows) else "start of the machine"
+    row = Row(name, table.initial, event, place=table.named[table.initial].place)
+    return replace(table, initial=name, states=(begin, *table.states), rows=(row, *table.rows)), []
+
+
+def _decided(table: Table) -> tuple[Table, list[LeftOut]]:
+    """Eventless rows with conditions become rows on events: what decides them is outside of the spec."""
+    by_source: dict[str, list[Row]] = defaultdict(list)
+    for row in table.rows:
+        if row.event is None and row.after is None:
+            by_source[row.source].append(row)
+    rows: list[Row] = []
+    left_out: list[LeftOut] = []
+    for row in table.rows:
+        others = by_source[row.source]
+        if row.after is not None and row.conditions:
+            rows.append(_timed(table, row))
+            left_out.append(
+                LeftOut(f"the condition of `after {row.after}` in `{row.source}`: `{_decision(row)}`", row.place)
+            )
+            continue
+        if row.event is not None or row.after is not None or not any(r.conditions for r in others):
+            if row.event is None and row.after is None and row.target is None:
+                left_out.append(LeftOut(f"a row of `{row.source}` that needs no event and leads nowhere", row.place))
+            else:
+                rows.append(row)
+            continue
+        event = _decision(row)
+        rows.append(replace(row, event=event, conditions=()))
+        text = f"`{row.source}` is left as soon as {_spelled(row)}; in the spec the event `{event}` decides when"
+        left_out.append(LeftOut(text, row.place))
+    return replace(table, rows=tuple(rows)), left_out
+
+
+def _timed(table: Table, row: Row) -> Row:
+    """A timer without its condition; an event where a second timer of the state fires at the same time."""
+    alone = sum(r.source == row.source and r.after == row.after for r in table.rows) == 1
+    event = None if alone else f"after {row.after} {_decision(row)}"
+    return replace(row, conditions=(), event=event, after=row.after if alone else None)
+
+
+def _decision(row: Row) -> str:
+    if not row.conditions:
+        return "otherwise"
+    return " and ".join(c.text if c.holds else f"not {c.text}" for c in row.conditions)
+
+
+def _spelled(row: Row) -> str:
+    return f"`{_decision(row)}` holds" if row.conditions else "none of its other conditions holds"
+
+
+def _followed(table: Table) -> tuple[Table, list[LeftOut]]:
+    """Without rows that the rows before them never leave anything to."""
+    rows, left_out = guarded(table.rows)
+    return replace(table, rows=tuple(row.row for row in rows)), left_out
+
+
+def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
+    """Without states that no row leads to, whatever conditions say; `fsm check` would call them an error."""
+    known = _entered_from(table)
+    if len(known) == len(table.states):
+        return table, []
+    gone = [s for s in table.states if s.name not in known]
+    rows = tuple(r for r in table.rows if r.source in known and (r.target is None or r.target in known))
+    states = [s for s in table.states if s.name in known]
+    left = replace(table, states=_begin_again(states), rows=rows)
+    leading = {s.name: sum(r.source == s.name for r in table.rows) for s in gone}
+    return left, [LeftOut(_dead(s, leading[s.name]), s.place) for s in gone if not s.implied or leading[s.name]]
+
+
+def _dead(state: State, rows: int) -> str:
+    leave = "" if not rows else f", with {rows} row{'s' * (rows != 1)} that leave it"
+    return f"the state `{state.title}`{leave}: nothing leads to it"
+
+
+def _begin_again(states: list[State]) -> tuple[State, ...]:
+    """The states; a composite whose initial state is gone is entered at the first that is left.
+
+    It is only ever entered at one of its other states then, so that none is entered by default.
+    """
+    begun = {s.parent for s in states if s.initial}
+    out: list[State] = []
+    for s in states:
+        first = s.parent is not None and s.parent not in begun
+        begun |= {s.parent} if first else set()
+        out.append(replace(s, initial=s.initial or first))
+    return tuple(out)
+
+
+def _entered_from(table: Table) -> set[str]:
+    """The states that are ever entered, with the composites around them."""
+    by_source: dict[str, list[Row]] = defaultdict(list)
+    for row in table.rows:
+        by_source[row.source].append(row)
+    known: set[str] = set()
+    pending = [table.entered(table.initial)]
+    while pending:
+        leaf = pending.pop()
+        if leaf in known:
+            continue
+        around = list(table.around(leaf))
+        known.update(around)
+        pending += [table.entered(r.target) for name in around for r in by_source[name] if r.target is not None]
+    return known
+
+
+def _finals(table: Table) -> Table:
+    """A leaf that nothing leads out of is final, whatever the source calls it, and no other state is."""
+    leaves = {s.name for s in table.states if s.name not in table.children}
+    arrivals: dict[str, set[str]] = defaultdict(set)
+    for row in table.rows:
+        if row.target is not None:
+            arrivals[row.source].add(table.entered(row.target))
+    left = {s for s in leaves if any(arrivals[x] - {s} for x in table.around(s))}
+    alone = len(leaves) == 1
+    states = (replace(s, final=s.name in leaves and not alone and s.name not in left) for s in table.states)
+    return replace(table, states=tuple(states))

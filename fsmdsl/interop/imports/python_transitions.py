@@ -1,0 +1,123 @@
+"""Machines of the `transitions` library in Python source, which is read and never run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from fsmdsl.interop.imports.python_values import Called, Class
+from fsmdsl.interop.imports.python_walk import Program, program
+from fsmdsl.interop.imports.rules import NOT_READ
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table
+from fsmdsl.interop.imports.transitions_draft import Draft
+from fsmdsl.interop.imports.transitions_objects import EVERYWHERE
+from fsmdsl.text.source import Source, Span
+
+_KIND = re.compile(r"(?:^|\.)\w*(?:[Mm]achine|machine_cls)$")
+_FLAT = ("Machine", "GraphMachine", "LockedMachine", "LockedGraphMachine", "AsyncMachine", "AsyncGraphMachine")
+_POSITIONS = ("model", "states", "initial", "transitions")
+
+
+def read(source: Source) -> Imported:
+    """All machines that a file makes, by `Machine(…)` or by a class derived from it.
+
+    Raises `ImportFailedError` where the text is not Python, or makes no machine.
+    """
+    found = program(source)
+    left_out: list[LeftOut] = []
+    tables: list[Table] = []
+    for call in found.calls:
+        if _makes(call, found):
+            draft = _draft(call, found)
+            if len(draft.states) > 1 or draft.rows:
+                tables.append(draft.table())
+                left_out += draft.left_out
+    if not tables:
+        problem = NOT_READ.at(Span(source, 0, 0), "no machine of the `transitions` library is made here")
+        raise ImportFailedError(problem.help("its states and transitions must be written as lists, dicts or calls"))
+    return Imported(tuple(tables), tuple(left_out))
+
+
+def _makes(call: Called, found: Program) -> bool:
+    """Does the call make a machine?"""
+    if call.function in ("super().__init__",) or call.function.endswith(".__init__"):
+        return call.owner is not None and _derived(call.owner, found)
+    made = found.names.get(call.function)
+    if isinstance(made, Class):
+        # What makes a table of its own does so in its constructor.
+        constructor = made.methods.get("__init__")
+        return _derived(made, found) and (constructor is None or constructor.args.kwarg is not None)
+    return _KIND.search(call.function) is not None
+
+
+def _derived(made: Class, found: Program) -> bool:
+    for base in made.bases:
+        other = found.names.get(base)
+        if _KIND.search(base) or (isinstance(other, Class) and other is not made and _derived(other, found)):
+            return True
+    return False
+
+
+def _draft(call: Called, found: Program) -> Draft:
+    """The machine as the library would make it."""
+    span = found.span(call.node)
+    own = call.function.endswith("__init__")
+    separator = found.names["NestedState.separator"]
+    title = _title(call, own, found)
+    nests = _nests(call, own)
+    draft = Draft(title, span, found.span, separator if isinstance(separator, str) else "_", nests=nests)
+    draft.others = lambda other: _draft(other, found) if other is not call else None
+    given = dict(zip(_POSITIONS, _positional(call, own), strict=False)) | call.keywords
+    draft.models = list(_models(call, given.get("model"), own, found))
+    for callbacks in EVERYWHERE:
+        draft.note_callbacks(callbacks, given.get(callbacks), span)
+    draft.add_states(given.get("states"))
+    draft.begin(given.get("initial", "initial"))
+    draft.add_transitions(given.get("transitions"))
+    if given.get("ordered_transitions") is True:
+        draft.add_ordered(Called("", [], {}, call.node))
+    for later in call.owner.calls if own and call.owner is not None else call.calls:
+        if later is not call:
+            draft.called(later)
+    draft.add_model_callbacks()
+    return draft
+
+
+def _nests(call: Called, own: bool) -> bool:
+    """May the machine be hierarchical? Of the library's own classes, the name says so."""
+    bases = call.owner.bases if own and call.owner is not None else (call.function,)
+    return any(base.rpartition(".")[2] not in _FLAT for base in bases)
+
+
+def _positional(call: Called, own: bool) -> list[object]:
+    """The arguments by position, without the `self` of `Machine.__init__(self, …)`."""
+    explicit = own and not call.function.startswith("super()")
+    return call.arguments[1:] if explicit else call.arguments
+
+
+def _models(call: Called, model: object, own: bool, found: Program) -> Iterator[Class]:
+    """The classes whose methods the library calls by their names."""
+    if own and call.owner is not None:
+        yield call.owner
+    for one in model if isinstance(model, list) else [model]:
+        made = found.names.get(one.function) if isinstance(one, Called) else one
+        if isinstance(made, Class):
+            yield made
+
+
+def _title(call: Called, own: bool, found: Program) -> str:
+    """What the machine is called: by its `name`, its class, or the name that it is assigned to."""
+    name = call.keywords.get("name")
+    if isinstance(name, str) and name:
+        return name
+    if own and call.owner is not None:
+        return call.owner.name
+    model = call.argument(0, "model")
+    made = found.names.get(model.function) if isinstance(model, Called) else model
+    if isinstance(made, Class):
+        return made.name
+    if call.function in found.names:
+        return call.function
+    named = next((k for k, x in found.names.items() if x is call), None)
+    stem = re.split(r"[/\\]", found.source.name)[-1].split(".")[0]
+    return named if named is not None and named not in ("machine", "m") else stem

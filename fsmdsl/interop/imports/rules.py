@@ -1,0 +1,40 @@
+"""What `fsm import` reports of a source that it cannot read."""
+
+from __future__ import annotations
+
+from fsmdsl.text.diagnostics import Rule, Severity
+
+NOT_READ = Rule(
+    "FSM521",
+    "import-not-read",
+    Severity.ERROR,
+    "a source that cannot be imported",
+    """
+The text is not of the format that its name or `--from` says, or no state machine was found in it. Nothing is written.
+
+```console
+$ fsm import table.go
+```
+
+`docs/import.md` shows for each format what is read. Name the format with `--from` where the ending of the file's name
+does not tell it.
+""",
+)
+
+TOO_DEEP = Rule(
+    "FSM522",
+    "import-too-deep",
+    Severity.ERROR,
+    "a source to import that is nested too deeply, or has too many states or rows",
+    """
+An import has at most 100 levels of nesting, 10,000 states and 100,000 rows.
+
+```console
+$ fsm import generated.scxml
+```
+
+Take the generated part out of the source, or split the machine.
+""",
+)
+
+RULES = (NOT_READ, TOO_DEEP)

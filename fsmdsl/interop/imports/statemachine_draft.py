@@ -1,0 +1,303 @@
+"""A machine of `python-statemachine`, put together from the body of its class as the library itself would."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fsmdsl.dataclasses import replace
+from fsmdsl.interop.imports.python_values import Called, Class, Part, Scope, value
+from fsmdsl.interop.imports.python_walk import Program
+from fsmdsl.interop.imports.statemachine_guards import conditions_of
+from fsmdsl.interop.imports.statemachine_states import DeclaredStates, last_name
+from fsmdsl.interop.imports.table import Condition, LeftOut, Row, Table
+from fsmdsl.interop.imports.transitions_draft import listed, names_of, shown
+from fsmdsl.text.source import Span
+
+GENERAL = (
+    "before_transition", "on_transition", "after_transition", "on_enter_state", "on_exit_state", "on_invoke_state",
+    "prepare_event",
+)  # fmt: skip
+"""Methods that are called for every row."""
+
+MOMENTS = ("before", "on", "after")
+_BUILDERS = ("to", "from_", "itself", "any")
+
+
+class Draft:
+    """The states and rows of a class. `family`: the classes that it inherits from, and itself last."""
+
+    def __init__(self, declared: Class, family: Sequence[Class], found: Program) -> None:
+        self.declared = declared
+        self.family = family
+        self.found = found
+        self.span = found.span(declared.node)
+        self.known = DeclaredStates(found)
+        self.states = self.known.states
+        self.events: dict[int, list[str]] = defaultdict(list)
+        self.builders: dict[int, Called] = {}
+        self.hooks: dict[tuple[object, str], list[str]] = defaultdict(list)
+        """Callbacks that decorators add, by the call that makes rows or the name of the state, and the moment."""
+        self.methods: dict[str, None] = {}
+        self.outer = Scope(dict(found.names))
+        """The names of the file, for decorators; what they call is listed in it, and so stays a thing of its own."""
+
+    def table(self) -> Table:
+        """The machine. There is at least one state."""
+        for made in self.family:
+            self.known.read(made, None)
+        self.known.begin()
+        bodies = [*self.family, *self._composites()]
+        for made in bodies:
+            self.methods |= dict.fromkeys(made.methods)
+            self.events_of(made)
+        for made in bodies:
+            self.decorators_of(made)
+        self._state_callbacks()
+        rows = tuple(self._rows(bodies))
+        general = [x for x in GENERAL if x in self.methods]
+        if general:
+            self.note(f"callbacks for every row: {', '.join(f'`{x}`' for x in general)}", self.span)
+        tops = [s for s in self.states.values() if s.parent is None]
+        first = next((s for s in tops if s.initial), tops[0])
+        states = tuple(replace(s, initial=s.initial and s.parent is not None) for s in self.states.values())
+        doc = (ast.get_docstring(self.declared.node) or "").strip().split("\n")[0]
+        return Table(self.declared.name, first.name, states, rows, acts_at_start=True, doc=doc, place=self.span)
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        return self.known.left_out
+
+    def note(self, text: str, span: Span) -> None:
+        self.known.note(text, span)
+
+    # Events ----------------------------------------------------------------------------------------------------------
+
+    def events_of(self, made: Class) -> None:
+        """The events that the body of a class declares, and its rows without one."""
+        inside = set(_calls_in_body(made.node))
+        for call in (x for x in self.found.calls if x.node in inside and _builds(x)):
+            self._build(call)
+        for name, x in made.names.items():
+            if isinstance(x, Called | list) and self.known.state(x) is None:
+                self.declare(name, x)
+
+    def declare(self, name: str, x: Any) -> None:
+        """An attribute that holds transitions, or an `Event` of some, is an event."""
+        if isinstance(x, Called) and last_name(x.function) == "Event":
+            given = x.argument(1, "id")
+            self.delayed(x)
+            self.declare(given if isinstance(given, str) else name, x.argument(0, "transitions"))
+            return
+        for call in x if isinstance(x, list) else [x]:
+            if isinstance(call, Called) and _builds(call):
+                self._build(call)
+                if name not in self.events[id(call)]:
+                    self.events[id(call)].append(name)
+            elif isinstance(call, Called) and last_name(call.function) == "Event":
+                self.declare(name, call.argument(0, "transitions"))
+            elif isinstance(call, Called) and any(self.known.state(y) for y in call.arguments):
+                message = f"rows of `{name}` that only running the code would tell: `{shown(call)}`"
+                self.note(message, self.found.span(call.node))
+
+    def _build(self, call: Called) -> None:
+        """A call that makes rows; its own `event` comes first."""
+        if id(call) in self.builders:
+            return
+        if id(call.receiver) in self.known.histories:
+            # The row of a history says what is entered where there is none yet.
+            self.known.ids[id(call.receiver)] = next(
+                filter(None, map(self.known.state, call.arguments)), self.known.ids[id(call.receiver)]
+            )
+            return
+        self.builders[id(call)] = call
+        for event in listed(call.keywords.get("event")):
+            if isinstance(event, Called):
+                self.delayed(event)
+                event = event.argument(1, "id", event.argument(0, "transitions"))
+            if isinstance(event, str):
+                self.events[id(call)] += event.split()
+            else:
+                message = f"an event that only running the code would tell: `{shown(event)}`"
+                self.note(message, self.found.span(call.node))
+
+    def delayed(self, event: Called) -> None:
+        if event.keywords.get("delay"):
+            self.note(f"the delay of an event: `{shown(event)}`", self.found.span(event.node))
+
+    def _composites(self) -> list[Class]:
+        """The classes that declare composites, outer ones first."""
+        return [x for x in self.found.classes if id(x) in self.known.ids]
+
+    # Callbacks -------------------------------------------------------------------------------------------------------
+
+    def decorators_of(self, made: Class) -> None:
+        """`@go.before`, `@idle.enter`, `@idle.to(busy)` on methods."""
+        scope = Scope(made.names, self.outer)
+        for name, method in made.methods.items():
+            for decorator in method.decorator_list:
+                if isinstance(decorator, ast.Attribute):
+                    self._hooked(value(decorator.value, scope), decorator.attr, name)
+                else:
+                    self._decorated(value(decorator, scope), name)
+
+    def _decorated(self, x: Any, name: str) -> None:
+        """The method that rows decorate is their event, and runs with it."""
+        calls = [y for y in (x if isinstance(x, list) else [x]) if isinstance(y, Called) and _builds(y)]
+        self.declare(name, calls)
+        for call in calls:
+            self.hooks[id(call), "on"].append(name)
+
+    def _hooked(self, owner: Any, moment: str, name: str) -> None:
+        if isinstance(owner, Called) and last_name(owner.function) == "Event":
+            owner = owner.argument(0, "transitions")
+        for x in owner if isinstance(owner, list) else [owner]:
+            key = self.known.state(x) if moment in ("enter", "exit", "invoke") else None
+            self.hooks[id(x) if key is None else key, moment].append(name)
+
+    def _state_callbacks(self) -> None:
+        """What states run: that of their own declaration, of decorators, and of methods by their names."""
+        for name, s in self.states.items():
+            found = {"enter": s.entry, "exit": s.exit}
+            for moment, own in found.items():
+                method = f"on_{moment}_{s.title}"
+                more = [*self.hooks[name, moment], *([method] if method in self.methods else [])]
+                found[moment] = tuple(dict.fromkeys([*own, *more]))
+            self.states[name] = replace(s, entry=found["enter"], exit=found["exit"])
+            services = [*self.hooks[name, "invoke"], f"on_invoke_{s.title}"]
+            for service in (x for x in services if x in self.methods):
+                self.note(f"`invoke` of the state `{name}`: `{service}`", s.place)
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    def _rows(self, bodies: Sequence[Class]) -> Iterator[Row]:
+        """The rows in the order of their calls, which is the library's; those of any state come last."""
+        calls = sorted(self.builders.values(), key=lambda x: (x.node.lineno, x.node.col_offset))
+        for late in (False, True):
+            for call in calls:
+                if (_method(call) == "any") == late:
+                    yield from self._row(call)
+
+    def _row(self, call: Called) -> Iterator[Row]:
+        span = self.found.span(call.node)
+        conditions = tuple(self._conditions(call))
+        self._noted(call, span)
+        for source, target in self._ends(call):
+            events: list[str | None] = [*self.events[id(call)]] or [None]
+            for event in events:
+                actions = tuple(self._actions(call, event))
+                row = Row(source, target, event, conditions, actions, place=span)
+                yield from self._arrived(self._internal(row, call))
+
+    def _ends(self, call: Called) -> Iterator[tuple[str, str | None]]:
+        """Where a call's rows begin and end; no target: they lead nowhere."""
+        for source, target in self._declared(call):
+            start, end = self.known.state(source), self.known.state(target)
+            if start is None or (end is None and target is not None):
+                message = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
+                self.note(message, self.found.span(call.node))
+            else:
+                yield start, end
+
+    def _declared(self, call: Called) -> Iterator[tuple[Any, Any]]:
+        """What a call names as the two ends of its rows."""
+        match _method(call):
+            case "itself":
+                yield call.receiver.owner, call.receiver.owner
+            case "any":
+                known = (s.name for s in self.states.values() if s.parent is None and not s.final)
+                yield from ((name, call.receiver.owner) for name in known)
+            case "from_":
+                yield from ((x, call.receiver) for x in call.arguments)
+            case _:
+                yield from ((call.receiver, self._first(x, call)) for x in call.arguments)
+
+    def _first(self, target: Any, call: Called) -> Any:
+        """The first of the states that a row enters at once."""
+        if not isinstance(target, list) or not target:
+            return target
+        if len(target) > 1:
+            message = f"`{ast.unparse(call.node)}` enters several states: `{self.known.state(target[0])}` is taken"
+            self.note(message, self.found.span(call.node))
+        return target[0]
+
+    def _conditions(self, call: Called) -> Iterator[Condition]:
+        for name, holds in (("cond", True), ("unless", False)):
+            for given in [*listed(call.keywords.get(name)), *self.hooks[id(call), name]]:
+                yield from conditions_of(given, holds) if isinstance(given, str) else [Condition(shown(given), holds)]
+
+    def _internal(self, row: Row, call: Called) -> Row:
+        """A row that stays: `internal=True`, where the target is the source."""
+        if call.keywords.get("internal") is not True or row.target is None:
+            return row
+        if row.target != row.source:
+            self.note(f"the row from `{row.source}` to `{row.target}` is internal: it leaves `{row.source}`", row.place)
+            return row
+        if self._enters_itself() and self.states[row.source].entry:
+            self.note(f"an internal row of `{row.source}` runs its entry actions", row.place)
+        return replace(row, target=None)
+
+    def _enters_itself(self) -> bool:
+        """`enable_self_transition_entries`, which is False in `StateMachine`, and True in `StateChart`."""
+        given = [x.names["enable_self_transition_entries"] for x in self.family if _sets_entries(x)]
+        return given[-1] is True if given else not any(b.endswith("StateMachine") for x in self.family for b in x.bases)
+
+    def _arrived(self, row: Row) -> Iterator[Row]:
+        """Timers instead of their events, and the final states of a composite instead of its `done_state` event."""
+        after = self.known.timers.get((row.source, row.event or ""))
+        done = re.fullmatch(r"done[._]state[._](.*)", row.event or "")
+        inside = [s for s in self.states.values() if done and s.parent == row.source and row.source == done[1]]
+        finals = [s.name for s in inside if s.final]
+        if after is not None:
+            yield replace(row, event=None, after=after)
+        elif finals and not self.states[row.source].parallel:
+            yield from (replace(row, source=name, event=None) for name in finals)
+        else:
+            if inside:
+                self.note(f"`{row.event}`, that `{row.source}` has ended: the environment sends it", row.place)
+            yield row
+
+    def _actions(self, call: Called, event: str | None) -> Iterator[str]:
+        """What a row runs: its own callbacks, those of decorators, and methods by the event's name."""
+        found: list[str] = []
+        for moment in MOMENTS:
+            found += [*names_of(call.keywords.get(moment)), *self.hooks[id(call), moment]]
+            method = f"{moment}_{event}"
+            found += [method] if event is not None and method in self.methods else []
+        yield from dict.fromkeys(found)
+
+    def _noted(self, call: Called, span: Span) -> None:
+        validators = [*names_of(call.keywords.get("validators")), *self.hooks[id(call), "validators"]]
+        if validators:
+            self.note(f"validators, which refuse an event: {', '.join(f'`{x}`' for x in validators)}", span)
+
+
+def _method(call: Called) -> str:
+    return call.node.func.attr if isinstance(call.node.func, ast.Attribute) else ""
+
+
+def _builds(call: Called) -> bool:
+    """Does the call make rows: `a.to(b)`, `b.from_(a)`, `a.to.itself()`, `b.from_.any()`?"""
+    method = _method(call)
+    if method in ("itself", "any"):
+        return isinstance(call.receiver, Part) and call.receiver.name in ("to", "from_")
+    return method in _BUILDERS and isinstance(call.receiver, Called | Class | Part)
+
+
+def _sets_entries(made: Class) -> bool:
+    return isinstance(made.names.get("enable_self_transition_entries"), bool)
+
+
+def _calls_in_body(node: ast.ClassDef) -> Iterator[ast.Call]:
+    """The calls in the body of a class, without those in its methods and in classes inside of it."""
+    waiting: list[ast.AST] = list(reversed(node.body))
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            continue
+        if isinstance(here, ast.Call):
+            yield here
+        waiting.extend(ast.iter_child_nodes(here))

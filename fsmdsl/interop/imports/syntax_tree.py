@@ -1,0 +1,38 @@
+"""The trees of tree-sitter: going through them, and where their nodes are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fsmdsl.text.source import Source, Span
+
+Node = Any
+"""A node of tree-sitter's tree."""
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and all that is in it, in the order of the text; no deeper than a stack can hold."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        waiting.extend(reversed(here.children))
+
+
+def span(source: Source, node: Node) -> Span:
+    """Where a node is written."""
+    line = min(node.start_point[0], len(source.line_starts) - 1)
+    start = source.line_starts[line]
+    column = len(source.line(line + 1).encode("utf-8", "replace")[: node.start_point[1]].decode("utf-8", "replace"))
+    return Span(source, start + column, start + column)
+
+
+def text(node: Node | None) -> str:
+    """What is written there."""
+    return "" if node is None or node.text is None else node.text.decode("utf-8", "replace")
+
+
+def children(node: Node | None) -> list[Node]:
+    """The named nodes directly inside of one."""
+    return [] if node is None else node.named_children

@@ -1,0 +1,81 @@
+"""Tables to the text of a spec, laid out by the formatter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from textwrap import wrap
+
+from fsmdsl.interop.imports.guards import guarded
+from fsmdsl.interop.imports.machine_text import WIDTH, MachineText, comment, place
+from fsmdsl.interop.imports.name_words import words_of
+from fsmdsl.interop.imports.names import Names, module_name, state_name
+from fsmdsl.interop.imports.normalize import normal
+from fsmdsl.interop.imports.regions import split
+from fsmdsl.interop.imports.table import Imported, LeftOut, Table
+from fsmdsl.syntax.format import format_source
+from fsmdsl.syntax.parse import parse
+from fsmdsl.text.diagnostics import Severity
+from fsmdsl.text.source import Source
+from fsmdsl.text.terminal import HIDDEN
+
+
+def spec_text(imported: Imported, origin: str, module: str | None = None) -> tuple[str, tuple[LeftOut, ...]]:
+    """The text of a spec with all tables, a system for each, and what is left out.
+
+    `origin` is what was read, as comments name it. Raises ValueError where there is no table.
+    """
+    if not imported.tables:
+        raise ValueError("there is no machine to write")
+    left_out = list(imported.left_out)
+    names = Names()
+    machines: list[str] = []
+    systems: list[str] = []
+    tables: list[Table] = []
+    for table in imported.tables:
+        parts, more = split(table)
+        tables += parts
+        left_out += more
+    for table in tables:
+        plain, more = normal(table)
+        rows, _ = guarded(plain.rows)
+        left_out += more
+        name = names.give(state_name(table.name))
+        machines.append(MachineText(plain, rows, name).text())
+        systems.append(_system(names, name))
+    told = tuple(dict.fromkeys(left_out))
+    header = [f"module {module or module_name(origin)}", *_header(origin, told)]
+    text = "\n\n".join(["\n".join(header), *machines, *systems]) + "\n"
+    return _formatted(text), told
+
+
+def _system(names: Names, machine: str) -> str:
+    system = names.give(f"One{machine}", f"System{machine}")
+    wanted = "_".join(words_of(machine)) or machine.lower()
+    instance = Names(("environment",)).give(wanted, f"one_{wanted}")
+    return f"/// One instance; the environment sends every event.\nsystem {system} {{\n{instance}: {machine}\n}}"
+
+
+def _header(origin: str, left_out: Sequence[LeftOut]) -> Iterator[str]:
+    yield comment(f"Imported from {origin}.")
+    if left_out:
+        yield "//"
+        yield comment("Not carried over:")
+        for line in _lines(left_out):
+            first, *more = wrap(" ".join(line.split()), WIDTH)
+            yield from (f"// - {first}", *(f"//   {x}" for x in more))
+
+
+def _lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
+    for x in left_out:
+        where = place(x.place)
+        yield f"{where}: {x.text}" if where else x.text
+
+
+def _formatted(text: str) -> str:
+    """The text as the formatter lays it out. An error in it is a fault of the writer."""
+    seen = HIDDEN.sub(lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
+    parsed = parse(Source("imported.fsm", seen))
+    errors = [d for d in parsed.diagnostics if d.severity is Severity.ERROR]
+    if errors:
+        raise AssertionError(f"the spec that was written cannot be read: {errors[0].span}: {errors[0].message}\n{text}")
+    return format_source(parsed)

@@ -1,0 +1,329 @@
+"""XState machines (version 5, and what version 4 has in common with it) as JSON: the argument of `createMachine`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.interop.imports.durations import duration
+from fsmdsl.interop.imports.name_words import file_name
+from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.interop.imports.script_values import Code, shown
+from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.text.source import Source, Span
+
+MOST_LEVELS = 100
+MOST_STATES = 10_000
+
+_ANSWERS = {"onDone": "done", "onError": "error", "onSnapshot": "snapshot"}
+"""What an invoked service answers, and what such an event is called behind its name."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
+_UNSAID = ("context", "data", "output", "input", "activities")
+
+
+def read(source: Source) -> Imported:
+    """The machine of a document. Raises `ImportFailedError` where it is not JSON, or has no states."""
+    try:
+        found = json.loads(source.text)
+    except json.JSONDecodeError as error:
+        place = Span(source, min(error.pos, len(source.text)), min(error.pos, len(source.text)))
+        raise ImportFailedError(NOT_READ.at(place, f"this is not JSON: {error.msg}")) from error
+    except (RecursionError, ValueError) as error:
+        raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
+    if not isinstance(found, dict) or not isinstance(found.get("states"), dict) or not found["states"]:
+        problem = NOT_READ.at(Span(source, 0, 0), "there are no `states` in this document")
+        raise ImportFailedError(problem.help("write the argument of `createMachine` as JSON"))
+    places = {path: Span(source, at, at) for path, at in _places(source.text)}
+    return machine(found, Config(file_name(source.name).split(".")[0], Span(source, 0, 0), places, {}))
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Where a config is written. `name` is that of a machine without `id`, `delays` are milliseconds by their names."""
+
+    name: str
+    place: Span
+    places: Mapping[tuple[str, ...], Span]
+    """The places of keys by their paths: `states`, `a`, `on`, `GO`."""
+    delays: Mapping[str, float]
+
+
+def machine(found: dict[str, Any], config: Config) -> Imported:
+    """The machine of a config that was read."""
+    reader = _Reader(config)
+    root = found.get("id")
+    name = root if isinstance(root, str) and root else config.name
+    if isinstance(root, str):
+        reader.ids[root] = ""
+    parallel = found.get("type") == "parallel"
+    if parallel:
+        reader.add("", name, None, found)
+        top: str | None = ""
+    else:
+        reader.extras(found, "the machine")
+        top = None
+    reader.children(found, "", top, 1)
+    reader.without_history()
+    if not reader.states:
+        raise ImportFailedError(NOT_READ.at(config.place, "this machine has no states but histories"))
+    names = {s.name for s in reader.states}
+    initial = _initial(found)
+    first = "" if parallel else initial if isinstance(initial, str) and initial in names else reader.states[0].name
+    rows = tuple(row for path, spec in reader.specs for row in reader.rows(path, spec))
+    if not parallel:
+        rows += tuple(reader.of_machine(found))
+    table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=config.place)
+    return Imported((table,), tuple(reader.left_out))
+
+
+class _Reader:
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.states: list[State] = []
+        self.specs: list[tuple[str, dict[str, Any]]] = []
+        self.ids: dict[str, str] = {}
+        self.history: set[str] = set()
+        self.left_out: list[LeftOut] = []
+
+    def place(self, name: str, *more: str) -> Span:
+        """Where a state is written, or what `more` names in it: `on`, `EVENT`."""
+        inside = [y for x in name.split(".") if x for y in ("states", x)]
+        path = (*inside, *more)
+        while path and path not in self.config.places:
+            path = path[:-1]
+        return self.config.places.get(path, self.config.place)
+
+    def note(self, told: str, name: str = "") -> None:
+        self.left_out.append(LeftOut(told, self.place(name)))
+
+    # States ----------------------------------------------------------------------------------------------------------
+
+    def children(self, spec: dict[str, Any], path: str, parent: str | None, level: int) -> None:
+        """The states inside of one, or of the machine."""
+        if level > MOST_LEVELS or len(self.states) > MOST_STATES:
+            raise ImportFailedError(TOO_DEEP.at(self.place(path), "this is nested too deeply, or has too many states"))
+        inside = spec.get("states")
+        if not isinstance(inside, dict):
+            return
+        for title, child in inside.items():
+            child = child if isinstance(child, dict) else {}
+            name = f"{path}.{title}" if path else title
+            self.add(name, title, parent, child, initial=parent is not None and _initial(spec) == title)
+            self.children(child, name, name, level + 1)
+
+    def add(self, name: str, title: str, parent: str | None, spec: dict[str, Any], *, initial: bool = False) -> None:
+        """One state."""
+        entry, exit = (tuple(self.actions(spec.get(x), name)) for x in ("entry", "exit"))
+        doc = spec.get("description")
+        shown = doc if isinstance(doc, str) else ""
+        parallel = spec.get("type") == "parallel"
+        final = spec.get("type") == "final"
+        place = self.place(name)
+        self.states.append(State(name, title, parent, initial, parallel, final, False, entry, exit, shown, place))
+        if name:
+            self.specs.append((name, spec))
+            self.extras(spec, f"`{name}`", name)
+        if isinstance(spec.get("id"), str):
+            self.ids[spec["id"]] = name
+
+    def extras(self, spec: dict[str, Any], of: str, name: str = "") -> None:
+        """What a state has that the language has not."""
+        for extra in _UNSAID:
+            if spec.get(extra):
+                self.note(f"`{extra}` of {of}", name)
+        for service in map(service_name, _listed(spec.get("invoke"))):
+            self.note(f"`invoke` of {of}: the environment answers for `{service}`", name)
+
+    def without_history(self) -> None:
+        """History states are entered at their composite's beginning."""
+        self.history = {name for name, spec in self.specs if spec.get("type") == "history"}
+        for name in sorted(self.history):
+            self.note(f"the history `{name}`: what leads there enters the composite at its beginning", name)
+        self.states = [s for s in self.states if s.name not in self.history]
+        self.specs = [x for x in self.specs if x[0] not in self.history]
+
+    # Rows ------------------------------------------------------------------------------------------------------------
+
+    def of_machine(self, found: dict[str, Any]) -> Iterator[Row]:
+        """The rows of the machine as a whole, which leave each of its states."""
+        for row in self.rows("", found):
+            for s in self.states:
+                if s.parent is None and not s.final:
+                    yield Row(s.name, row.target, row.event, row.conditions, row.actions, row.after, row.place)
+
+    def rows(self, path: str, spec: dict[str, Any]) -> Iterator[Row]:
+        """The rows of a state: `on`, `always`, `after`, `onDone`."""
+        for event, listed in _pairs(spec.get("on")):
+            plain = "any" if event in ("*", "") else event
+            if plain == "any":
+                self.note(f"a row of {_of(path)} on every event: its event is `any`", path)
+            yield from (row for x in _listed(listed) for row in self.row(path, x, (path, "on", event), plain))
+        for x in _listed(spec.get("always")):
+            yield from self.row(path, x, (path, "always"), None)
+        for delay, listed in _pairs(spec.get("after")):
+            after = _milliseconds(delay, self.config.delays)
+            for x in _listed(listed):
+                yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
+        for x in _listed(spec.get("onDone")):
+            yield from self.done(path, x)
+        for service in _listed(spec.get("invoke")):
+            for key, what in _ANSWERS.items():
+                event = f"{service_name(service)} {what}"
+                for x in _listed(service.get(key) if isinstance(service, dict) else None):
+                    yield from self.row(path, x, (path, "invoke", key), event)
+
+    def done(self, path: str, found: Any) -> Iterator[Row]:
+        """What follows when the states of a composite have ended: its final states lead on by themselves."""
+        finals = [s.name for s in self.states if s.final and s.parent == path]
+        if finals:
+            yield from (row for final in finals for row in self.row(final, found, (path, "onDone"), None))
+            return
+        self.note(
+            f"`onDone` of `{path}`, which has no final state of its own: the environment sends `{path} done`", path
+        )
+        yield from self.row(path, found, (path, "onDone"), f"{path} done")
+
+    def row(
+        self, path: str, found: Any, where: tuple[str, ...], event: str | None, after: str | None = None
+    ) -> Iterator[Row]:
+        """A row from `path`; `where` is the state that it is written in, and what names it there."""
+        base = where[0]
+        spec = {"target": found} if isinstance(found, str) else found if isinstance(found, dict) else {}
+        wanted = [x for x in _listed(spec.get("target")) if x is not None]
+        targets = [x for x in wanted if isinstance(x, str)]
+        target = self.resolved(targets[0], base) if targets else None
+        if len(targets) > 1:
+            self.note(f"a row of {_of(path)} enters several states: `{targets[0]}` is taken", path)
+        if wanted and target is None:
+            self.note(f"a row of {_of(path)} to `{shown(wanted[0])}`: there is no such state", path)
+            return
+        if target == path and spec.get("reenter") is not True and all(s.parent != path for s in self.states):
+            # A state that is not left on the way to itself: its entry and exit do not run.
+            target = None
+        conditions = tuple(self.conditions(spec.get("guard", spec.get("cond")), path))
+        actions = tuple(self.actions(spec.get("actions"), path))
+        yield Row(path, target, event, conditions, actions, after, self.place(*where))
+
+    def resolved(self, target: str, path: str) -> str | None:
+        """A state by its `#id`, as a child of this one (`.a`), or beside it; a history is its composite."""
+        known = {s.name for s in self.states} | self.history
+        head, _, rest = target.removeprefix("#").partition(".")
+        found: str | None
+        if target.startswith("#"):
+            found = self.ids.get(target[1:], self.ids.get(head))
+            found = (
+                None if found is None else found if target[1:] in self.ids else ".".join(filter(None, (found, rest)))
+            )
+        elif target.startswith("."):
+            found = ".".join(filter(None, (path, target[1:])))
+        else:
+            found = ".".join(filter(None, (path.rpartition(".")[0], target)))
+        if found in self.history:
+            found = str(found).rpartition(".")[0]
+        return found if found in known else None
+
+    def conditions(self, guard: Any, path: str) -> Iterator[Condition]:
+        match guard:
+            case str():
+                yield Condition(guard)
+            case {"type": str() as kind, "params": params} if params:
+                yield Condition(f"{kind} {shown(params)}")
+            case {"type": str() as kind}:
+                yield Condition(kind)
+            case Code(function="and", arguments=(list() as parts,)):
+                for part in parts:
+                    yield from self.conditions(part, path)
+            case Code(function="not", arguments=(part,)):
+                inner = list(self.conditions(part, path))
+                whole = " && ".join(x.text if x.holds else f"!({x.text})" for x in inner)
+                yield replace(inner[0], holds=not inner[0].holds) if len(inner) == 1 else Condition(whole, False)
+            case Code(function="or", arguments=(list() as parts,)):
+                yield Condition(" || ".join(self.joined(part, path) for part in parts))
+            case Code():
+                yield Condition(guard.text)
+            case None:
+                return
+            case _:
+                self.note(f"a guard of {_of(path)} that is not named: `{shown(guard)}`", path)
+                yield Condition("guard")
+
+    def joined(self, guard: Any, path: str) -> str:
+        """A guard as one expression."""
+        return " && ".join(x.text if x.holds else f"!{x.text}" for x in self.conditions(guard, path))
+
+    def actions(self, listed: Any, path: str) -> Iterator[str]:
+        for x in _listed(listed):
+            match x:
+                case str():
+                    yield x
+                case {"type": str() as kind}:
+                    yield kind
+                case Code(function="assign", arguments=(dict() as fields, *_)):
+                    yield from (f"set {key}" for key in fields)
+                case Code(function="raise" | "emit" | "sendTo" | "sendParent" as how, arguments=given) if given:
+                    yield f"{how} {_event_name(given[-1]) or _event_name(given[min(1, len(given) - 1)]) or ''}".strip()
+                case Code(function="") if re.fullmatch(r"[\w$.]+", x.text):
+                    yield x.text.rpartition(".")[2]
+                case _:
+                    self.note(f"an action of {_of(path)} that is not named: `{shown(x)}`", path)
+
+
+def service_name(service: Any) -> str:
+    """What an invoked service is called: by its `id`, else its source."""
+    match service:
+        case {"id": str() as name} | {"src": str() as name} | {"src": {"type": str() as name}}:
+            return name
+        case {"src": Code() as code}:
+            return code.text if re.fullmatch(r"[\w$.]+", code.text) else code.function.strip("=>") or "service"
+    return "service"
+
+
+def _event_name(given: Any) -> str | None:
+    match given:
+        case str() | {"type": str()}:
+            return given if isinstance(given, str) else str(given["type"])
+    return None
+
+
+def _of(path: str) -> str:
+    return f"`{path}`" if path else "the machine"
+
+
+def _initial(spec: dict[str, Any]) -> Any:
+    """The initial state: named, or as the target of a row."""
+    initial = spec.get("initial")
+    return initial.get("target") if isinstance(initial, dict) else initial
+
+
+def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Where each key of each object is written, by its path; items of lists have that of their list."""
+    path: list[str] = []
+    key, at = "", 0
+    for token in _TOKEN.finditer(text):
+        match token[0]:
+            case "{":
+                path.append(key)
+            case "}":
+                key = path.pop() if path else ""
+            case ":":
+                yield (*path[1:], key), at
+            case string if string.startswith('"'):
+                key, at = str(json.loads(string, strict=False)), token.start()
+
+
+def _listed(found: Any) -> list[Any]:
+    return found if isinstance(found, list) else [] if found is None else [found]
+
+
+def _pairs(found: Any) -> list[tuple[str, Any]]:
+    return list(found.items()) if isinstance(found, dict) else []
+
+
+def _milliseconds(delay: str, delays: Mapping[str, float]) -> str | None:
+    """Milliseconds, or the name of so many, as a duration of the language; None for other names."""
+    known = int(delay) if re.fullmatch(r"[0-9]{1,12}", delay) else delays.get(delay)
+    return None if known is None else duration(known)

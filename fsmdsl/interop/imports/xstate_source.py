@@ -1,0 +1,129 @@
+"""XState machines in TypeScript and JavaScript: what `createMachine` is given, also behind `setup`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from fsmdsl.interop.imports.name_words import file_name
+from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.interop.imports.script_values import Keyed, Script, declared
+from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.interop.imports.xstate import Config, machine
+from fsmdsl.text.source import Source, Span
+
+_MAKERS = ("createMachine", "Machine")
+
+
+def read(source: Source) -> Imported:
+    """All machines that a file makes.
+
+    Raises `ImportFailedError` where it is no TypeScript, makes no machine, or `tree-sitter` is not installed.
+    """
+    try:
+        root = (
+            _parser(re.search(r"\.[mc]?ts$", source.name) is not None)
+            .parse(source.text.encode("utf-8", "replace"))
+            .root_node
+        )
+        calls = [x for x in walk(root) if _makes(x)]
+        if not calls:
+            raise _no_machine(source, root)
+        found = [x for x in (_machine(call, source) for call in calls) if x is not None]
+    except RecursionError as error:
+        raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
+    tables = tuple(t for x in found for t in x.tables)
+    left_out = tuple(y for x in found for y in x.left_out)
+    if not tables:
+        problem = NOT_READ.at(span(source, calls[0]), "the source does not spell out the states of this machine")
+        raise ImportFailedError(problem.help("write the argument of `createMachine` as an object with `states`"))
+    return Imported(tables, left_out)
+
+
+@cache
+def _parser(plain: bool) -> Any:
+    """The parser for TypeScript: `plain`, or with JSX, which JavaScript is a part of."""
+    try:
+        import tree_sitter
+        import tree_sitter_typescript
+    except ImportError as error:
+        nowhere = Span(Source("typescript", ""), 0, 0)
+        problem = NOT_READ.at(nowhere, "TypeScript and JavaScript are parsed by tree-sitter, which is not installed")
+        raise ImportFailedError(problem.help("pip install 'fsmdsl[typescript]'")) from error
+    grammar = tree_sitter_typescript.language_typescript if plain else tree_sitter_typescript.language_tsx
+    return tree_sitter.Parser(tree_sitter.Language(grammar()))
+
+
+def _no_machine(source: Source, root: Node) -> ImportFailedError:
+    broken = next((x for x in walk(root) if x.type == "ERROR" or x.is_missing), None)
+    if broken is not None:
+        return ImportFailedError(NOT_READ.at(span(source, broken), "this is not TypeScript or JavaScript"))
+    problem = NOT_READ.at(Span(source, 0, 0), "`createMachine` is not called here")
+    return ImportFailedError(problem.help("name the file that calls `createMachine`, or `setup(…).createMachine`"))
+
+
+def _makes(node: Node) -> bool:
+    """Is it `createMachine(…)`, or `….createMachine(…)`?"""
+    function = node.child_by_field_name("function") if node.type == "call_expression" else None
+    if function is None:
+        return False
+    name = function.child_by_field_name("property") if function.type == "member_expression" else function
+    return text(name) in _MAKERS
+
+
+def _machine(call: Node, source: Source) -> Imported | None:
+    """The machine of a call; None where the source does not spell out its states."""
+    script = Script(source)
+    given = [x for x in call.child_by_field_name("arguments").named_children if x.type != "comment"]
+    config = script.value(given[0]) if given else None
+    if not isinstance(config, Keyed) or not isinstance(config.get("states"), dict) or not config["states"]:
+        return None
+    place = span(source, call)
+    delays: dict[str, float] = {}
+    implementations = [*_setups(call.child_by_field_name("function"), 0), *given[1:2]]
+    for known in map(script.value, implementations):
+        named = known.get("delays") if isinstance(known, Keyed) else None
+        delays |= (
+            {k: x for k, x in (named or {}).items() if isinstance(x, int | float)} if isinstance(named, dict) else {}
+        )
+    places = {path: Span(source, at, at) for path, at in _places(config, ())}
+    name = _assigned(call) or file_name(source.name).split(".")[0]
+    made = machine(config, Config(name, place, places, delays))
+    if any(x.has_error for x in given):
+        broken = LeftOut("a part of the source that cannot be read as TypeScript", place)
+        return Imported(made.tables, (*made.left_out, broken))
+    return made
+
+
+def _setups(function: Node, level: int) -> Iterator[Node]:
+    """What `setup` and `extend` were given, of `setup(…).extend(…).createMachine`, the first of them first."""
+    owner = function.child_by_field_name("object")
+    while owner is not None and level < 20:
+        level += 1
+        if owner.type == "identifier":
+            owner = declared(owner)
+        elif owner.type == "call_expression":
+            yield from _setups(owner.child_by_field_name("function"), level)
+            yield from owner.child_by_field_name("arguments").named_children[:1]
+            return
+        else:
+            return
+
+
+def _assigned(call: Node) -> str | None:
+    """The constant that holds the machine."""
+    here = call.parent
+    while here is not None and here.type in ("as_expression", "satisfies_expression", "parenthesized_expression"):
+        here = here.parent
+    return text(here.child_by_field_name("name")) if here is not None and here.type == "variable_declarator" else None
+
+
+def _places(config: Keyed, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Where each key of each object is written, by its path."""
+    for key, x in config.items():
+        yield (*path, key), config.places.get(key, 0)
+        if isinstance(x, Keyed):
+            yield from _places(x, (*path, key))

@@ -1,0 +1,137 @@
+"""The nearest miss: which one change of a log would explain the line that nothing explains.
+
+Each change is tried: the lines from it on are explained anew, with the failing one and a few behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.interop.logs.records import Record
+from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden
+from fsmdsl.step import Step
+from fsmdsl.step.describe import describe
+
+BACK = 8
+"""So many lines, up to the failing one, are changed on trial."""
+
+AHEAD = 3
+"""So many lines behind the failing one must be explained after a change."""
+
+ALTERNATIVES = 3
+"""So many missing lines are named."""
+
+Kind = Literal["duplicate", "swapped", "missing", "superfluous"]
+_ORDER: tuple[Kind, ...] = ("duplicate", "swapped", "missing", "superfluous")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change after which the line is explained, and all of the lines behind it that were tried."""
+
+    kind: Kind
+    line: int
+    """The line that is one too many, swapped with the next, or that something is missing before."""
+    other: int | None = None
+    """The line that it repeats, or is swapped with."""
+    steps: tuple[str, ...] = ()
+    """What is missing: one of these steps."""
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "duplicate":
+                return f"line {self.line} repeats line {self.other}; without it, the log is explained"
+            case "swapped":
+                return f"with lines {self.line} and {self.other} swapped, the log is explained"
+            case "missing":
+                steps = " or ".join(f"`{x}`" for x in self.steps)
+                return f"with a line for {steps} before line {self.line}, the log is explained"
+            case "superfluous":
+                return f"without line {self.line}, the log is explained"
+
+
+def changes(
+    tracker: Tracker, recent: Sequence[tuple[Record, Sequence[Possibility]]], ahead: Sequence[Record]
+) -> tuple[Change, ...]:
+    """One change of each kind that helps, the nearest to the failing line, which is the last of `recent`.
+
+    Takes about `BACK` × `AHEAD` lines' time for each kind, and for a missing line as often as there are steps with a
+    line of their own.
+    """
+    found = []
+    for kind in _ORDER:
+        change = next(_of_kind(tracker, kind, recent, ahead), None)
+        if change is not None:
+            found.append(change)
+    if any(x.kind == "duplicate" for x in found):
+        found = [x for x in found if x.kind != "superfluous"]
+    return tuple(found)
+
+
+def _of_kind(
+    tracker: Tracker, kind: Kind, recent: Sequence[tuple[Record, Sequence[Possibility]]], ahead: Sequence[Record]
+) -> Iterator[Change]:
+    records = [*(r for r, _ in recent), *ahead]
+    last = len(recent) - 1
+    for n in range(last, -1, -1):
+        record, before = recent[n]
+        match kind:
+            case "duplicate":
+                earlier = next((r for r in reversed(records[:n]) if r.claim == record.claim), None)
+                if earlier is not None and _explained(tracker, before, records[n + 1 :]):
+                    yield Change(kind, record.line, earlier.line)
+            case "superfluous":
+                if n == last and ahead and _explained(tracker, before, records[n + 1 :]):
+                    yield Change(kind, record.line)
+            case "swapped" if n + 1 < len(records):
+                swapped = [records[n + 1], record, *records[n + 2 :]]
+                if _explained(tracker, before, swapped):
+                    yield Change(kind, record.line, records[n + 1].line)
+            case "missing":
+                steps = tuple(_missing(tracker, before, records[n:]))
+                if steps:
+                    yield Change(kind, record.line, None, steps[:ALTERNATIVES])
+
+
+def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Iterator[str]:
+    """The steps with a line of their own that, had they happened before these records, would explain them."""
+    reached: dict[str, list[Possibility]] = {}
+    for level in _levels(tracker, before):
+        for x in level:
+            for edge in tracker.atlas.logged(x.spot):
+                step = _called(tracker, x, edge.step)
+                reached.setdefault(step, []).append(hidden(x, edge))
+    for step, possible in reached.items():
+        if _explained(tracker, possible, records):
+            yield step
+
+
+def _called(tracker: Tracker, x: Possibility, step: Step) -> str:
+    """A step, with the log's name of the instance to which it comes."""
+    text = describe(tracker.universe, step, x.spot.world)
+    for name, n in x.names:
+        own = f"{tracker.universe.name(n)}."
+        if text.startswith(own):
+            return f"{name}.{text.removeprefix(own)}"
+    return text
+
+
+def _levels(tracker: Tracker, before: Sequence[Possibility]) -> Sequence[Sequence[Possibility]]:
+    try:
+        return list(tracker.levels(before))
+    except TooManyWorldsError:
+        return [before]
+
+
+def _explained(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> bool:
+    possible = before
+    try:
+        for record in records:
+            possible = tracker.advance(possible, record.claim, record.line)
+            if not possible:
+                return False
+    except TooManyWorldsError:
+        return False
+    return True

@@ -1,0 +1,206 @@
+"""The worlds of a system as far as a log has led to them, and the steps between them.
+
+Worlds are looked up by value once, when a step leads to them; after that they are compared by identity. When there are
+too many, those that nothing refers to are forgotten, so that memory does not grow with the log.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.interop.logs.binding import Reading
+from fsmdsl.runs.simulation.sendings import TooManyError, sendings
+from fsmdsl.step import (
+    ChannelStep,
+    CrashStep,
+    EventStep,
+    Followed,
+    Happening,
+    OutcomeStep,
+    RecoverStep,
+    Sent,
+    Step,
+    TimerStep,
+    TooManyValuesError,
+    Universe,
+    World,
+    enabled,
+    fire,
+)
+from fsmdsl.step.instances import Roster
+
+MAX_SPOTS = 20_000
+"""So many worlds are remembered with the steps that lead on from them."""
+
+Key = tuple[int | None, str]
+"""An instance (None: the whole system) and what comes to it, in the words of a mapping."""
+
+
+class UndecidedError(Exception):
+    """It cannot be said what is possible in a world; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edge:
+    """A step that ends well, what happened in it, and where it leads. `marks`: what lines may be about in it."""
+
+    step: Step
+    cascade: tuple[Happening, ...] = field(repr=False)
+    target: Spot
+    marks: tuple[Happening, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Spot:
+    """A world. What leads on from it is computed when it is first asked for."""
+
+    world: World
+    by_key: dict[Key, list[Step]] | None = None
+    own: dict[Key, tuple[Edge, ...]] = field(default_factory=dict, repr=False)
+    unlogged: tuple[tuple[Edge, ...], tuple[Edge, ...]] | None = field(default=None, repr=False)
+
+
+class Atlas:
+    """Spots by world."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.universe: Universe = reading.universe
+        self._known: dict[World, Spot] = {}
+
+    def spot(self, world: World) -> Spot:
+        """The one spot of a world."""
+        found = self._known.get(world)
+        if found is None:
+            if len(self._known) >= MAX_SPOTS:
+                self._known.clear()
+            found = self._known[world] = Spot(world)
+        return found
+
+    def starts(self) -> tuple[World, ...]:
+        """The worlds in which the system may begin."""
+        try:
+            return self.universe.starts
+        except TooManyValuesError as error:
+            raise UndecidedError(f"the system may begin in {error}") from error
+
+    def own(self, spot: Spot, key: Key) -> tuple[Edge, ...]:
+        """The steps that begin with what a line names. An event that is ignored on purpose is one."""
+        if key not in spot.own:
+            steps = [*self._by_key(spot).get(key, ()), *self._ignored(spot, key)]
+            spot.own[key] = tuple(e for s in dict.fromkeys(steps) if (e := self._edge(spot, s)) is not None)
+        return spot.own[key]
+
+    def silent(self, spot: Spot) -> tuple[Edge, ...]:
+        """The steps that may happen without any line."""
+        return self._unlogged(spot)[0]
+
+    def speaking(self, spot: Spot) -> tuple[Edge, ...]:
+        """The steps without a line of their own in which something happens that has one."""
+        return self._unlogged(spot)[1]
+
+    def logged(self, spot: Spot) -> Iterator[Edge]:
+        """The steps that have a line of their own."""
+        for key, steps in self._by_key(spot).items():
+            if key in self.reading.logged_events:
+                yield from (e for s in steps if (e := self._edge(spot, s)) is not None)
+
+    def every(self, spot: Spot) -> Iterator[Edge]:
+        """All steps that end well, whether they have lines or not."""
+        return (e for s in self.steps(spot) if (e := self._edge(spot, s)) is not None)
+
+    def steps(self, spot: Spot) -> list[Step]:
+        """Everything that is enabled, each once."""
+        return list(dict.fromkeys(s for steps in self._by_key(spot).values() for s in steps))
+
+    # Computing
+
+    def _by_key(self, spot: Spot) -> dict[Key, list[Step]]:
+        if spot.by_key is None:
+            found: defaultdict[Key, list[Step]] = defaultdict(list)
+            for step in self._enabled(spot.world):
+                for key in keys(self.universe, step, spot.world):
+                    found[key].append(step)
+            spot.by_key = dict(found)
+        return spot.by_key
+
+    def _enabled(self, world: World) -> list[Step]:
+        try:
+            return enabled(self.universe, world)
+        except TooManyValuesError as error:
+            raise UndecidedError(f"the environment would have to choose among {error}") from error
+
+    def _ignored(self, spot: Spot, key: Key) -> Sequence[Step]:
+        """`enabled` leaves out events that would change nothing."""
+        instance, event = key
+        if instance is None or not self.universe.ignores(instance, spot.world.states[instance], event):
+            return ()
+        found = self.universe.machines[instance].event_named.get(event)
+        if found is None or not found.from_environment:
+            return ()
+        try:
+            ways = sendings(self.universe, spot.world, instance, event)
+        except TooManyError as error:
+            raise UndecidedError(f"the environment would have to choose among {error}") from error
+        return [EventStep(instance, event, x.arguments) for x in ways if x.refused is None]
+
+    def _unlogged(self, spot: Spot) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+        if spot.unlogged is None:
+            spoken = self.reading.logged_events
+            logged = {s for key, steps in self._by_key(spot).items() if key in spoken for s in steps}
+            edges = [e for s in self.steps(spot) if s not in logged and (e := self._edge(spot, s)) is not None]
+            silent = tuple(e for e in edges if not self._speaks(e))
+            spot.unlogged = silent, tuple(e for e in edges if self._speaks(e))
+        return spot.unlogged
+
+    def _edge(self, spot: Spot, step: Step) -> Edge | None:
+        result = fire(self.universe, spot.world, step)
+        if result.fault is not None:
+            return None
+        marks = tuple(h for h in result.cascade if self._is_mark(h))
+        return Edge(step, result.cascade, self.spot(result.world), marks)
+
+    def _is_mark(self, happening: Happening) -> bool:
+        match happening:
+            case Followed(instance, index):
+                row = self.universe.machines[instance].transitions[index].name
+                return instance in self.reading.stated or (instance, row) in self.reading.rows
+            case Sent(_, receiver, event):
+                return (receiver, event) in self.reading.events
+            case _:
+                return False
+
+    def _speaks(self, edge: Edge) -> bool:
+        """Does something happen in a step that never happens without a line?"""
+        for h in edge.marks:
+            match h:
+                case Followed(instance, index):
+                    row = self.universe.machines[instance].transitions[index].name
+                    if (instance, row) in self.reading.logged_rows:
+                        return True
+                case Sent(_, receiver, event) if (receiver, event) in self.reading.logged_events:
+                    return True
+        return False
+
+
+def keys(roster: Roster, step: Step, world: World) -> Iterator[Key]:
+    """What lines may call a step."""
+    match step:
+        case EventStep(instance, event):
+            yield instance, event
+        case OutcomeStep(instance, action, outcome):
+            yield instance, f"{action}.{outcome}"
+        case TimerStep(instance, index):
+            t = roster.machines[instance].transitions[index]
+            yield from ((instance, x) for x in ("timeout", *(f"timeout {n}" for n in {t.label, t.source} - {None})))
+        case ChannelStep(kind, queue, position):
+            channel, receiver, _ = roster.queues[queue]
+            whose = receiver if channel.each else None
+            yield whose, f"{kind} {channel.name}"
+            yield whose, f"{kind} {channel.name}.{world.channels[queue][position].event}"
+        case CrashStep(of=of):
+            yield from ((n, "crash") for n in of or [None])
+        case RecoverStep():
+            yield None, "recover"

@@ -1,0 +1,140 @@
+"""Syntax to model, across files: names are bound, types found, hierarchy resolved; everything wrong is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.model.resolve.declarations import modules
+from fsmdsl.model.resolve.declarations.machines import declare
+from fsmdsl.model.resolve.locks import locks
+from fsmdsl.model.resolve.machines import machine as whole
+from fsmdsl.model.resolve.memory import Memory, Remembering
+from fsmdsl.model.resolve.names.meanings import Meaning, Use
+from fsmdsl.model.resolve.names.scope import ModuleNames, Program, Scope
+from fsmdsl.model.resolve.rules import RULES
+from fsmdsl.model.resolve.scenarios.scenario import scenario
+from fsmdsl.model.resolve.systems.environments import shared_environment
+from fsmdsl.model.resolve.systems.inheritance import base_of, chain, resolved
+from fsmdsl.model.resolve.systems.refinement import misplaced, refined
+from fsmdsl.model.resolve.systems.system import system
+from fsmdsl.model.resolve.values.expressions import expression
+from fsmdsl.model.resolve.values.lets import all_of
+from fsmdsl.syntax.parse.reading import uncollected
+from fsmdsl.text.diagnostics import Diagnostic, ordered
+
+__all__ = ["RULES", "Meaning", "Memory", "Resolved", "Use", "resolve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The model, if nothing was wrong, and what was wrong. Also what editors ask about, whether it was or not: the
+    declarations of each module, and what the names in the text stand for."""
+
+    model: m.Model | None
+    diagnostics: tuple[Diagnostic, ...]
+    names: tuple[ModuleNames, ...] = ()
+    uses: tuple[Use, ...] = ()
+
+
+def resolve(
+    listed: Sequence[s.Module], *, as_documented: bool = False, incomplete: bool = False, memory: Memory | None = None
+) -> Resolved:
+    """Bind the names of all modules of a model together.
+
+    As documented, amendments are left out. Where they are, or some have been (`incomplete`), so is what needs them.
+    Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
+    NOTE(after-errors) and NOTE(memory).
+    """
+    program = Program(as_documented, expression, incomplete=as_documented or incomplete)
+    with uncollected():
+        names = modules.collect(program, list(listed))
+        for machine in program.machines.values():
+            declare(machine)
+        remembering = Remembering(program, memory, names)
+        resolved = _modules(names, remembering)
+    remembering.keep()
+    found = tuple(ordered(program.found))
+    return Resolved(None if found else m.Model(resolved), found, tuple(names), tuple(program.uses))
+
+
+def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ...]:
+    machines = {
+        n.name: tuple(known.made(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
+    }
+    environments = {
+        n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names
+    }
+    systems = _systems(names, known)
+    systems |= _refinements(names, dict(systems), known)
+    return tuple(_module(n, machines[n.name], environments[n.name], systems, known) for n in names)
+
+
+def _systems(names: list[ModuleNames], known: Remembering) -> dict[str, m.System]:
+    """All systems, in the order of the text. Those that are extended are resolved before."""
+    made: dict[int, m.System | None] = {}
+    found: dict[str, m.System] = {}
+    for n in names:
+        for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
+            for home, x in reversed(chain(n, decl)):
+                base = base_of(home, x)
+                around = None if base is None else made.get(id(base[1]))
+                if id(x) not in made:
+                    made[id(x)] = known.made(x, partial(system, home, x), around)
+            complete = made[id(decl)]
+            if complete is not None:
+                found.setdefault(complete.qualified, complete)
+    return found
+
+
+def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], known: Remembering) -> dict[str, m.System]:
+    """The systems that refine another, with that."""
+    found: dict[str, m.System] = {}
+    for n in names:
+        for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
+            made = systems.get(f"{n.name}.{decl.name.text}")
+            if decl.refines is None or made is None:
+                misplaced(n, decl)
+                continue
+            around = resolved(n, decl.refines, systems)
+            refines = known.made(decl.refines, partial(refined, n, decl, made, systems), around)
+            found[made.qualified] = replace(made, refines=refines)
+    return found
+
+
+def _module(
+    n: ModuleNames,
+    machines: tuple[m.Machine, ...],
+    environments: tuple[m.SharedEnvironment, ...],
+    systems: dict[str, m.System],
+    known: Remembering,
+) -> m.Module:
+    members = n.syntax.members
+    scenarios = (
+        known.made(x, partial(scenario, n, x, systems), resolved(n, x.system, systems))
+        for x in members
+        if isinstance(x, s.ScenarioDecl)
+    )
+    return m.Module(
+        n.name,
+        tuple(m.Document(x.title.text, x.location.text if x.location else None, x.doc) for x in n.syntax.sources),
+        tuple(n.imports),
+        modules.enums(n),
+        modules.records(n),
+        modules.opaques(n),
+        all_of(Scope(n), n.name, n.lets),
+        machines,
+        modules.channels(n),
+        tuple(locks(n, x, n.program.as_documented) for x in members if isinstance(x, s.LocksDecl)),
+        tuple(x for x in systems.values() if x.module == n.name),
+        tuple(x for x in scenarios if x is not None),
+        n.syntax.doc,
+        n.syntax.span,
+        tuple(next(x.path.span for x in n.syntax.imports if str(x.path) == name) for name in n.imports),
+        tuple(n.left_out),
+        tuple(n.systems_left_out),
+        environments,
+    )

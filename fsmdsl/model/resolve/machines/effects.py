@@ -1,0 +1,312 @@
+"""Effects: assignments to own fields, events sent, actions called, messages posted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, assert_never
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.model.resolve import rules
+from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, Scope, machine_at, miscounted, unknown
+from fsmdsl.model.resolve.names.states import machine_of
+from fsmdsl.model.resolve.values.binders import bound
+from fsmdsl.model.resolve.values.calls import apart
+from fsmdsl.model.resolve.values.channels import ends, home_of
+from fsmdsl.model.resolve.values.places import condition, instance, of_type, opened, typed
+from fsmdsl.model.resolve.values.records import part, with_part
+from fsmdsl.model.typing import bare
+from fsmdsl.text.source import Span
+
+Where = Literal["transition", "hook", "crash", "recover"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where effects stand, and so what they may do."""
+
+    scope: Scope
+    where: Where
+    last: bool = True
+    """Nothing follows the block: an action with outcomes may end it."""
+
+
+def effects(place: Place, listed: Sequence[s.Effect]) -> tuple[m.Effect, ...]:
+    """Effects with their names bound; what is wrong is reported and left out."""
+    out: list[m.Effect] = []
+    for i, e in enumerate(listed):
+        inner = Place(place.scope, place.where, place.last and i == len(listed) - 1)
+        found = _effect(inner, e)
+        if found is not None:
+            out.append(found)
+    return tuple(out)
+
+
+def _effect(place: Place, e: s.Effect) -> m.Effect | None:
+    scope = place.scope
+    match e:
+        case s.Assign():
+            return _assign(place, e)
+        case s.Change():
+            return _change(place, e)
+        case s.Perform():
+            return _perform(place, e)
+        case s.Post():
+            return _post(place, e)
+        case s.ForEach(binder, body, span):
+            return _loop(place, binder, body, span)
+        case s.If(test, then, otherwise, span):
+            return m.If(condition(scope, test), effects(place, then), effects(place, otherwise), span)
+        case _:
+            assert_never(e)
+
+
+def _loop(place: Place, binder: s.Binder, body: tuple[s.Effect, ...], span: Span) -> m.Effect:
+    inner = bound(place.scope, binder, "a loop")
+    if len(inner.variables) > 1:
+        found = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
+        place.scope.report(found.help("write `subsets(nodes, 2)`"))
+    name, over = inner.variables[-1]
+    return m.ForEach(name, over, effects(Place(inner.scope, place.where, False), body), span)
+
+
+def _field(place: Place, target: s.Expr) -> tuple[str, m.Expr | None, m.Type] | None:
+    """The field that an assignment goes to, and whose it is (None: the machine's own)."""
+    scope = place.scope
+    if isinstance(target, s.Name):
+        return _own_field(scope, target)
+    if isinstance(target, s.Member) and isinstance(target.target, s.Word) and target.target.text == "self":
+        return _own_field(scope, target.name)
+    if isinstance(target, s.Member) and place.where == "recover":
+        owner = opened(typed(scope, target.target))
+        machine = machine_of(scope, owner.type)
+        if machine is not None and target.name.text in machine.fields:
+            scope.note(target.name, "field", machine.qualified)
+            return target.name.text, owner, machine.fields[target.name.text]
+    _not_own(scope, target)
+    return None
+
+
+def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] | None:
+    machine = scope.machine
+    if machine is not None and name.text in machine.fields:
+        scope.note(name, "field", machine.qualified)
+        return name.text, None, machine.fields[name.text]
+    if machine is not None and name.text in machine.params:
+        found = rules.MISPLACED.at(name.span, f"`{name.text}` is a parameter, fixed when the instance is made")
+        scope.report(found.help("make it a field: leave out `param`"))
+    else:
+        scope.report(unknown("field", name.text, name.span, () if machine is None else tuple(machine.fields)))
+    return None
+
+
+def _assign(place: Place, e: s.Assign) -> m.Effect | None:
+    if isinstance(e.target, s.Index):
+        return _entry(place, e, e.target)
+    if isinstance(e.target, s.Member) and _may_be_record(place, e.target.target):
+        of = _own(typed(place.scope, e.target.target))
+        if isinstance(bare(of.type), m.RecordType | m.ErrorType):
+            return _assign_part(place, of, e.target, e)
+    found = _field(place, e.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    return m.Assign(name, owner, of_type(place.scope, e.value, type_), type_, e.span)
+
+
+def _may_be_record(place: Place, e: s.Expr) -> bool:
+    if isinstance(e, s.Name):
+        machine = place.scope.machine
+        return machine is not None and e.text in machine.fields
+    return isinstance(e, s.Member)
+
+
+def _own(e: m.Expr) -> m.Expr:
+    """`self.best.entry` as `best.entry`."""
+    match e:
+        case m.Part(of=of):
+            return replace(e, of=_own(of))
+        case m.Read(target=m.Self()):
+            return replace(e, target=None)
+        case _:
+            return e
+
+
+def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.Effect | None:
+    """`best.term = 2` writes the field, with its other parts as they are."""
+    scope, record = place.scope, of.type
+    if isinstance(record, m.OptionalType):
+        found = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` may be none, which has no parts")
+        scope.report(found.help(f"assign a whole record: `{target.target.span.quote} = …`"))
+    if not isinstance(record, m.RecordType):
+        return None
+    at = part(scope, of, record, target.name, target.span)
+    value = of_type(scope, e.value, at.type)
+    while isinstance(at, m.Part):
+        value = with_part(at, value)
+        at = at.of
+    if isinstance(at, m.Read) and at.kind == "field" and (at.target is None or place.where == "recover"):
+        return m.Assign(at.name, at.target, value, at.type, e.span)
+    if not isinstance(at.type, m.ErrorType):
+        _not_own(scope, target)
+    return None
+
+
+def _not_own(scope: Scope, target: s.Expr) -> None:
+    found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
+    scope.report(found.help("send an event to the other machine, and let it assign"))
+
+
+def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
+    """`votes[n] = x` assigns the map with another value for one key."""
+    found = _field(place, target.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    if not isinstance(type_, m.MapType):
+        if not isinstance(type_, m.ErrorType):
+            wrong = rules.MISMATCH.at(target.span, f"`{name}` is no map, and only a map has entries to assign to")
+            place.scope.report(wrong.help("`add x to` and `remove x from` change sets and lists"))
+        return None
+    before = m.Read("field", name, owner, type_, target.target.span)
+    key, value = of_type(place.scope, target.index, type_.key), of_type(place.scope, e.value, type_.of)
+    return m.Assign(name, owner, m.Apply("replaced", (before, key, value), type_, e.span), type_, e.span)
+
+
+def _change(place: Place, e: s.Change) -> m.Effect | None:
+    found = _field(place, e.target)
+    if found is None:
+        return None
+    name, owner, type_ = found
+    if not isinstance(type_, m.SetType | m.ListType):
+        place.scope.report(rules.MISMATCH.at(e.target.span, f"`{name}` is neither a set nor a list"))
+        return None
+    return m.Change(e.kind, name, owner, of_type(place.scope, e.item, type_.of), type_, e.span)
+
+
+def _perform(place: Place, e: s.Perform) -> m.Effect | None:
+    target, arguments = apart(e.call)
+    if isinstance(target, s.Name):
+        return _request(place, target, arguments, e)
+    if isinstance(target, s.Member):
+        return _send(place, target, arguments, e)
+    place.scope.report(rules.MISPLACED.at(e.span, "this does nothing").help("send an event or call an action"))
+    return None
+
+
+def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
+    scope, machine = place.scope, place.scope.machine
+    action = machine.actions.get(name.text) if machine is not None else None
+    if action is None:
+        known = () if machine is None else tuple(machine.actions)
+        found = unknown("action", name.text, name.span, known)
+        if machine is not None and name.text in machine.events:
+            found = rules.MISPLACED.at(name.span, f"`{name.text}` is an event, and an event is always sent to someone")
+            found = found.help(f"write `self.{name.text}`")
+        elif not known:
+            found = found.help(f"declare it: `action {name.text}{'(…)' * bool(arguments)}`")
+        scope.report(found)
+        return None
+    assert machine is not None
+    scope.note(name, "action", machine.qualified)
+    if place.where in ("crash", "recover"):
+        scope.report(rules.MISPLACED.at(e.span, "no action can be called while the system is down"))
+    if action.outcomes and not place.last:
+        found = rules.MISPLACED.at(e.span, f"`{name.text}` has outcomes, so it ends the step: nothing can follow it")
+        scope.report(found.help(f"continue in a transition `on {name.text}.{action.outcomes[0]}`"))
+    return m.Request(name.text, _arguments(scope, name, arguments, action.parameters), e.span)
+
+
+def _arguments(
+    scope: Scope, name: s.Name, given: tuple[s.Expr, ...], wanted: tuple[m.Variable, ...]
+) -> tuple[m.Expr, ...]:
+    if len(given) != len(wanted):
+        found = miscounted(name.text, len(wanted), len(given), name.span)
+        if wanted:
+            listed = ", ".join(v.name for v in wanted)
+            found = found.help(f"write `{name.text}({listed})`")
+        scope.report(found)
+        return ()
+    return tuple(of_type(scope, g, w.type) for g, w in zip(given, wanted, strict=True))
+
+
+def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
+    scope = place.scope
+    if place.where == "crash":
+        scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
+    message = f"`{target.target.span.quote}` is no instance: nothing can be sent to it"
+    found = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
+    if found is None:
+        return None
+    owner, machine = found
+    event = event_of(scope, machine, target.name)
+    if event is None:
+        return None
+    if scope.machine is not None and not may_send(event, scope.machine):
+        _not_a_sender(scope, machine, event, target.name)
+    sent = _arguments(scope, target.name, arguments, event.parameters)
+    return m.Send(owner, machine.qualified, event.name, sent, e.span)
+
+
+def event_of(scope: Scope, machine: MachineNames, name: s.Name) -> m.Event | None:
+    """An event of a machine; reports when it has none of that name."""
+    event = machine.events.get(name.text)
+    if event is None:
+        scope.report(unknown(f"event of {machine.decl.name.text}", name.text, name.span, tuple(machine.events)))
+    else:
+        scope.note(name, "event", machine.qualified)
+    return event
+
+
+def may_send(event: m.Event, sender: MachineNames) -> bool:
+    """Does the event's declaration name the sender?"""
+    return not event.senders or sender.qualified in event.senders
+
+
+def _not_a_sender(scope: Scope, machine: MachineNames, event: m.Event, at: s.Name) -> None:
+    assert scope.machine is not None
+    sender = scope.machine.decl.name.text
+    found = rules.SENDER.at(at.span, f"`{event.name}` does not come from {sender}")
+    found = found.label(event.span, f"declared in {machine.decl.name.text} without {sender} as a sender")
+    scope.report(found.help(f"add `{sender}` to its `from`"))
+
+
+def _post(place: Place, e: s.Post) -> m.Effect | None:
+    scope = place.scope
+    target, arguments = apart(e.call)
+    if not isinstance(target, s.Member):
+        scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
+        return None
+    channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
+    if not isinstance(channel, m.ChannelRef):
+        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
+        return None
+    home, name = home_of(scope, channel)
+    machine = machine_at(home, home.channels[name].receiver)
+    event = None if machine is None else event_of(scope, machine, target.name)
+    if event is None:
+        return None
+    if channel.name not in event.senders:
+        found = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
+        scope.report(found.label(event.span, f"declared here without `{name}` as a sender"))
+    given: tuple[s.Expr, ...] = () if e.to is None else (e.to,)
+    if home.channels[name].sender is not None:
+        if not _sends_through(scope, home, name, e.span):
+            return None
+        given = () if e.to is None else (s.Word("self", e.span), e.to)
+    whose = ends(scope, home, name, given, e.span, lambda _: f"{e.span.quote} to x")
+    sent = _arguments(scope, target.name, arguments, event.parameters)
+    return None if whose is None else m.Post(channel.name, event.name, sent, whose, e.span)
+
+
+def _sends_through(scope: Scope, home: ModuleNames, channel: str, at: Span) -> bool:
+    """Is an effect one of the machine from which a channel with a queue for each pair leads?"""
+    path = home.channels[channel].sender
+    sender = None if path is None else machine_at(home, path)
+    if sender is None or (scope.machine is not None and scope.machine.qualified == sender.qualified):
+        return sender is not None
+    who = "the system" if scope.machine is None else scope.machine.decl.name.text
+    found = rules.SENDER.at(at, f"`{channel}` leads from each {path}, and this is sent by {who}")
+    scope.report(found.help("send it through a channel without `from each`"))
+    return False

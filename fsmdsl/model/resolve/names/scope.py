@@ -1,0 +1,288 @@
+"""What names mean where: the declarations of modules, machines and systems, and scopes of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.model.resolve import rules
+from fsmdsl.model.resolve.names.meanings import Kind, Meaning, Use, prefix
+from fsmdsl.text.diagnostics import Diagnostic, Fix, closest
+from fsmdsl.text.source import Span
+
+T = TypeVar("T", covariant=True)
+
+
+@dataclass
+class MachineNames:
+    """The declarations of one machine, before its bodies are resolved."""
+
+    decl: s.MachineDecl
+    module: ModuleNames
+    members: list[tuple[s.MachineMember, str | None]]
+    """Every member that counts, amendments opened, each with the reason of its amendment."""
+    states: dict[str, s.StateDecl] = field(default_factory=dict)
+    params: dict[str, m.Type] = field(default_factory=dict)
+    fields: dict[str, m.Type] = field(default_factory=dict)
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    events: dict[str, m.Event] = field(default_factory=dict)
+    actions: dict[str, m.Action] = field(default_factory=dict)
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.module.name}.{self.decl.name.text}"
+
+    @property
+    def top(self) -> list[s.StateDecl]:
+        """The states that are in no other."""
+        return [x for x, _ in self.members if isinstance(x, s.StateDecl)]
+
+    @property
+    def labels(self) -> set[str]:
+        """The labels of its transitions."""
+        return {x.label.text for x, _ in self.members if isinstance(x, s.TransitionDecl) and x.label is not None}
+
+    @property
+    def data(self) -> Iterator[str]:
+        yield from (*self.fields, *self.params, *self.lets)
+
+
+@dataclass
+class SystemNames:
+    """The declarations of a system, or of a scenario with instances of its own."""
+
+    qualified: str
+    module: ModuleNames
+    groups: dict[str, m.InstanceGroup] = field(default_factory=dict)
+    elements: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """`g0` → the group and the index."""
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    homes: dict[str, ModuleNames] = field(default_factory=dict)
+    """Of a `let` that is not declared in `module`: where it is."""
+    owners: dict[str, str] = field(default_factory=dict)
+    """Of what a system that is extended has already: the first that has it, qualified."""
+    sized: bool = True
+    """Is it known how many instances there are? A shared environment is read by itself, too."""
+
+    def owner(self, name: str) -> str:
+        """The system that a set of instances or a `let` is declared in first."""
+        return self.owners.get(name, self.qualified)
+
+
+@dataclass(frozen=True, slots=True)
+class Member(Generic[T]):
+    """A member of a system, the module that it is written in, and the first system that has it."""
+
+    decl: T
+    home: ModuleNames
+    owner: str
+
+    def scope(self, names: SystemNames) -> Scope:
+        """The names that it can use."""
+        return Scope(self.home, system=names)
+
+
+Members = Sequence[Member[s.SystemMember]]
+
+
+@dataclass
+class Program:
+    """What all modules share: every machine by its qualified name, the `let`s resolved so far, what was found."""
+
+    as_documented: bool
+    expression: Callable[[Scope, s.Expr, m.Type | None], m.Expr]
+    """`expressions.expression`, for the parts of expressions and for values that are resolved when first used."""
+    machines: dict[str, MachineNames] = field(default_factory=dict)
+    lets: dict[tuple[str, str], m.Let | None] = field(default_factory=dict)
+    """By owner and name; None while it is being resolved."""
+    records: dict[str, m.Type | None] = field(default_factory=dict)
+    """By qualified name; None while it is being resolved."""
+    found: list[Diagnostic] = field(default_factory=list)
+    uses: list[Use] = field(default_factory=list)
+    """What each name stands for, as far as that has been found out."""
+    uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
+    """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
+    incomplete: bool = False
+    """Were amendments left out, all or some, which what is there may need?"""
+    members: dict[int, Members] = field(default_factory=dict)
+    """Of a system, by the id of its declaration: see `inheritance`."""
+
+    def note(self, span: Span, kind: Kind, owner: str, name: str, *, declares: bool = False) -> None:
+        """Keep what a name stands for."""
+        self.uses.append(Use(span, Meaning(kind, owner, name), declares))
+
+    def amended_since(self, before: int) -> str | None:
+        """Without amendments, the first of what is missing since so much was found: only they declare it. What was
+        found since then is forgotten."""
+        if not self.incomplete or len(self.found) == before:
+            return None
+        first = self.found[before].message
+        del self.found[before:]
+        return first
+
+
+@dataclass
+class ModuleNames:
+    """The declarations of one module, and what it imports."""
+
+    name: str
+    syntax: s.Module
+    program: Program
+    enums: dict[str, m.EnumType] = field(default_factory=dict)
+    records: dict[str, s.RecordDecl] = field(default_factory=dict)
+    opaques: dict[str, m.OpaqueType] = field(default_factory=dict)
+    machines: dict[str, MachineNames] = field(default_factory=dict)
+    channels: dict[str, s.ChannelDecl] = field(default_factory=dict)
+    left_out: list[m.LeftOut] = field(default_factory=list)
+    systems_left_out: list[m.LeftOut] = field(default_factory=list)
+    lets: dict[str, s.LetDecl] = field(default_factory=dict)
+    environments: dict[str, s.SharedEnvironment] = field(default_factory=dict)
+    systems: dict[str, s.SystemDecl] = field(default_factory=dict)
+    imports: dict[str, ModuleNames] = field(default_factory=dict)
+    """By dotted path."""
+    borrowed: dict[str, ModuleNames] = field(default_factory=dict)
+    """`import hived { Cell }`: the module that a plain name comes from."""
+
+    def home(self, name: str) -> ModuleNames:
+        """The module where a plain name is declared."""
+        return self.borrowed.get(name, self)
+
+    def at(self, path: s.Path) -> tuple[ModuleNames, str] | None:
+        """The module and last name of a path, or None if the module is not imported."""
+        *modules, last = (n.text for n in path.names)
+        if not modules:
+            return self.home(last), last
+        target = self.imports.get(".".join(modules))
+        return None if target is None else (target, last)
+
+    @property
+    def tables(self) -> dict[Kind, Collection[str]]:
+        """The names that others can use, by kind."""
+        return {
+            "machine": self.machines, "enum": self.enums, "record": self.records, "opaque": self.opaques,
+            "channel": self.channels, "let": self.lets, "environment": self.environments, "system": self.systems,
+        }  # fmt: skip
+
+    def note(self, path: s.Path, home: ModuleNames, kind: Kind) -> None:
+        """Keep what a path stands for, and the module in front of it."""
+        before, last = prefix(path), path.names[-1]
+        if before is not None:
+            self.program.note(before, "module", "", home.name)
+        self.program.note(last.span, kind, home.name, last.text)
+
+
+def machine_at(module: ModuleNames, path: s.Path) -> MachineNames | None:
+    """The machine of a path; reports when there is none."""
+    found = module.at(path)
+    if found is not None and found[1] in found[0].machines:
+        module.note(path, found[0], "machine")
+        return found[0].machines[found[1]]
+    names = (*module.machines, *(n for n, home in module.borrowed.items() if n in home.machines))
+    module.program.found.append(unknown("machine", str(path), path.span, names))
+    return None
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression stands, and so what its names mean."""
+
+    module: ModuleNames
+    machine: MachineNames | None = None
+    system: SystemNames | None = None
+    locals: dict[str, m.Type] = field(default_factory=dict)
+    places: dict[str, Span] = field(default_factory=dict)
+    """Where each of `locals` is bound."""
+    temporal: bool = False
+    ordinal: bool = False
+    """`index` has a value here."""
+    channel: bool = False
+    """A channel can be named here."""
+    given: Mapping[str, m.Expr] | None = None
+    """In a shared environment, what is known of its parameters. No name of the system is known there."""
+
+    @property
+    def named(self) -> SystemNames | None:
+        """The system whose names are known here."""
+        return self.system if self.given is None else None
+
+    def bind(self, name: s.Name, type_: m.Type) -> Scope:
+        """The scope inside a binder."""
+        self.module.program.uses.append(Use(name.span, Meaning("local", "", name.text, name.span), True, type_))
+        known, given = {**self.locals, name.text: type_}, self.given
+        if given is not None and name.text in given:
+            given = {x: value for x, value in given.items() if x != name.text}
+        return replace(self, locals=known, places={**self.places, name.text: name.span}, given=given)
+
+    def note(self, name: s.Name, kind: Kind, owner: str, *, declares: bool = False) -> None:
+        """Keep what a name stands for."""
+        self.module.program.note(name.span, kind, owner, name.text, declares=declares)
+
+    def note_local(self, name: s.Name) -> None:
+        """Keep that a name is that of something bound."""
+        meaning = Meaning("local", "", name.text, self.places.get(name.text))
+        self.module.program.uses.append(Use(name.span, meaning))
+
+    def report(self, found: Diagnostic) -> None:
+        self.module.program.found.append(found)
+
+    def holds(self, name: str) -> bool:
+        """Does the name stand for a value here, whatever type is expected?"""
+        machine, system = self.machine, self.named
+        if name in self.locals or (self.ordinal and name == "index"):
+            return True
+        if machine is not None and (name in machine.fields or name in machine.params or name in machine.lets):
+            return True
+        if system is not None and (name in system.groups or name in system.elements or name in system.lets):
+            return True
+        return name in self.module.home(name).lets
+
+    def computes(self, name: str) -> bool:
+        """Is the name that of a `let` here? Data of the same name as a function (`size`) leaves the function alone."""
+        owners = (self.machine, self.named, self.module.home(name))
+        return any(owner is not None and name in owner.lets for owner in owners)
+
+    def values(self) -> Iterator[str]:
+        """The names that `holds` knows, for suggestions."""
+        yield from self.locals
+        if self.machine is not None:
+            yield from self.machine.data
+        if self.named is not None:
+            yield from (*self.named.groups, *self.named.elements, *self.named.lets)
+        yield from self.module.lets
+
+    def enum_members(self, name: str) -> list[m.EnumType]:
+        """The enums in sight that have a member of this name."""
+        seen = [*self.module.enums.values(), *(h.enums[n] for n, h in self.module.borrowed.items() if n in h.enums)]
+        return [e for e in dict.fromkeys(seen) if name in e.members]
+
+
+def dotted(e: s.Expr) -> tuple[str, ...] | None:
+    """The names of `a.b.c`, if it is nothing else."""
+    match e:
+        case s.Name(text):
+            return (text,)
+        case s.Member(target, name):
+            before = dotted(target)
+            return None if before is None else (*before, name.text)
+        case _:
+            return None
+
+
+def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
+    """`kind` says what was looked for."""
+    known = sorted(set(candidates))
+    meant = closest(name, known)
+    fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
+    found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
+    advice = None if meant is None else f"did you mean `{meant}`?"
+    if advice is None:
+        advice = f"known: {', '.join(f'`{k}`' for k in known)}" if 0 < len(known) <= 8 else "declare it"
+    return found.help(advice)
+
+
+def miscounted(name: str, wanted: int, given: int, at: Span) -> Diagnostic:
+    """Too many arguments, or too few."""
+    return rules.ARGUMENTS.at(at, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")

@@ -1,0 +1,73 @@
+"""Scenarios: worked examples, with a system's instances or their own."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.model.resolve import rules
+from fsmdsl.model.resolve.names.scope import ModuleNames, Scope, SystemNames
+from fsmdsl.model.resolve.scenarios.first_values import begun
+from fsmdsl.model.resolve.scenarios.steps import step
+from fsmdsl.model.resolve.systems.inheritance import own, resolved_at
+from fsmdsl.model.resolve.systems.instances import channels_of, made, named, names_of
+
+
+def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
+    """A scenario; None when its system does not exist. `systems` are those resolved already, by qualified name.
+
+    As documented, a scenario that needs what only an amendment declares is left out.
+    """
+    found_before = len(module.program.found)
+    qualified = f"{module.name}.{decl.name.text}"
+    if decl.system is None:
+        listed = own(module, qualified, decl.instances)
+        names = named(module, qualified, listed)
+        scope = Scope(module, system=names)
+        instances = made(names, listed)
+        channels = channels_of([module], names, decl.name)
+        groups = tuple(names.groups.values())
+        around = m.System(
+            decl.name.text,
+            module.name,
+            groups,
+            instances,
+            None,
+            (),
+            None,
+            (),
+            (),
+            (),
+            (),
+            channels,
+            decl.doc,
+            decl.span,
+        )
+    else:
+        found = _system(module, decl, systems)
+        if found is None:
+            return None
+        around, names = found
+        scope = Scope(module, system=names)
+    around = begun(scope, around, decl)
+    steps = tuple(x for x in (step(scope, x) for x in decl.steps) if x is not None)
+    title = decl.title.text if decl.title is not None else decl.name.text
+    missing = module.program.amended_since(found_before)
+    if missing is not None:
+        module.left_out.append(m.LeftOut(decl.name.text, title, missing, decl.span))
+        return None
+    return m.Scenario(decl.name.text, title, module.name, around, steps, decl.doc, decl.span)
+
+
+def _system(
+    module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]
+) -> tuple[m.System, SystemNames] | None:
+    assert decl.system is not None
+    of = resolved_at(module, decl.system, systems)
+    if of is None:
+        return None
+    home, around = of
+    names = names_of(module, home, home.systems[around.name], around)
+    for extra in decl.instances:
+        found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
+        module.program.found.append(found.help("leave `of …` out to declare instances of its own"))
+    return around, names

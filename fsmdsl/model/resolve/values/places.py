@@ -1,0 +1,76 @@
+"""What a place wants of an expression: any value, one of a type, a condition, an instance, something to go through."""
+
+from __future__ import annotations
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import replace
+from fsmdsl.model.resolve import rules
+from fsmdsl.model.resolve.names.scope import MachineNames, Scope
+from fsmdsl.model.resolve.names.states import machine_of
+from fsmdsl.model.resolve.types.type_text import described
+from fsmdsl.model.typing import bare, compatible
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Span
+
+
+def typed(scope: Scope, e: s.Expr, expected: m.Type | None = None) -> m.Expr:
+    """An expression with its names bound: see `expressions.expression`, whose parts need expressions in turn."""
+    return scope.module.program.expression(scope, e, expected)
+
+
+def condition(scope: Scope, e: s.Expr) -> m.Expr:
+    """An expression that must be true or false."""
+    return of_type(scope, e, m.BOOL)
+
+
+def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
+    """An expression for a place of a known type: an option is opened where the place wants what it holds, and a value
+    that a map can hold stands for the map that has it for every key."""
+    found = typed(scope, e, place.of if isinstance(place, m.MapType) else place)
+    if isinstance(place, m.MapType) and not isinstance(found.type, m.MapType | m.ErrorType):
+        return m.Apply("filled", (_fitted(scope, e, found, place.of),), place, e.span)
+    return _fitted(scope, e, found, place)
+
+
+def _fitted(scope: Scope, e: s.Expr, found: m.Expr, place: m.Type) -> m.Expr:
+    if not isinstance(place, m.OptionalType):
+        found = opened(found)
+    if not compatible(found.type, place):
+        return wrong(scope, e.span, f"this is {described(found.type)}, and {described(place)} is needed")
+    if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
+        return replace(found, type=place)
+    return found
+
+
+def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
+    """A type mismatch, and the value that stands in for it."""
+    scope.report(rules.MISMATCH.at(span, message))
+    return m.Constant(None, m.ERROR, span)
+
+
+def opened(e: m.Expr) -> m.Expr:
+    """What an option holds; see `model.Apply`."""
+    return m.Apply("present", (e,), e.type.of, e.span) if isinstance(e.type, m.OptionalType) else e
+
+
+def instance(scope: Scope, e: s.Expr, none: Diagnostic) -> tuple[m.Expr, MachineNames] | None:
+    """An instance and its machine; reports where there is none."""
+    found = opened(typed(scope, e))
+    machine = machine_of(scope, bare(found.type))
+    if machine is not None:
+        return found, machine
+    if not isinstance(found.type, m.ErrorType):
+        scope.report(none)
+    return None
+
+
+def element(scope: Scope, over: m.Expr) -> m.Type:
+    """The type of what a set or list holds; reports when it is neither."""
+    match over.type:
+        case m.SetType(of=inner) | m.ListType(of=inner):
+            return inner
+        case m.ErrorType():
+            return m.ERROR
+        case _:
+            return wrong(scope, over.span, f"this is {described(over.type)}, and a set or list is needed").type

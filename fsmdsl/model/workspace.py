@@ -1,0 +1,224 @@
+"""Files to a model: reads specs, and the modules that they import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from fsmdsl import model as m
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.model.resolve import resolve
+from fsmdsl.model.resolve.declarations.modules import module_name
+from fsmdsl.syntax import amendments
+from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.syntax.settings import with_settings
+from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity, ordered
+from fsmdsl.text.files.read import UnreadableError, read_stdin, read_text, root_of
+from fsmdsl.text.source import Source, Span
+from fsmdsl.text.terminal import HIDDEN, printable
+
+UNREADABLE = Rule(
+    "FSM510",
+    "unreadable-file",
+    Severity.ERROR,
+    "a file or folder that cannot be read as a spec",
+    """
+The file may not be read, is not a regular file but a device, a named pipe or a folder, is larger than 16 MiB, holds
+bytes that are not UTF-8 text, is behind a link that leads out of the folder that was named, or has a character in its
+name that cannot be seen, such as a line end, which could forge messages. The rest of what was asked for is still
+checked. A path that does not exist is no finding: the command ends with exit code 2.
+
+```console
+$ mkfifo specs/door.fsm
+$ fsm check specs
+```
+
+Save the file as UTF-8, and split large ones into modules. `--follow-links` reads through links that lead elsewhere.
+""",
+)
+
+NOTHING = Rule(
+    "FSM511",
+    "no-specs",
+    Severity.ERROR,
+    "a folder without `.fsm` files",
+    """
+The command was given a folder, and neither it nor the folders in it have a file whose name ends in `.fsm`.
+
+```console
+$ fsm check empty-folder
+```
+
+Name the folder of the specs, or a file.
+""",
+)
+
+UNFINISHED = Rule(
+    "FSM512",
+    "unfinished",
+    Severity.ERROR,
+    "a limit of time or memory was reached before the specs were read and checked",
+    """
+Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops where the limit is
+reached. Nothing is known of the specs then, and the exit code is 3.
+
+```console
+$ fsm check --max-seconds 0.001 specs
+```
+
+Allow more, or look at fewer files at once. A small spec that takes long is worth a report.
+""",
+)
+
+RULES = (UNREADABLE, NOTHING, UNFINISHED)
+
+STUDIES = "holes"
+"""The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
+is given a folder passes over them; they are read when they are named."""
+
+
+LIBRARY = Path(__file__).parent / "library"
+"""The modules that come with the toolkit. A file of the same name beside the importer or above it comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was read, the model if nothing was wrong, and what was wrong."""
+
+    parsed: tuple[Parsed, ...]
+    model: m.Model | None
+    diagnostics: tuple[Diagnostic, ...]
+    asked: frozenset[str]
+    """The modules of the files that were named, apart from those that came by import."""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Settings that no set of instances and no parameter answered to, and names of no amendment or of several, with the
+    reason of each."""
+
+
+def load(
+    paths: Sequence[Path | str],
+    *,
+    as_documented: bool = False,
+    without: Sequence[str] = (),
+    settings: Mapping[str, s.Expr] | None = None,
+    follow_links: bool = False,
+) -> Loaded:
+    """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all.
+
+    `without` names amendments to be left out, see `amendments.without`. `settings` replace sizes and parameters of
+    systems, see `settings.with_settings`. `follow_links`: see `read`.
+    """
+    parsed, found = read(paths, follow_links=follow_links)
+    asked = frozenset(module_name(p.module) for p in parsed)
+    known = len(parsed)
+    _read_imports(parsed, found, follow_links)
+    left = amendments.without([p.module for p in parsed], without)
+    settled = with_settings(left.modules, settings or {})
+    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=bool(without))
+    found.extend(d for p in parsed[known:] for d in p.diagnostics)
+    if not any(d.severity is Severity.ERROR for d in found):
+        # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
+        found.extend(resolved.diagnostics)
+    broken = any(d.severity is Severity.ERROR for d in found)
+    model = None if broken else resolved.model
+    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, {**settled.unanswered, **left.unanswered})
+
+
+def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[list[Parsed], list[Diagnostic]]:
+    """Read and parse files and folders, and nothing else. `follow_links`: also links that lead out of the folder that
+    was named, or of the current folder where a file was."""
+    found: list[Diagnostic] = []
+    listed = ((path, None if follow_links else within) for path, within in _files(paths, found))
+    parsed = [p for p in (_read(path, within, found) for path, within in listed) if p is not None]
+    found.extend(d for p in parsed for d in p.diagnostics)
+    return parsed, found
+
+
+def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
+    """Each file, and the folder out of which it may not lead."""
+    for path in map(Path, paths):
+        if not path.is_dir():
+            yield path, root_of(path)
+            continue
+        inside = sorted(p for p in path.rglob("*.fsm") if not any(map(_passed_over, p.relative_to(path).parts)))
+        if not inside:
+            found.append(NOTHING.at(_whole(printable(str(path))), f"`{path}` has no `.fsm` file"))
+        yield from ((p, path) for p in inside)
+
+
+def _passed_over(name: str) -> bool:
+    return name.startswith(".") or name == STUDIES
+
+
+def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | None:
+    try:
+        if HIDDEN.search(str(path)):  # messages could be forged by it
+            raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
+        if str(path) == "-":
+            return parse(Source("<stdin>", read_stdin()))
+        return parse(Source(str(path), read_text(path, within)))
+    except UnreadableError as error:
+        found.append(unreadable(str(path), error))
+    return None
+
+
+def unreadable(name: str, error: UnreadableError) -> Diagnostic:
+    """The finding for a file that cannot be read."""
+    found = UNREADABLE.at(_whole(printable(name)), str(error))
+    return found if error.help is None else found.help(error.help)
+
+
+def _whole(name: str) -> Span:
+    return Span(Source(name, ""), 0, 0)
+
+
+def _read_imports(parsed: list[Parsed], found: list[Diagnostic], follow_links: bool) -> None:
+    """Add the files of imported modules, until no import is left that a file could answer."""
+    known = {module_name(p.module) for p in parsed}
+    i = 0
+    while i < len(parsed):
+        for imported in parsed[i].module.imports:
+            name = str(imported.path)
+            path = home_of(Path(parsed[i].source.name), name) if name not in known else None
+            extra = _read(path, None if follow_links else root_of(path), found) if path is not None else None
+            if extra is not None and module_name(extra.module) == name:
+                known.add(name)
+                parsed.append(extra)
+        i += 1
+
+
+def home_of(importer: Path, name: str) -> Path | None:
+    """The file of a module: `a/b.fsm`, `b.fsm` or `a/b/b.fsm` beside the importer or in a folder above it, else in the
+    library."""
+    names = name.split(".")
+    tries = [Path(*names).with_suffix(".fsm"), Path(f"{names[-1]}.fsm"), Path(*names, f"{names[-1]}.fsm")]
+    for folder in importer.absolute().parents:
+        for candidate in tries:
+            path = folder / candidate
+            if path.is_file():
+                return _shortened(path, importer)
+        if (folder / ".git").exists():
+            break
+    ours = LIBRARY.joinpath(*names).with_suffix(".fsm")
+    return ours if ours.is_file() else None
+
+
+def shipped(path: str | Path) -> bool:
+    """Whether a file is of the library. What the user's files say of it may be changed, the file not."""
+    return Path(path).is_relative_to(LIBRARY)
+
+
+def shipped_modules() -> tuple[str, ...]:
+    """The names of the modules in the library."""
+    return tuple(sorted(".".join(x.relative_to(LIBRARY).with_suffix("").parts) for x in LIBRARY.rglob("*.fsm")))
+
+
+def _shortened(path: Path, importer: Path) -> Path:
+    """The path as the author would name it: relative where the importer's is."""
+    if importer.is_absolute():
+        return path
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path

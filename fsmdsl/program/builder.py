@@ -1,0 +1,156 @@
+"""Functions built statement by statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from fsmdsl.program import nodes as ir
+from fsmdsl.program.arithmetic import Operator
+
+
+class Builder:
+    """Collects statements, nests blocks, and makes variables that nobody else uses."""
+
+    def __init__(self, prefix: str = "v") -> None:
+        self.statements: list[ir.Statement] = []
+        self._prefix = prefix
+        self._named = 0
+        self.loops = 0
+        """How many loops stand around what is written now."""
+
+    @property
+    def block(self) -> ir.Block:
+        """What was written."""
+        return tuple(self.statements)
+
+    # Statements
+
+    def set(self, target: ir.Var | ir.Element, value: ir.Operand) -> None:
+        """`target = value`"""
+        self.statements.append(ir.Assign(target, ir.number(value)))
+
+    def update(self, target: ir.Var | ir.Element, operator: Operator, value: ir.Operand) -> None:
+        """`target += value`, or with another operator"""
+        self.statements.append(ir.Update(target, operator, ir.number(value)))
+
+    def do(self, call: ir.Expr) -> None:
+        """A call whose result nobody needs."""
+        self.statements.append(ir.Do(call))
+
+    def leave(self, value: ir.Operand) -> None:
+        """`return value`"""
+        self.statements.append(ir.Return(ir.number(value)))
+
+    def stop(self) -> None:
+        """`break`"""
+        self.statements.append(ir.Break())
+
+    def resume(self) -> None:
+        """`continue`"""
+        self.statements.append(ir.Continue())
+
+    def comment(self, text: str) -> None:
+        """A line for people, who see it in the Python text."""
+        self.statements.append(ir.Comment(text))
+
+    # Blocks
+
+    def when(self, condition: ir.Expr) -> Inside:
+        """What is written inside happens if the condition is not 0."""
+        return Inside(self, lambda block: ir.If(condition, block))
+
+    def otherwise(self) -> Inside:
+        """What is written inside happens if the condition of the `when` just before is 0."""
+        before = self.statements.pop()
+        assert isinstance(before, ir.If)
+        return Inside(self, lambda block: ir.If(before.condition, before.then, block))
+
+    def repeat(self, condition: ir.Expr) -> Inside:
+        """What is written inside happens for as long as the condition is not 0."""
+        return Inside(self, lambda block: ir.While(condition, block), loop=True)
+
+    def count(self, variable: ir.Var, end: ir.Operand, first: ir.Operand = ir.ZERO) -> Inside:
+        """What is written inside happens for each number from `first` on, below `end`."""
+        return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
+
+    def through(self, variable: ir.Var, values: Sequence[int]) -> Inside:
+        """What is written inside happens for each of the values, of which there are some; without gaps it counts."""
+        counted = range(values[0], values[0] + len(values))
+        if [*values] == [*counted]:
+            return self.count(variable, counted.stop, counted.start)
+        return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
+
+    def aside(self) -> Inside:
+        """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
+        return Inside(self)
+
+    def put(self, statements: Sequence[ir.Statement]) -> None:
+        """Statements that were written aside."""
+        self.statements.extend(statements)
+
+    # Variables
+
+    def name(self) -> ir.Var:
+        """A new variable."""
+        self._named += 1
+        return ir.Var(f"{self._prefix}{self._named}")
+
+    def named(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
+        """A variable with a value; the value itself where it is a variable or a number already."""
+        if isinstance(value, ir.Var | ir.Int | ir.Bool):
+            return value
+        new = self.name()
+        self.set(new, value)
+        return new
+
+    def inner(self) -> Builder:
+        """For a part of the function that becomes one of its own: a builder with variables of its own."""
+        other = Builder(self._prefix)
+        other._named = self._named
+        return other
+
+
+class Inside(AbstractContextManager[list[ir.Statement]]):
+    """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
+
+    __slots__ = ("_before", "_builder", "_loop", "_made", "_statements")
+
+    def __init__(
+        self, builder: Builder, made: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
+    ) -> None:
+        self._builder, self._made, self._loop = builder, made, loop
+        self._statements: list[ir.Statement] = []
+
+    def __enter__(self) -> list[ir.Statement]:
+        builder = self._builder
+        self._before, builder.statements = builder.statements, self._statements
+        builder.loops += self._loop
+        return self._statements
+
+    def __exit__(self, *_: object) -> None:
+        builder = self._builder
+        builder.statements = self._before
+        builder.loops -= self._loop
+        if self._made is not None:
+            builder.statements.append(self._made(tuple(self._statements)))
+
+
+def function(name: str, parameters: Sequence[ir.Parameter], body: Sequence[ir.Statement], doc: str = "") -> ir.Function:
+    """A function."""
+    return ir.Function(name, tuple(parameters), tuple(body), doc)
+
+
+def rows(*names: str) -> tuple[ir.Parameter, ...]:
+    """Parameters that are rows of numbers."""
+    return tuple(ir.Parameter(name, "row") for name in names)
+
+
+def words(*names: str) -> tuple[ir.Parameter, ...]:
+    """Parameters that are arrays of words."""
+    return tuple(ir.Parameter(name, "words") for name in names)
+
+
+def numbers(*names: str) -> tuple[ir.Parameter, ...]:
+    """Parameters that are numbers."""
+    return tuple(ir.Parameter(name, "number") for name in names)

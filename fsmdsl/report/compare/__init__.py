@@ -1,0 +1,132 @@
+"""Two versions of a spec: what has changed, as machines, as behaviour, and as verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.report.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour
+from fsmdsl.report.compare.changes import Change, Compared, Match
+from fsmdsl.report.compare.machine_matching import renamed, under
+from fsmdsl.report.compare.machines import compared
+from fsmdsl.report.compare.source_text import Names, essence
+from fsmdsl.report.compare.verdicts import Turn, played, turns
+from fsmdsl.search import Limits
+from fsmdsl.step import Universe
+from fsmdsl.text.budget import Budget, LimitError
+
+__all__ = ["Behaviour", "Bounds", "Change", "Compared", "Difference", "Match", "Run", "Turn", "compare"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """All of it. What has not changed is left out of `parts`; `behaviours` are of all that both versions have."""
+
+    parts: tuple[Compared, ...]
+    behaviours: tuple[Behaviour, ...] = ()
+    turns: tuple[Turn, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """Is anything different?"""
+        return bool(self.parts or self.turns) or any(x.outcome == "different" for x in self.behaviours)
+
+
+def compare(
+    old: m.Model, new: m.Model, bounds: Bounds | None = None, *, run: bool = True, verify: bool = True
+) -> Difference:
+    """Compare two models: their texts, with `run` their behaviour, with `verify` their verdicts. What means the same in
+    both is not looked at twice."""
+    limits = bounds or Bounds()
+    names_now = renamed(old, new)
+    old = under(old, names_now)
+    parts = compared(old, new, {now: was for was, now in names_now.items()})
+    names = {x.name: x.states for x in parts if x.owner == "machine"}
+    behaviours = tuple(_behaviours(old, new, names, limits)) if run else ()
+    return Difference(parts, behaviours, tuple(_turns(old, new, Limits(seconds=limits.seconds))) if verify else ())
+
+
+def _behaviours(old: m.Model, new: m.Model, names: dict[str, Names], bounds: Bounds) -> Iterator[Behaviour]:
+    both = [name for name in new.systems if name in old.systems]
+    for name in both:
+        if _means(old, name) == _means(new, name):
+            yield Behaviour(name, "same", "nothing that it is made of has changed")
+        else:
+            yield _within(bounds, name, partial(_of_system, old, new, name, names, bounds))
+    used = {i.machine for name in both for model in (old, new) for i in model.systems[name].instances}
+    for name, machine in new.machines.items():
+        if name in used or name not in old.machines:
+            continue
+        if essence(machine) == essence(old.machines[name]):
+            continue
+        found = _within(bounds, name, partial(_of_machine, old, new, name, names, bounds))
+        if found is not None:
+            yield replace(found, name=name, alone=True)
+
+
+T = TypeVar("T", Behaviour, Behaviour | None)
+
+
+def _within(bounds: Bounds, name: str, comparison: Callable[[Budget], T]) -> T | Behaviour:
+    """A comparison within its limits."""
+    try:
+        with Budget(bounds.seconds) as budget:
+            return comparison(budget)
+    except LimitError as error:
+        return Behaviour(name, "unknown", f"{error}, before the first state was looked at")
+
+
+def _of_system(
+    old: m.Model, new: m.Model, name: str, names: dict[str, Names], bounds: Bounds, budget: Budget
+) -> Behaviour:
+    before, after = (Universe(model, model.systems[name]) for model in (old, new))
+    return behaviour(before, after, names, bounds, budget)
+
+
+def _of_machine(
+    old: m.Model, new: m.Model, name: str, names: dict[str, Names], bounds: Bounds, budget: Budget
+) -> Behaviour | None:
+    before, after = alone(old, old.machines[name]), alone(new, new.machines[name])
+    return None if before is None or after is None else behaviour(before, after, names, bounds, budget)
+
+
+def _turns(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
+    for name in dict.fromkeys([*old.systems, *new.systems]):
+        if name in old.systems and name in new.systems and _means(old, name) == _means(new, name):
+            continue
+        yield from turns(old, new, name, limits)
+    if _all(old) != _all(new):
+        yield from played(old, new, limits)
+
+
+def _means(model: m.Model, name: str) -> object:
+    """All that the behaviour of a system follows from."""
+    system = model.systems[name]
+    machines = dict.fromkeys(i.machine for i in system.instances)
+    lets = tuple((x.name, essence(x.lets)) for x in _imported(model, [system.module, *map(_module, machines)]))
+    channels = tuple(essence(model.channels[c]) for c in system.channels)
+    return essence(system), tuple(essence(model.machines[x]) for x in machines), lets, channels
+
+
+def _module(qualified: str) -> str:
+    return qualified.rpartition(".")[0]
+
+
+def _imported(model: m.Model, names: list[str]) -> list[m.Module]:
+    """The modules, and all that they import."""
+    known = {x.name: x for x in model.modules}
+    found: dict[str, m.Module] = {}
+    while names:
+        name = names.pop()
+        if name in known and name not in found:
+            found[name] = known[name]
+            names += known[name].imports
+    return sorted(found.values(), key=lambda x: x.name)
+
+
+def _all(model: m.Model) -> object:
+    """All that scenarios follow from."""
+    return [essence((x.lets, x.machines, x.channels, x.systems, x.scenarios)) for x in model.modules]

@@ -1,0 +1,84 @@
+"""Which violations have one cause: on their runs, the same goes wrong first.
+
+A run to a violation often breaks something else on its way: a cell that is not given back breaks an invariant, and some
+steps later an event arrives that nobody handles. What goes wrong first on a run is the step after which the first
+invariant is broken, whichever that is; where there is none, the violation itself. Two violations have one cause where
+this step begins with the same transition, of whatever instance in whatever system.
+
+That is what can be seen on the runs that are shown. There may be other runs, on which only the second happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.runs.replay import broken
+from fsmdsl.runs.search_result import fault_key
+from fsmdsl.runs.trace import Trace
+from fsmdsl.runs.verdicts.verdict import Exploration, Verdict
+from fsmdsl.step import CrashStep, Followed, Universe
+from fsmdsl.step.describe import describe
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What goes wrong first. Equal for all violations that have it."""
+
+    key: Hashable
+    name: str = field(compare=False)
+    """`hived.AffinityGroup e4`: the transition that the step begins with, or what is violated by itself."""
+
+
+def causes(x: Exploration, model: m.Model) -> dict[int, Cause]:
+    """The cause of each violation that has a run, by its place among the verdicts. Takes time in proportion to the
+    steps of the runs and the invariants that are broken."""
+    shown = [(n, v, v.trace) for n, v in enumerate(x.verdicts) if v.outcome == "violated" and v.trace is not None]
+    if not shown:
+        return {}
+    universe = Universe(model, x.system)
+    invariants = [v for _, v, _ in shown if v.kind == "invariant"]
+    return {n: _cause(universe, invariants, v, trace) for n, v, trace in shown}
+
+
+def _cause(universe: Universe, invariants: Sequence[Verdict], v: Verdict, trace: Trace) -> Cause:
+    worlds = [trace.start, *(e.world for e in trace.entries)]
+    at = next((n for n, w in enumerate(worlds) if any(broken(universe, x, w) for x in invariants)), None)
+    if at == 0:
+        return Cause("start", "the initial values")
+    if at is not None:
+        return _step(trace, at - 1)
+    if trace.fault is not None:
+        return Cause(fault_key(trace.fault), f"fault {trace.fault.kind} at {trace.fault.span}")
+    if v.kind == "deadlock" and trace.entries:
+        return _step(trace, len(trace.entries) - 1)
+    return Cause((v.kind, v.span), v.shown)
+
+
+def _step(trace: Trace, number: int) -> Cause:
+    """The first transition that a step follows, which leads to all others; of a step without any, what it is."""
+    before, entry = list(trace.befores())[number]
+    kind = "crash" if isinstance(entry.step, CrashStep) else "step"
+    first = next((h for h in entry.cascade if isinstance(h, Followed)), None)
+    if first is None:
+        return Cause(type(entry.step).__name__, describe(trace.roster, entry.step, before))
+    machine = trace.roster.machines[first.instance]
+    name = f"{machine.qualified} {machine.transitions[first.transition].name}"
+    return Cause((kind, machine.qualified, first.transition), "a crash" if kind == "crash" else name)
+
+
+def groups(x: Exploration, found: dict[int, Cause]) -> list[tuple[int, list[int]]]:
+    """The violations with a run by cause: the one with the shortest run, then the others; in the order of verdicts."""
+    by_cause: dict[Cause, list[int]] = {}
+    for n, cause in found.items():
+        by_cause.setdefault(cause, []).append(n)
+    listed = []
+    for numbers in by_cause.values():
+        first = min(numbers, key=lambda n: _length(x.verdicts[n]))
+        listed.append((first, [n for n in numbers if n != first]))
+    return listed
+
+
+def _length(v: Verdict) -> int:
+    return 0 if v.trace is None else len(v.trace.entries)

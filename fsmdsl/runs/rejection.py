@@ -1,0 +1,60 @@
+"""Why a step failed, in full: the message of the fault, and of transitions that were there, why none was enabled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fsmdsl import model as m
+from fsmdsl.runs.explain import Binding, Reason, free, line, reasons
+from fsmdsl.runs.trace import Trace, queues
+from fsmdsl.step import Fault, Value
+from fsmdsl.step.cascade import bound
+from fsmdsl.step.describe import fault_message
+from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.instances import Roster
+
+
+def no_way_on(trace: Trace) -> str:
+    """That nothing can happen at the end of a run."""
+    where = [f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states)]
+    where += [
+        f"{queue} waits"
+        for queue, held in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
+        if held
+    ]
+    return f"no step leads on from here: {', '.join(where)}"
+
+
+def fault_told(roster: Roster, fault: Fault) -> tuple[str, ...]:
+    """The message, then a line for each part of a guard that made it false."""
+    return (fault_message(roster, fault), *dict.fromkeys(_lines(roster, fault)))
+
+
+def _lines(roster: Roster, fault: Fault) -> Iterator[str]:
+    for t, found in refusals(roster, fault):
+        said = f"the guard of `{t.name}` does not hold"
+        begins = found.bindings and isinstance(found.bindings[0], Binding)
+        yield f"{said}{'' if begins else ':'} {line(roster, found)}"
+
+
+def refusals(roster: Roster, fault: Fault) -> Iterator[tuple[m.Transition, Reason]]:
+    """Each part of a guard that made it false, where guards kept an event from being handled."""
+    refused, instance = fault.refused, fault.instance
+    if refused is None or instance is None:
+        return
+    for index in refused.transitions:
+        machine = roster.machines[instance]
+        t = machine.transitions[index]
+        if t.guard is not None:
+            given = bound(t, refused.arguments)
+            frame = Frame(roster, refused.world, instance, given)
+            yield from ((t, x) for x in reasons(frame, t.guard, tuple(_read(machine, t, given))))
+
+
+def _read(machine: m.Machine, t: m.Transition, given: Mapping[str, Value]) -> Iterator[Binding]:
+    """The arguments that the guard reads: `n = 1`."""
+    if isinstance(t.trigger, m.OnEvent) and t.guard is not None:
+        used = free(t.guard)
+        for name, p in zip(given, machine.event_named[t.trigger.event].parameters, strict=False):
+            if name in used:
+                yield Binding(name, given[name], p.type)

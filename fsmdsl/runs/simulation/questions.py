@@ -1,0 +1,51 @@
+"""What a system and its machines promise, and whether it is so in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.runs.explain import explain
+from fsmdsl.step import FaultError, Universe, World, holds
+from fsmdsl.step.evaluate import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One thing asked: an invariant, or a `reachable` condition. `why` has the parts of an invariant that fail."""
+
+    kind: Literal["invariant", "reachable"]
+    name: str
+    holds: bool
+    why: tuple[str, ...] = ()
+
+
+def asked(universe: Universe, world: World) -> list[Asked]:
+    """Everything that is asked of each state, with the answer."""
+    found = [_invariant(universe, world, x, x.name, [None]) for x in universe.system.invariants]
+    for machine in dict.fromkeys(universe.machines):
+        instances = [n for n, y in enumerate(universe.machines) if y is machine]
+        found += [_invariant(universe, world, x, f"{machine.name}: {x.name}", instances) for x in machine.invariants]
+    for r in universe.system.reachables:
+        found.append(Asked("reachable", r.name, _holds(universe, world, r.condition, None)))
+    return found
+
+
+def _invariant(universe: Universe, world: World, x: m.Invariant, name: str, instances: Sequence[int | None]) -> Asked:
+    failing = [n for n in instances if not _holds(universe, world, x.condition, n)]
+    return Asked("invariant", name, not failing, tuple(_why(universe, world, x, failing)))
+
+
+def _why(universe: Universe, world: World, x: m.Invariant, failing: Sequence[int | None]) -> Iterator[str]:
+    for n in failing:
+        whose = "" if n is None else f"in {universe.name(n)}: "
+        yield from (whose + line for line in explain(Frame(universe, world, n), x.condition))
+
+
+def _holds(universe: Universe, world: World, condition: m.Expr, instance: int | None) -> bool:
+    try:
+        return holds(universe, world, condition, instance=instance)
+    except FaultError:
+        return False

@@ -1,0 +1,115 @@
+"""What an exploration finds, as diagnostics at the place in the text that it is about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
+from fsmdsl.runs.trace import Trace
+from fsmdsl.runs.verdicts.rules import (
+    CIRCULAR_WAIT,
+    DEADLOCK,
+    FAILS,
+    INVARIANT,
+    PROPERTY,
+    RECOVERS,
+    REFINES,
+    STOPPED,
+    UNREACHABLE,
+    VACUOUS,
+)
+from fsmdsl.runs.verdicts.verdict import Exploration, Verdict, outermost
+from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Span
+
+
+def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
+    """The violations, each at the text of its property or fault, then circular waits, what holds untested, and a note
+    if not all was explored.
+
+    An invariant of a machine is tested where any of the systems tests it, so all that were explored together belong
+    into one call; of machines that `others` have too, which were not explored, nothing can be said.
+    """
+    violations = (_violation(x, v) for x in explored for v in x.violations)
+    waits = (_circular_wait(v) for x in explored for v in x.circular_waits)
+    return [*violations, *waits, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
+
+
+def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
+    found = _headline(exploration, v)
+    # A fault's first line is the headline.
+    for line in v.explanation[1:] if v.kind == "fault" else v.explanation:
+        found = found.note(line)
+    return found if v.trace is None else replace(found, run=_run(v.trace))
+
+
+def _circular_wait(v: Verdict) -> Diagnostic:
+    assert v.trace is not None
+    headline, *lines = v.explanation
+    found = CIRCULAR_WAIT.at(v.span, headline)
+    for line in lines:
+        found = found.note(line)
+    return replace(found, run=_run(v.trace))
+
+
+def _run(trace: Trace) -> str:
+    """The steps of a run, in a line."""
+    steps = trace.steps()
+    first, rest = steps[: trace.loop], [] if trace.loop is None else steps[trace.loop :]
+    told = list(first)
+    if trace.loop is not None:
+        told.append(f"for ever {', '.join(rest)}" if rest else "nothing more")
+    return f"run: {', then '.join(told)}" if told else "already so in the beginning"
+
+
+def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
+    system = exploration.system.name
+    match v.kind:
+        case "invariant":
+            return INVARIANT.at(v.span, f"`{v.name}` does not hold in every state of `{system}`")
+        case "deadlock":
+            return DEADLOCK.at(v.span, f"`{system}` can get stuck outside of final states")
+        case "fault":
+            return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
+        case "reachable":
+            within = " within its bound" if exploration.beyond else ""
+            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} shows `{v.name}`").note(v.basis)
+        case "property" if v.span in _recoveries(exploration.system):
+            return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
+        case "property":
+            return PROPERTY.at(v.span, f"`{v.name}` is not true of every run of `{system}`")
+        case "refinement":
+            return REFINES.at(v.span, f"`{system}` does not refine `{v.name}`")
+
+
+def _recoveries(system: m.System) -> list[Span]:
+    return [p.span for p in system.properties if isinstance(p.formula, m.Recovers)]
+
+
+def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> Iterator[Diagnostic]:
+    """What was tested in none of the systems that have it. Where steps fail, it might be tested behind them."""
+    beyond = {i.machine for x in others for i in x.instances}
+    found: defaultdict[tuple[str, Span], list[tuple[str, Verdict]]] = defaultdict(list)
+    unsure: set[tuple[str, Span]] = set()
+    for x in explored:
+        fails = any(v.kind == "fault" for v in x.violations)
+        for v in x.verdicts:
+            if v.kind in ("invariant", "property", "refinement") and v.machine not in beyond:
+                name = v.shown if v.kind == "refinement" else v.name
+                found[name, v.span].append((x.system.name, v))
+                unsure |= {(name, v.span)} if fails else set()
+    for (name, span), verdicts in found.items():
+        if (name, span) in unsure:
+            continue
+        never = set.intersection(*({u.span for u in v.untested} for _, v in verdicts))
+        where = ", ".join(f"`{system}`" for system, _ in verdicts)
+        for u in outermost(u for u in verdicts[0][1].untested if u.span in never):
+            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but vacuously: {u.told}")
+
+
+def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:
+    if exploration.stopped is not None and (exploration.states or not exploration.violations):
+        text = f"the exploration of `{exploration.system.name}` {exploration.stopped}: the rest is unknown"
+        yield STOPPED.at(exploration.system.span, text)

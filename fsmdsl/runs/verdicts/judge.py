@@ -1,0 +1,99 @@
+"""What a search has found, as verdicts: each question that was asked, the answer, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+
+from fsmdsl import model as m
+from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.search_result import Searched
+from fsmdsl.runs.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Shown, on_states
+from fsmdsl.runs.verdicts.verdict import Coverage, Exploration, Outcome, Verdict, VerdictKind
+from fsmdsl.step import Universe
+from fsmdsl.text.budget import LimitError
+from fsmdsl.text.source import Span
+
+
+def judge(search: Searched) -> tuple[Verdict, ...]:
+    """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery.
+
+    Where a limit comes first, what was found is reported without a run, and properties are unknown."""
+    found: list[Verdict] = []
+    try:
+        for v in _verdicts(search, Shown(search, search.budget.reached if search.budget.raised else None)):
+            found.append(v)  # noqa: PERF402 - what comes before the limit stays
+    except LimitError as error:
+        rest = list(_verdicts(search, Shown(search, str(error))))
+        found += rest[len(found) :]
+    return tuple(found)
+
+
+def judged(search: Searched, begun: float) -> Exploration:
+    """All that a search, which began at such a time, has to say."""
+    verdicts = judge(search)
+    return Exploration(
+        search.universe.system,
+        search.states,
+        search.transitions,
+        search.depth,
+        search.stopped,
+        perf_counter() - begun,
+        verdicts,
+        coverage(search),
+        tuple(search.levels),
+        search.note,
+        search.reduced,
+        search.at_violation,
+        search.beyond,
+    )
+
+
+def without_start(universe: Universe, begun: float) -> Exploration:
+    """Of a system without a first state: that is the violation, and nothing else is checked."""
+    fault, system = universe.fault, universe.system
+    assert fault is not None
+    told = fault_told(universe, fault)
+    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, told)
+    rest = unanswered(universe.model, system, "there is no first state", "not checked")
+    verdicts = tuple(violation if v.kind == "fault" else v for v in rest)
+    reason, spent = "not explored: there is no first state", perf_counter() - begun
+    return Exploration(system, 0, 0, 0, reason, spent, verdicts, Coverage((), (), ()))
+
+
+def unanswered(model: m.Model, system: m.System, basis: str, outcome: Outcome = "unknown") -> tuple[Verdict, ...]:
+    """The verdicts where no state was looked at: all are the same."""
+
+    def unknown(kind: VerdictKind, name: str, span: Span, machine: str | None = None) -> Verdict:
+        return Verdict(kind, name, outcome, basis, span, machine=machine)
+
+    found = [unknown("invariant", x.name, x.span) for x in system.invariants]
+    for machine in (model.machines[name] for name in dict.fromkeys(i.machine for i in system.instances)):
+        found += [
+            unknown("invariant", f"{machine.name}: {x.name}", x.span, machine.qualified) for x in machine.invariants
+        ]
+    found += [unknown("reachable", x.name, x.span) for x in system.reachables]
+    found += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
+    found += [unknown("property", x.name, x.span) for x in system.properties]
+    return (*found, *(unknown("refinement", x.shown, x.span) for x in (system.refines,) if x is not None))
+
+
+def _verdicts(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    yield from on_states(search, shown)
+    system = search.universe.system
+    if system.properties or system.refines is not None:
+        from fsmdsl.runs.verdicts.judge_runs import on_runs
+
+        yield from on_runs(search, shown)
+
+
+def coverage(search: Searched) -> Coverage:
+    """What never happened."""
+    machines = {x.qualified: x for x in search.universe.machines}
+    transitions = [(name, t.index) for name, x in machines.items() for t in x.transitions]
+    seen = search.guards_seen
+    return Coverage(
+        tuple(t for t in transitions if t not in search.followed),
+        tuple(t for t in transitions if (*t, False) in seen and (*t, True) not in seen),
+        tuple(t for t in transitions if (*t, True) in seen and (*t, False) not in seen),
+    )

@@ -1,0 +1,138 @@
+"""Verdicts on runs: temporal properties, recovery, refinement. Imported where a system has one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from fsmdsl import model as m
+from fsmdsl.runs.explain import lines
+from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
+from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
+from fsmdsl.runs.liveness.why import why
+from fsmdsl.runs.recovery import check as recovers
+from fsmdsl.runs.refinement import check as refines
+from fsmdsl.runs.search_result import Searched
+from fsmdsl.runs.trace import Trace
+from fsmdsl.runs.verdicts.judge_states import Shown, basis, untested_parts, vacuous_lines, within_bound
+from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict
+from fsmdsl.step.describe import words
+
+
+def on_runs(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    """What was asked of runs, a verdict each."""
+    if shown.limit is not None or search.abandoned:
+        yield from _open(search, "unknown", f"bounded: {shown.limit or search.stopped}")
+    elif search.undecided is not None:
+        yield from _open(search, "not checked", search.undecided)
+    else:
+        yield from _properties(search)
+        yield from _refinement(search)
+
+
+def _open(search: Searched, outcome: Outcome, rests: str) -> Iterator[Verdict]:
+    """The verdicts where nothing could be decided."""
+    system = search.universe.system
+    yield from (Verdict("property", p.name, outcome, rests, p.span) for p in system.properties)
+    if system.refines is not None:
+        yield Verdict("refinement", system.refines.shown, outcome, rests, system.refines.span)
+
+
+def _properties(search: Searched) -> Iterator[Verdict]:
+    decided = dict(_temporal(search))
+    for p in search.universe.system.properties:
+        if isinstance(p.formula, m.Recovers):
+            a = recovers(search.universe, p.formula, search)
+            parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
+            told = vacuous_lines(parts) or a.explanation
+            yield Verdict("property", p.name, a.outcome, a.basis, p.span, told, a.trace, parts)
+        else:
+            yield decided[p.name]
+
+
+def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
+    """Properties of runs, by name."""
+    if search.plan is None or not search.plan.questions:
+        return
+    never = untested_parts(search)
+    graph = search.graph()
+    for a in answers(search.plan, graph):
+        p = a.question.property
+        if a.outcome == "violated":
+            first = a.breaches[0]
+            trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
+            found = why(search.plan, a.question, first, trace)
+            told = (*lines(search.universe, found), *_unanswered(a))
+            deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
+            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
+        else:
+            parts = _untested_on_runs(search, a, never) if a.outcome == "holds" else ()
+            rests = a.reason if a.outcome == "not checked" else basis(search)
+            told = (*vacuous_lines(parts), *_unanswered(a))
+            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
+
+
+def _refinement(search: Searched) -> Iterator[Verdict]:
+    x = search.universe.system.refines
+    if x is None:
+        return
+    a = refines(search.universe, x, search)
+    still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
+    parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
+    rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
+    told = a.explanation or vacuous_lines(parts)
+    yield Verdict("refinement", x.shown, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
+
+
+def _unanswered(a: Answer) -> Iterator[str]:
+    """Fairness that promises nothing: as documented, what it names may be an amendment's."""
+    for name in a.question.unanswered:
+        yield f"no instance has the `{name}` that is named after `under`, so nothing is promised of it"
+
+
+def _untested_on_runs(
+    search: Searched, a: Answer, untested: Mapping[QuestionKey, tuple[Untested, ...]]
+) -> tuple[Untested, ...]:
+    """What was not tested of a property: what is never true in any state, and else what is true of no fair run."""
+    p = a.question.property
+    never = untested.get(QuestionKey("property", p.name), ())
+    fair = ("fair run" if p.under else "run") + " with finitely many crashes" * p.finite
+    known = {x.span for x in never}
+    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
+    return (*never, *(within_bound(search, x) for x in more))
+
+
+def _of_no_run(shown: str, f: Formula, run: str) -> str:
+    match f:
+        case Until(left, right) if left == TRUE and _is_of_one_state(right):
+            return f"`{shown}` is never true"
+        case _ if f == FALSE:
+            return f"`{shown}` is never true"
+        case _ if _is_of_one_state(f):
+            return f"`{shown}` is false in the beginning"
+        case _:
+            return f"`{shown}` is true of no {run}"
+
+
+def _is_of_one_state(f: Formula) -> bool:
+    match f:
+        case And(parts) | Or(parts):
+            return all(map(_is_of_one_state, parts))
+        case _:
+            return isinstance(f, Literal)
+
+
+def _run(trace: Trace) -> str:
+    """`a run of 3 steps, the last 2 of them for ever`."""
+    count = len(trace.entries)
+    if trace.loop is None:
+        return f"a trace of {trace.length}"
+    match count - trace.loop:
+        case 0:
+            ever = "and then nothing more"
+        case rest if rest == count:
+            ever = "again and again"
+        case 1:
+            ever = "the last of them for ever"
+        case rest:
+            ever = f"the last {rest} of them for ever"
+    return f"a run of {trace.length}, {ever}"

@@ -1,0 +1,123 @@
+"""Verdicts on states: invariants, witnesses, steps that fail, and deadlock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.runs.circular_wait import waiting_told
+from fsmdsl.runs.rejection import fault_told, no_way_on
+from fsmdsl.runs.search_result import Finding, Question, Searched
+from fsmdsl.runs.trace import Trace
+from fsmdsl.runs.verdicts.vacuity import premises, untested
+from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict, extent, outermost
+from fsmdsl.step import Universe
+from fsmdsl.step.world import Fault
+
+NO_FAULT, NO_DEADLOCK = "no step fails", "no deadlock"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How verdicts are shown: with runs, or, when a limit has come, without."""
+
+    search: Searched
+    limit: str | None = None
+
+    def trace(self, finding: Finding) -> Trace | None:
+        """The run to a finding, while there is time."""
+        return self.search.trace(finding) if self.limit is None else None
+
+    def basis(self, trace: Trace | None) -> str:
+        """The evidence of a verdict that was found in a state or step."""
+        return f"{self.limit}, before the run to it could be shown" if trace is None else f"a trace of {trace.length}"
+
+
+def on_states(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    """What was asked of states and steps, a verdict each."""
+    yield from _questions(search, shown)
+    yield from _faults(search, shown)
+    yield _deadlock(search, shown)
+
+
+def basis(search: Searched) -> str:
+    """The evidence for an answer that only a complete search can give."""
+    if search.stopped is not None:
+        return f"bounded: {search.stopped}"
+    likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""
+    beyond = f", {search.beyond} of them beyond it" if search.beyond else ""
+    return f"{extent(None, search.beyond)}: {search.states} states{beyond}{likes}"
+
+
+def untested_parts(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
+    """What passed without being tested; only who has seen everything can say."""
+    if search.stopped is not None:
+        return {}
+    found = untested(premises(search.universe), search.settled.keys())
+    return {key: tuple(within_bound(search, x) for x in parts) for key, parts in found.items()}
+
+
+def within_bound(search: Searched, x: Untested) -> Untested:
+    """What was not tested, as far as is known: beyond the bounds it may be."""
+    return replace(x, told=f"{x.told} within the bound") if search.beyond else x
+
+
+def vacuous_lines(parts: Iterable[Untested]) -> tuple[str, ...]:
+    """What to say of parts that passed without being tested."""
+    return tuple(f"vacuous: {x.told}" for x in outermost(parts))
+
+
+def _questions(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    never = untested_parts(search)
+    for q in {q.key: q for q in search.questions}.values():
+        if q.kind == "premise":
+            continue
+        found = search.settled.get(q.key)
+        trace = None if found is None else shown.trace(found)
+        parts = never.get(q.key, ()) if found is None else ()
+        told = vacuous_lines(parts) if found is None else found.explanation
+        rests = basis(search) if found is None else shown.basis(trace)
+        outcome = _outcome(search, q, found)
+        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, q.key.machine or None)
+
+
+def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
+    """A finding breaks an invariant, and is what `reachable` wants. No finding says something once all was seen."""
+    if found is not None:
+        return "violated" if q.kind == "invariant" else "holds"
+    if search.stopped is not None:
+        return "unknown"
+    return "holds" if q.kind == "invariant" else "violated"
+
+
+def _faults(search: Searched, shown: Shown) -> Iterator[Verdict]:
+    first = search.universe.fault
+    if first is not None:
+        yield _fault(search.universe, first, Trace(search.universe, search.universe.start), "the initial values")
+    for finding in search.faults.values():
+        assert finding.fault is not None
+        trace = shown.trace(finding)
+        yield _fault(search.universe, finding.fault, trace, shown.basis(trace))
+    span = search.universe.system.span
+    if search.unshown is not None:
+        rests = f"{search.unshown}, before it could be said which and why"
+        yield Verdict("fault", "some step fails", "violated", rests, span)
+    elif first is None and not search.faults:
+        outcome: Outcome = "holds" if search.stopped is None else "unknown"
+        yield Verdict("fault", NO_FAULT, outcome, basis(search), span)
+
+
+def _fault(universe: Universe, fault: Fault, trace: Trace | None, rests: str) -> Verdict:
+    return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_told(universe, fault), trace)
+
+
+def _deadlock(search: Searched, shown: Shown) -> Verdict:
+    span = search.universe.system.span
+    if search.deadlock is not None:
+        trace = shown.trace(search.deadlock)
+        stands = () if trace is None else (no_way_on(trace),)
+        return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, stands, trace)
+    outcome: Outcome = "holds" if search.stopped is None else "unknown"
+    trace = None if search.waiting is None else shown.trace(search.waiting)
+    told = () if trace is None else waiting_told(search.circular, trace, search.waiting_states)
+    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span, told, trace)

@@ -1,0 +1,236 @@
+"""What every part of the lowering needs: the layout, the codes given out, and which functions are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Elaboration
+from fsmdsl.core.presence import Known, without
+from fsmdsl.core.selection import Selection
+from fsmdsl.core.triggers import trigger_name
+from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.program.builder import Builder
+from fsmdsl.program.nodes import Element, Expr, Function, Int, Operand, Var
+from fsmdsl.runs.liveness.plan import Delivery, Duty, Obligation, Waits
+from fsmdsl.search.layout import Box, Layout, has_cuts, kinds
+from fsmdsl.search.lower.fault_codes import FIRST
+from fsmdsl.search.shapes import Shape, shape, to_number
+from fsmdsl.search.symmetry import Reduction
+from fsmdsl.step.universe import Universe
+from fsmdsl.step.values import cardinality
+
+
+@dataclass(slots=True)
+class Fail:
+    """Writes what happens where a value is missing: a fault, of which a function may have returned the code; else it is
+    a new one."""
+
+    write: Callable[[Expr | None], None]
+    used: bool = False
+    """Can a value be missing at all?"""
+
+    def __call__(self, code: Expr | None = None) -> None:
+        self.used = True
+        self.write(code)
+
+
+Bits = dict[int, dict[tuple[tuple[int, int], ...], int]]
+"""By instance, and by the numbers of arguments at their places: the bits of what is fulfilled."""
+
+Key = tuple[str, str, str | None, tuple[m.Type, ...], m.Type]
+"""A `let` as it is used: owner and name, the machine that it is read in, the types of its parameters and its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    """A function for a `let`."""
+
+    name: str
+    fails: bool
+    """Can it be without a value?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """How a search can find that members of symmetric sets are told apart."""
+
+    sets: tuple[str, ...]
+    why: str
+
+
+@dataclass(slots=True)
+class Context:
+    """One module that is being written."""
+
+    layout: Layout
+    expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
+    """`expressions.value`, for parts of expressions that are themselves part of it."""
+    elaboration: Elaboration = field(init=False)
+    """The model's expressions, with types as wide as their values."""
+    _selections: dict[str, Selection] = field(default_factory=dict)
+    codes: int = FIRST
+    """How many codes there are of what a step can come to."""
+    wanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    """The handlers that are called: machine and trigger, and the function's name."""
+    followed: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Where it is kept that a transition was followed."""
+    guards: dict[tuple[str, int], int] = field(default_factory=dict)
+    """Where it is kept that a guard was false; behind it, that it was true."""
+    obligations: Sequence[Duty] = ()
+    """What fairness asks; each has a bit of a step's mark."""
+    reduction: Reduction = field(default_factory=Reduction)
+    sends: int = 0
+    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
+    lets: dict[Key, Let] = field(default_factory=dict)
+    parts: list[Function] = field(default_factory=list)
+    """Functions for `let`s, and for loops that would stand too deep in others."""
+    doubts: list[Doubt] = field(default_factory=list)
+    loops: list[list[Function]] = field(default_factory=list)
+    """The functions of each loop that is run in every order."""
+    bits: int = 0
+    """The most bits of a number that was asked for."""
+
+    def __post_init__(self) -> None:
+        universe = self.universe
+        self.bits = max((s.bits for s in self.layout.shapes), default=0)
+        self.elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
+
+    @property
+    def universe(self) -> Universe:
+        return self.layout.universe
+
+    def selection(self, machine: m.Machine) -> Selection:
+        """Which transitions come into question in a machine."""
+        if machine.qualified not in self._selections:
+            self._selections[machine.qualified] = Selection(machine)
+        return self._selections[machine.qualified]
+
+    def shape(self, t: m.Type) -> Shape:
+        """The numbers of a type. Raises `UnpackableError`."""
+        found = shape(t, self.universe)
+        self.bits = max(self.bits, found.bits)
+        return found
+
+    @property
+    def rounds(self) -> bool:
+        """Are there transitions that need no event?"""
+        return any(x.has_rounds for x in kinds(self.universe))
+
+    @property
+    def cuts(self) -> bool:
+        """Can a crash come in the middle of a step?"""
+        return has_cuts(self.universe)
+
+    def column(self, machine: str, name: str) -> int:
+        """Where a column stands; 0 for a machine without instances, which nobody ever reads."""
+        return self.layout.columns.get((machine, name), 0)
+
+    def handler(self, machine: m.Machine, trigger: str) -> str:
+        """The function that handles an event or outcome in a machine; it will be written if it is not there yet."""
+        key = (machine.qualified, trigger)
+        if key not in self.wanted:
+            self.wanted[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.wanted)}"
+        return self.wanted[key]
+
+    def doubt(self, names: Sequence[str], why: str) -> int:
+        """The number of a doubt, from 1 on."""
+        found = Doubt(tuple(names), why)
+        if found not in self.doubts:
+            self.doubts.append(found)
+        return self.doubts.index(found) + 1
+
+    def code(self, code: Expr | None) -> Operand:
+        """The code of a fault: the one that a function has returned, or a new one."""
+        return self.site() if code is None else code
+
+    def site(self, count: int = 1) -> int:
+        """The first of so many new codes, one after the other."""
+        self.codes += count
+        return self.codes - count
+
+    def followed_bits(self, machine: m.Machine, t: m.Transition) -> Bits:
+        """What is fulfilled when an instance follows a transition."""
+        return self._bits(machine, trigger_name(t.trigger), lambda o: t.index in o.transitions)
+
+    def ignored_bits(self, machine: m.Machine, event: str) -> Bits:
+        """What is fulfilled when an instance ignores an event."""
+        return self._bits(machine, event, lambda o: event in o.ignored)
+
+    def delivered_bits(self, box: Box, kind: type[Delivery | Waits]) -> dict[int, int]:
+        """By the number of a message: the bit of its delivery, or that it waits."""
+        return {
+            self.layout.message_number(box, o.message): 1 << n
+            for n, o in enumerate(self.obligations)
+            if isinstance(o, kind) and self.layout.boxes[o.queue] is box
+        }
+
+    def _bits(self, machine: m.Machine, trigger: str | None, fulfils: Callable[[Obligation], bool]) -> Bits:
+        of = self.universe.instances_of(machine.qualified)
+        found: Bits = {}
+        for n, o in enumerate(self.obligations):
+            if isinstance(o, Obligation) and o.instance in of and fulfils(o):
+                given = tuple((k, to_number(t, x, self.universe)) for k, t, x in o.places(machine, trigger))
+                mine = found.setdefault(o.instance, {})
+                mine[given] = mine.get(given, 0) | 1 << n
+        return found
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where expressions are built: in which function, about which instance, reading which row."""
+
+    context: Context
+    builder: Builder
+    row: Var
+    """The row that is read: `s`, or `t` for the one that is being made."""
+    instance: Var | Int | None
+    machine: m.Machine | None
+    fail: Fail
+    locals: dict[str, tuple[Expr, m.Type]] = field(default_factory=dict)
+    known: Known = frozenset()
+    """Values that are not none here."""
+    shared: dict[Hashable, Var] | None = None
+    """In a function that changes nothing: variables for values that are computed once; see `lets`."""
+    lasting: frozenset[Var] = frozenset()
+    """The parameters of such a function, which stand for the same number everywhere in it."""
+
+    @property
+    def own(self) -> tuple[Var | Int, m.Machine]:
+        """The instance that expressions are about, and its machine."""
+        assert self.instance is not None
+        assert self.machine is not None
+        return self.instance, self.machine
+
+    def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
+        """The number of an expression here, as one of the type wanted; see `expressions`."""
+        return self.context.expression(self, e, want)
+
+    def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
+        """The same place, seen by an instance, with no names bound."""
+        return replace(self, instance=instance, machine=machine, locals={}, known=frozenset())
+
+    def at(self, column: int, instance: Operand) -> Element:
+        """A place of the row."""
+        return self.row[column + instance if column else instance]
+
+    @contextmanager
+    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
+        """Inside, a name stands for a value."""
+        before = self.locals, self.known
+        self.locals, self.known = {**self.locals, name: (value, t)}, without(self.known, name)
+        yield
+        self.locals, self.known = before
+
+    @contextmanager
+    def knowing(self, more: Known) -> Iterator[None]:
+        """Inside, more values are known not to be none."""
+        before, self.known = self.known, self.known | more
+        yield
+        self.known = before
+
+
+S, T, AT, STATE, N, F, OUT, CAP = (Var(name) for name in ("s", "t", "at", "state", "n", "f", "out", "cap"))
+"""Names that the functions of a system share: the row that is left, the row that is made, an instance, its state, how
+many successors there are, the code of a fault, where successors go, and for how many there is room."""

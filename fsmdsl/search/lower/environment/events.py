@@ -1,0 +1,362 @@
+"""Events that the environment sends, as the system says, or all of them; and the crashes of some instances alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import reduce
+from math import comb
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Types
+from fsmdsl.core.guards import conjuncts
+from fsmdsl.dataclasses import replace
+from fsmdsl.model.typing import common, holds
+from fsmdsl.model.walk import expressions
+from fsmdsl.program.builder import Builder, function, rows
+from fsmdsl.program.builder import numbers as parameters
+from fsmdsl.program.nodes import (
+    FALSE,
+    ZERO,
+    Choice,
+    Expr,
+    Function,
+    Int,
+    Not,
+    Var,
+    all_of,
+    call,
+)
+from fsmdsl.search.layout import awaitable
+from fsmdsl.search.lower.context import AT, Fail, S, T
+from fsmdsl.search.lower.environment.refusals import Line, Refusals
+from fsmdsl.search.lower.environment.steps import Steps
+from fsmdsl.search.lower.fault_codes import FULL, IGNORED
+from fsmdsl.search.lower.machines.handlers import refuser, stretches
+from fsmdsl.search.lower.values import masks
+from fsmdsl.search.lower.values.convert import code_of, converted, element_of, misfit
+from fsmdsl.search.lower.values.expressions import in_leaves, joined, value
+from fsmdsl.search.lower.values.loops import loop
+from fsmdsl.search.lower.values.references import reference
+from fsmdsl.search.lower.values.sets import bit, collected
+from fsmdsl.search.shapes import UnpackableError, to_number
+from fsmdsl.step.evaluate import TooManyValuesError, domain
+
+MOST_REPEATED = 1 << 13
+"""So many different events can be told apart in one state where the environment may come to one in two ways."""
+
+
+class Environment:
+    """Writes the part of `expand` that sends events."""
+
+    def __init__(self, steps: Steps, refusals: Refusals) -> None:
+        self.context = steps.context
+        self.steps = steps
+        self.refusals = refusals
+        self.functions: list[Function] = []
+        self.seen: int | None = None
+        """Where it is counted how often events were told apart, if they are."""
+        self.width = 0
+
+    def begin(self) -> None:
+        """Before the first event."""
+        if self.seen is not None:
+            self.steps.builder.update(T[self.seen], "+", 1)
+
+    def events(self) -> None:
+        """As the system's `environment` says; without one, every event, with all arguments."""
+        offers = self.context.universe.system.offers
+        if offers is None:
+            self._unrestricted()
+            return
+        for o in offers:
+            self._line(o)
+
+    def crashes(self) -> None:
+        """Of some instances alone."""
+        for o in self.context.universe.system.process_crashes:
+            self._line(o)
+
+    # As the system says
+
+    def _line(self, o: Line) -> None:
+        """A line of the environment. What may have no value in it is asked first, for all values of its variables."""
+        names = self.refusals.of_line(o)
+        self._offer(o, 0, {}, conjuncts(o.guard), names if any(names) else [])
+
+    def _offer(
+        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
+    ) -> None:
+        """The loops of one line, from a variable on, where that has a value. `refusing` are the functions that say so
+        (see `Refusals.of_line`), if there are any."""
+        b, scope = self.steps.builder, self.steps.scope
+        refuses = refusing[depth] if refusing else None
+        bound = [scope.locals[name][0] for name in dict(o.variables[:depth])]
+        with nullcontext() if refuses is None else b.when(call(refuses, S, T, *bound)):
+            self._through(o, depth, types, conditions, refusing)
+
+    def _through(
+        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
+    ) -> None:
+        """The same. As soon as the receiver is known, so is whether it listens."""
+        b, scope = self.steps.builder, self.steps.scope
+        if depth == len(o.variables):
+            wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
+            with b.when(joined(scope, wide, "and")) if wide else nullcontext():
+                if isinstance(o, m.Offer):
+                    self._send(o, types)
+                else:
+                    self._strike(o, types)
+            return
+        name, over = o.variables[depth]
+        later = {x for x, _ in o.variables[depth + 1 :]}
+        over = self.context.elaboration.expression(over, types)
+        of = m.element_of(over.type)
+        members = collected(scope, over)
+        narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
+        if narrowed is not None:
+            members, conditions = narrowed, conditions[1:]
+        inner = {**types, name: of}
+        with loop(scope, over.type, members, over) as x, scope.binding(name, x, of):
+            listens: list[Expr] = []
+            if isinstance(o, m.Offer) and isinstance(o.target, m.Local) and isinstance(of, m.RefType):
+                listens += [self._listens(o.machine, o.event, x)] if o.target.name == name and name not in later else []
+            with b.when(listens[0]) if listens and not refusing else nullcontext():
+                self._offer(o, depth + 1, inner, conditions, refusing)
+
+    def _narrowed(
+        self, name: str, over: m.Expr, members: Expr, conditions: Sequence[m.Expr], later: set[str], types: Types
+    ) -> Expr | None:
+        """Of `some p in subsets(all, n)` with `all x in p: …`: those of `all` for which that holds, if it always has a
+        value and speaks of nothing that is bound later. Then subsets need to be taken of these alone."""
+        match over, conditions:
+            case (
+                m.Apply(function="subsets", arguments=(whole, _)),
+                [m.Quantified(kind="all", variable=x, over=m.Local(name=quantified), body=body), *_],
+            ) if quantified == name and not _mentions(body, {*later, name} - {x}):
+                return self._those(whole, members, x, body, types)
+            case _:
+                return None
+
+    def _those(self, whole: m.Expr, members: Expr, x: str, body: m.Expr, types: Types) -> Expr | None:
+        assert isinstance(whole.type, m.SetType)
+        b, of = self.steps.builder, whole.type.of
+        scope = replace(self.steps.scope, fail=Fail(lambda _: None))
+        with b.aside() as statements:
+            those = b.name()
+            b.set(those, 0)
+            with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
+                condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
+                with b.when(condition):
+                    b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
+        if scope.fail.used:
+            return None
+        b.put(statements)
+        return those
+
+    def _listens(self, machine: str, event: str, at: Expr) -> Expr:
+        """Is an instance in a state in which it has a transition for an event, and free to take it?"""
+        context = self.context
+        kind = context.universe.model.machines[machine]
+        leaves = [leaf for group in context.selection(kind).groups(event) for leaf in group.leaves]
+        if not leaves or not context.universe.instances_of(machine):
+            return FALSE
+        state = self.steps.scope.at(context.column(machine, ""), at)
+        there = in_leaves(state, kind, leaves)
+        return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
+
+    def _send(self, o: m.Offer, types: Types) -> None:
+        scope, b, universe = self.steps.scope, self.steps.builder, self.context.universe
+        machine = universe.model.machines[o.machine]
+        event = machine.event_named[o.event]
+        receiver = reference(scope, self.context.elaboration.expression(o.target, types))
+        arguments = [self.context.elaboration.expression(a, types) for a in o.arguments]
+        values = [b.named(value(scope, a)) for a in arguments]
+        with b.when(self._listens(o.machine, o.event, receiver)):
+            wrong = self._wrong(event, arguments, values)
+            triples = list(zip(values, arguments, event.parameters, strict=True))
+            given = [converted(scope, x, a.type, p.type) for x, a, p in triples]
+            handled: Expr = call(self.context.handler(machine, o.event), T, receiver, *given)
+            if wrong is not None:
+                of = [p if holds(p.type, a.type) else replace(p, type=a.type) for _, a, p in triples]
+                wide = [converted(scope, x, a.type, p.type) for (x, a, _), p in zip(triples, of, strict=True)]
+                name = f"wrong_{len(self.functions)}"
+                self.functions.append(refuser(self.context, machine, o.event, of, name))
+                handled = Choice(wrong, call(name, T, receiver, wrong, *wide), handled)
+            if self._repeats(o):
+                handled = self._once(o, receiver, arguments, values, handled)
+            self.steps.take(handled)
+
+    def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], values: Sequence[Expr]) -> Expr | None:
+        """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
+        be."""
+        scope, b = self.steps.scope, self.steps.builder
+        faults: list[Expr] = []
+        for x, a, p in zip(values, arguments, event.parameters, strict=True):
+            faults += misfit(scope, x, a.type, p.type)
+        if not faults:
+            return None
+        code = b.name()
+        b.set(code, 0)
+        for condition in reversed(faults):
+            with b.when(condition):
+                b.set(code, self.context.site())
+        return code
+
+    def _strike(self, o: m.ProcessCrash, types: Types) -> None:
+        """Some instances crash: they are written into a mask."""
+        scope, b, layout = self.steps.scope, self.steps.builder, self.context.layout
+        struck = [reference(scope, self.context.elaboration.expression(x, types)) for x in o.targets]
+        words = [T[layout.struck + k] for k in range(layout.mask_words)]
+        for word in words:
+            b.set(word, 0)
+        for x in struck:
+            masks.add_to(layout, b, T, layout.struck, x)
+        if self._strikes_again(o):
+            new = self._fresh([Int(len(self.context.universe.system.offers or ())), *words])
+            with b.when(new):
+                self.steps.arrive(Choice(new > 1, Int(FULL), call("crash", T, 0)))
+        else:
+            self.steps.arrive(call("crash", T, 0))
+
+    # Each event once, and each crash
+
+    def _strikes_again(self, o: m.ProcessCrash) -> bool:
+        """Can the environment come to the same crash in two ways?"""
+        if len(self.context.universe.system.process_crashes) > 1 or len(o.variables) > 1:
+            return True
+        alone = [x for x, machine in zip(o.targets, o.machines, strict=True) if o.machines.count(machine) == 1]
+        direct = {x.name for x in alone if isinstance(x, m.Local)}
+        return any(name not in direct or isinstance(over.type, m.ListType) for name, over in o.variables)
+
+    def _repeats(self, o: m.Offer) -> bool:
+        """Can the environment come to the same event in two ways? Then it counts once."""
+        direct = {x.name for x in (o.target, *o.arguments) if isinstance(x, m.Local)}
+        names = [name for name, _ in o.variables]
+        return (
+            len(self._of_same(o)) > 1
+            or not direct.issuperset(names)
+            or len(set(names)) < len(names)
+            or any(isinstance(over.type, m.ListType) for _, over in o.variables)
+        )
+
+    def _of_same(self, o: m.Offer) -> list[m.Offer]:
+        offers = self.context.universe.system.offers or ()
+        return [x for x in offers if x.machine == o.machine and x.event == o.event]
+
+    def _types(self, o: m.Offer) -> list[m.Type]:
+        """Of the arguments in a line."""
+        types: dict[str, m.Type] = {}
+        for name, over in o.variables:
+            t = self.context.elaboration.expression(over, types).type
+            types[name] = m.element_of(t)
+        return [self.context.elaboration.expression(a, types).type for a in o.arguments]
+
+    def _once(
+        self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr
+    ) -> Expr:
+        """The call, if it is the first such from this row."""
+        scope, offers = self.steps.scope, self.context.universe.system.offers or ()
+        number = [(x.machine, x.event) for x in offers].index((o.machine, o.event))
+        key: list[Expr] = [Int(number), receiver]
+        types = [self._types(x) for x in self._of_same(o)]
+        for x, a, of in zip(values, arguments, zip(*types, strict=True), strict=True):
+            key.append(converted(scope, x, a.type, reduce(common, of)))
+        new = self._fresh(key)
+        return Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
+
+    def _fresh(self, key: Sequence[Expr]) -> Expr:
+        """Whether something is offered for the first time: 0, 1, or 2 where that cannot be said."""
+        system = self.context.universe.system
+        if self.seen is None:
+            self.width = max([1 + self.context.layout.mask_words, *(2 + len(x.arguments) for x in system.offers or ())])
+            self._tell_apart([*(system.offers or ()), *system.process_crashes])
+        padding = [ZERO] * (self.width - len(key))
+        return self.steps.builder.named(call("fresh", T, *key, *padding))
+
+    def _tell_apart(self, offers: Sequence[Line]) -> None:
+        """A table of events: a number that says from which row, and the event."""
+        most = sum(self._most(o) for o in offers)
+        size = 1 << (2 * min(most, MOST_REPEATED) - 1).bit_length()
+        self.seen = self.context.layout.reserve(1 + size * (1 + self.width))
+        key = [Var(f"k{n}") for n in range(self.width)]
+        b, h, turn = Builder(), Var("h"), Var("_")
+        mixed: Expr = key[0]
+        for k in key[1:]:
+            mixed = mixed * 31 + k
+        b.set(h, mixed)
+        b.update(h, "^", h >> 7)
+        with b.count(turn, size):
+            b.set(AT, self.seen + 1 + (h & size - 1) * (1 + self.width))
+            with b.when(T[AT].differs(T[self.seen])):
+                b.set(T[AT], T[self.seen])
+                for n, k in enumerate(key):
+                    b.set(T[AT + (n + 1)], k)
+                b.leave(1)
+            with b.when(all_of([T[AT + (n + 1)].equals(k) for n, k in enumerate(key)])):
+                b.leave(0)
+            b.update(h, "+", 1)
+        b.leave(2)
+        given = (*rows("t"), *parameters(*(k.name for k in key)))
+        doc = "Is this event offered for the first time? 2: there is no room to say so."
+        self.functions.append(function("fresh", given, b.block, doc))
+
+    def _most(self, o: Line) -> int:
+        """How many events a line can come to."""
+        found = 1
+        for _, over in o.variables:
+            if isinstance(over, m.Apply) and over.function == "subsets":
+                codes = element_of(self.steps.scope, over.arguments[0].type).codes
+                found *= comb(codes, codes // 2)
+            elif isinstance(over, m.Collection):
+                found *= len(over.items)
+            elif isinstance(over.type, m.ListType):
+                found *= over.type.bound
+            else:
+                found *= element_of(self.steps.scope, over.type).codes
+        return min(found, MOST_REPEATED)
+
+    # All of them
+
+    def _unrestricted(self) -> None:
+        universe = self.context.universe
+        try:
+            offered = universe.unrestricted
+        except TooManyValuesError as error:
+            raise UnpackableError(f"the environment would have to choose among {error}") from error
+        b = self.steps.builder
+        for machine, stretch in stretches(self.context, universe.machines):
+            events = [e for e in machine.events if e.from_environment]
+            possible = {e for n, e, combinations in offered if combinations and universe.machines[n] is machine}
+            with b.through(AT, stretch):
+                for e in events:
+                    if e.name in possible:
+                        with b.when(self._listens(machine.qualified, e.name, AT)):
+                            self._arguments(machine, e, [])
+
+    def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
+        if len(given) == len(event.parameters):
+            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given))
+            return
+        with self._each(event.parameters[len(given)].type) as x:
+            self._arguments(machine, event, [*given, x])
+
+    @contextmanager
+    def _each(self, t: m.Type) -> Iterator[Var]:
+        """A loop through all values of a type, in order."""
+        b, x, n = self.steps.builder, self.steps.builder.name(), self.steps.builder.name()
+        values = [to_number(t, x, self.context.universe) for x in domain(t, self.context.universe)]
+        if values == [*range(values[0], values[0] + len(values))]:
+            with b.through(x, values):
+                yield x
+            return
+        # Others are written down once and for all.
+        first = self.context.layout.reserve(len(values))
+        self.context.layout.params.update(enumerate(values, first))
+        with b.count(n, first + len(values), first):
+            b.set(x, T[n])
+            yield x
+
+
+def _mentions(e: m.Expr, names: set[str]) -> bool:
+    return any(isinstance(x, m.Local) and x.name in names for x in expressions(e))

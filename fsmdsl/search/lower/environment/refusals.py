@@ -1,0 +1,93 @@
+"""What may have no value in the environment: functions that say whether a line of it applies.
+
+Each offer is judged by itself, as `step.offers` does: one without a value is not offered, and the fault is noted. What
+always has a value needs no function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+
+from fsmdsl import model as m
+from fsmdsl.core.elaborate import Types
+from fsmdsl.program.builder import Builder, function, numbers, rows
+from fsmdsl.program.nodes import ONE, TRUE, ZERO, Expr, Function, Var, call
+from fsmdsl.search.lower.context import Context, Fail, S, Scope, T
+from fsmdsl.search.lower.values.expressions import value
+from fsmdsl.search.lower.values.references import reference
+from fsmdsl.search.lower.values.sets import collected
+
+Line = m.Offer | m.ProcessCrash
+"""Of the environment, with variables and a condition."""
+
+
+class Refusals:
+    """Writes the functions. Each takes the variables that are bound, and is worth 0 where nothing is to be offered."""
+
+    def __init__(self, context: Context, led: int) -> None:
+        self.context = context
+        self.led = led
+        """Where it is kept whether a step leads on: an event without a value counts as a step that fails."""
+        self.functions: list[Function] = []
+
+    def of_line(self, o: Line) -> list[str | None]:
+        """For each variable, the function that says whether what it runs through has a value; at last the one that says
+        whether the line applies."""
+        names: list[str | None] = []
+        types: dict[str, m.Type] = {}
+        event = isinstance(o, m.Offer)
+        for name, over in o.variables:
+            ranged = self.context.elaboration.expression(over, types)
+            names.append(self._function(types, partial(_has_value, ranged), event))
+            types[name] = m.element_of(ranged.type)
+        names.append(self._function(types, partial(self._line, o, types), event))
+        return names
+
+    def of_crash(self, c: m.CrashOffer) -> str | None:
+        """The function that says whether a crash of everything comes."""
+        guard = c.guard
+        if guard is None:
+            return None
+        return self._function({}, lambda scope: value(scope, self.context.elaboration.expression(guard)), False)
+
+    def _function(self, types: Types, condition: Callable[[Scope], Expr], event: bool) -> str | None:
+        """A function for a condition, given variables of these types; None if it always has a value."""
+        b = Builder()
+
+        def refuse(code: Expr | None) -> None:
+            b.do(call("unoffered", T, self.context.code(code)))
+            if event:
+                b.set(T[self.led], ONE)
+            b.leave(ZERO)
+
+        scope = Scope(self.context, b, S, None, None, Fail(refuse))
+        bound = {name: Var(f"x{n}") for n, name in enumerate(types)}
+        with ExitStack() as stack:
+            for name, t in types.items():
+                stack.enter_context(scope.binding(name, bound[name], t))
+            b.leave(condition(scope))
+        if not scope.fail.used:
+            return None
+        name = f"applies_{len(self.functions)}"
+        given = (*rows("s", "t"), *numbers(*(x.name for x in bound.values())))
+        self.functions.append(function(name, given, b.block, "Has this a value here, and is it true?"))
+        return name
+
+    def _line(self, o: Line, types: Types, scope: Scope) -> Expr:
+        elaborated, b = self.context.elaboration.expression, scope.builder
+        if o.guard is not None:
+            holds = value(scope, elaborated(o.guard, types))
+            with b.when(holds.equals(0)):
+                b.leave(ZERO)
+        for target in (o.target,) if isinstance(o, m.Offer) else o.targets:
+            reference(scope, elaborated(target, types))
+        for a in o.arguments if isinstance(o, m.Offer) else ():
+            b.named(value(scope, elaborated(a, types)))
+        return TRUE
+
+
+def _has_value(over: m.Expr, scope: Scope) -> Expr:
+    scope.builder.named(collected(scope, over))
+    return TRUE

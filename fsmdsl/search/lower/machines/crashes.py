@@ -1,0 +1,172 @@
+"""What a crash does: the function `crash`, of all instances, or of those in a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from fsmdsl import model as m
+from fsmdsl.core.selection import Selection
+from fsmdsl.core.triggers import CRASH, triggered_by
+from fsmdsl.program.builder import Builder, function, numbers, rows
+from fsmdsl.program.nodes import ZERO, Function, Int, Var, call, number
+from fsmdsl.runs.liveness.plan import Crashes
+from fsmdsl.search.layout import WAIT, awaitable, kinds, struck
+from fsmdsl.search.lower.context import AT, STATE, Context, F, Fail, Scope, T
+from fsmdsl.search.lower.machines.effects import perform
+from fsmdsl.search.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
+from fsmdsl.search.lower.symmetry.orders import in_doubt_of_fault, lost_apart
+from fsmdsl.search.lower.values import masks
+from fsmdsl.search.lower.values.expressions import in_leaves
+
+CHOSEN, ALL = Var("chosen"), Var("all")
+
+
+def crashes(context: Context) -> list[Function]:
+    """`crash`, behind the functions that it calls: all choose, then what does not last is as in the beginning, then
+    each takes its transition."""
+    universe, layout, b = context.universe, context.layout, Builder()
+    if not universe.system.crashes and not universe.system.process_crashes:
+        return []
+    machines = struck(universe)
+    if context.cuts:
+        b.set(T[layout.cut], ZERO)
+    if context.obligations:
+        b.set(T[layout.mark], Int(sum(1 << n for n, o in enumerate(context.obligations) if isinstance(o, Crashes))))
+    with b.when(ALL):
+        for k in range(layout.mask_words):
+            b.set(T[layout.struck + k], -1)
+    _choose(context, machines, b)
+    _forget(context, machines, b)
+    functions = [_choice(context, x) for x in machines if not _foreseen(x)]
+    moving = [x for x in machines if triggered_by(x, m.OnCrash)]
+    if moving:
+        functions.append(_transitions(context, moving))
+        b.set(F, call("crash_transitions", T))
+        with b.when(F.differs(0)):
+            in_doubt_of_fault(context, moving, b)
+            b.leave(F)
+    if layout.down is not None:
+        b.set(T[layout.down], ALL)
+    given = (*rows("t"), *numbers(ALL.name))
+    return [*functions, function("crash", given, b.block, "All at once, or those in the mask, together.")]
+
+
+def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractContextManager[object]:
+    """What is written inside happens where it strikes an instance: all of them, where none crash alone."""
+    if not context.universe.system.process_crashes:
+        return nullcontext()
+    return b.when(masks.test(context.layout, T, context.layout.struck, instance))
+
+
+# Which transition ----------------------------------------------------------------------------------------------------
+
+
+def _choose(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
+    """Which transition each takes is known before any has been taken, and whether an instance is lost."""
+    for machine, span in stretches(context, [x for x in machines if _concerned(context, x)]):
+        if not _foreseen(machine):
+            with b.through(AT, span), _if_struck(context, b, AT):
+                b.set(F, call(_name(context, machine), T, AT))
+                with b.when(F < 0):
+                    in_doubt_of_fault(context, [machine], b)
+                    b.leave(-F)
+                b.set(T[context.layout.choice + AT], F)
+        elif fragile := _lost(context, machine):
+            with b.through(AT, span), _if_struck(context, b, AT):
+                state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
+                with b.when(in_leaves(state, machine, fragile)):
+                    lost_apart(context, machine, fragile, b)
+                    b.leave(context.site(len(machine.leaves)) + state)
+
+
+def _concerned(context: Context, machine: m.Machine) -> bool:
+    """Can a crash move an instance, or lose it?"""
+    return bool(triggered_by(machine, m.OnCrash) or _passing(context.selection(machine)))
+
+
+def _name(context: Context, machine: m.Machine) -> str:
+    return f"crash_choice_{kinds(context.universe).index(machine)}"
+
+
+def _foreseen(machine: m.Machine) -> bool:
+    """Does what an instance does in a crash depend on its own state alone?"""
+    crashes = triggered_by(machine, m.OnCrash)
+    leaves = [leaf for t in crashes for leaf in machine.leaves_of(t.source)]
+    return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
+
+
+def _lost(context: Context, machine: m.Machine) -> list[str]:
+    """The leaves that do not last and have no crash transition."""
+    selection = context.selection(machine)
+    return [s for s in _passing(selection) if not selection.levels(s, CRASH)]
+
+
+def _passing(selection: Selection) -> list[str]:
+    """The leaves that do not last through a crash."""
+    endurance = selection.hierarchy.endurance
+    return [s.name for s in selection.machine.leaves if endurance(s.name) in ("volatile", "transient")]
+
+
+def _choice(context: Context, machine: m.Machine) -> Function:
+    """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
+    b = Builder()
+    scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.leave(-number(context.code(code)))))
+    by_state(scope, CRASH, {}, lambda _, t, leaf: b.leave(t.index + 1))
+    for s in _passing(context.selection(machine)):
+        with b.when(STATE.equals(machine.leaf_numbers[s])):
+            scope.fail()
+    return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
+
+
+def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
+    """The function for the crash transitions of all whom it strikes, one after the other."""
+    b = Builder()
+    for machine, span in stretches(context, moving):
+        with b.through(AT, span), _if_struck(context, b, AT):
+            _effects(context, machine, b)
+    return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
+
+
+def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
+    """What an instance does in a crash: by its state, or by what it has chosen."""
+    scope = machine_scope(context, machine, b)
+    state = scope.at(context.column(machine.qualified, ""), AT)
+    foreseen = _foreseen(machine)
+    b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
+    for t in triggered_by(machine, m.OnCrash):
+        own = in_leaves(CHOSEN, machine, machine.leaves_of(t.source))
+        with b.when(own if foreseen else CHOSEN.equals(t.index + 1)):
+            mark_followed(context, machine, t, b)
+            perform(scope, t.effects)
+            if t.target is not None:
+                b.set(state, machine.leaf_numbers[machine.entered(t.target)])
+
+
+# What does not last --------------------------------------------------------------------------------------------------
+
+
+def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
+    """Pending actions are gone, and in a crash of everything messages; what is not durable is as it was in the
+    beginning, and whoever it strikes has followed nothing in this round."""
+    universe, layout = context.universe, context.layout
+    with b.when(ALL):
+        for n in range(layout.pending, layout.pending + layout.pending_places):
+            b.set(T[n], ZERO)
+        for box in layout.boxes:
+            for n in range(box.length, box.length + box.places):
+                b.set(T[n], ZERO)
+    with b.otherwise():
+        for code, p in enumerate(layout.awaited, 1):
+            with b.when(masks.test(layout, T, layout.struck, p.instance)):
+                b.do(call("unasked", T, code))
+    if layout.waited is not None and context.cuts:  # in the middle of a round
+        for k in range(layout.mask_words):
+            b.update(T[layout.waited + k], "&", ~T[layout.struck + k])
+    first = layout.encode(universe.start)
+    for n, machine in enumerate(universe.machines):
+        if machine in machines:
+            passing = [WAIT] * bool(awaitable(machine)) + [f.name for f in machine.fields if not f.durable]
+            with _if_struck(context, b, n):
+                for place in (context.column(machine.qualified, name) + n for name in passing):
+                    b.set(T[place], first[place])

@@ -1,0 +1,119 @@
+"""What is asked of every world: one bit for each question that is answered with yes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from fsmdsl import model as m
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.program.builder import Builder, function, numbers, rows
+from fsmdsl.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Return, Var, call
+from fsmdsl.runs.circular_wait import CircularWaits
+from fsmdsl.search.layout import kinds
+from fsmdsl.search.lower.context import AT, Context, Fail, S, Scope
+from fsmdsl.search.lower.machines.handlers import each_of
+from fsmdsl.search.lower.values.expressions import in_leaves, value
+from fsmdsl.search.shapes import LARGEST, to_number
+from fsmdsl.step.world import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A condition: of the system, of an instance, or of some instance of a machine; where it has no value, it is false.
+
+    `wanted` False asks for the opposite: is it false (for some instance)?
+    """
+
+    condition: m.Expr
+    wanted: bool = True
+    instance: int | None = None
+    machine: str | None = None
+    locals: Mapping[str, tuple[m.Type, Value]] = field(default_factory=dict)
+
+
+YES = Var("yes")
+
+
+def ask(context: Context, asked: Sequence[Asked], name: str) -> list[Function]:
+    """Functions `name_0`, `name_1`, … of a row, each with the answers to so many questions, from the lowest bit on."""
+    functions: list[Function] = []
+    for k, first in enumerate(range(0, len(asked), LARGEST)):
+        b = Builder()
+        b.set(YES, ZERO)
+        for n, question in enumerate(asked[first : first + LARGEST]):
+            with _each(context, question, b):
+                condition, own = _true(context, question, b, f"{name}_{k}_{n}")
+                functions += own
+                with b.when(condition if question.wanted else Not(condition)):
+                    b.update(YES, "|", 1 << n)
+        b.leave(YES)
+        functions.append(function(f"{name}_{k}", rows("s"), b.block))
+    return functions
+
+
+def _each(context: Context, question: Asked, b: Builder) -> AbstractContextManager[object]:
+    """A loop through the instances of a machine, if the question is about some of them."""
+    if question.machine is None:
+        return nullcontext()
+    return each_of(context, context.universe.model.machines[question.machine], b)
+
+
+def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Expr, list[Function]]:
+    """Is a condition true? Answered in the place, or, if it may have no value, by a function of its own."""
+    universe = context.universe
+    instance: Var | Int | None = None
+    machine: m.Machine | None = None
+    if question.instance is not None:
+        machine, instance = universe.machines[question.instance], Int(question.instance)
+    elif question.machine is not None:
+        machine, instance = universe.model.machines[question.machine], AT
+    scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.leave(0)))
+    scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
+    with b.aside() as statements:
+        condition = value(scope, context.elaboration.expression(question.condition))
+    if not scope.fail.used:
+        b.put(statements)
+        return condition, []
+    given = [AT] if instance == AT else []
+    parameters = (*rows("s"), *numbers(*(x.name for x in given)))
+    body = [*statements, Return(Choice(condition, ONE, ZERO))]
+    return call(name, S, *given).equals(1), [function(name, parameters, body)]
+
+
+def stuck(context: Context) -> list[Function]:
+    """`stuck`: may no step be possible here? Not where every machine that can end has ended, and no message waits."""
+    b = Builder()
+    for box in context.layout.boxes:
+        if box.channel.waiting:
+            with b.when(S[box.length] > 0):
+                b.leave(TRUE)
+    scope = Scope(context, b, S, None, None, Fail(lambda _: None))
+    ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
+    for machine in ending:
+        final = [s.name for s in machine.leaves if s.final]
+        with each_of(context, machine, b):
+            state = scope.at(context.column(machine.qualified, ""), AT)
+            ended = in_leaves(state, machine, final) if final else FALSE
+            with b.when(Not(ended)):
+                b.leave(TRUE)
+    b.leave(FALSE if ending else TRUE)
+    return [function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]
+
+
+def waiting(context: Context, circular: CircularWaits) -> list[Function]:
+    """`waiting`: do instances wait for each other? See `explore.circular_wait`."""
+    b, all_wait, functions = Builder(), Var("all_wait"), list[Function]()
+    for n, circle in enumerate(circular.circles):
+        b.set(all_wait, TRUE)
+        for k, name in enumerate(sorted(circle)):
+            question = Asked(circular.waits[name].any, machine=name)
+            with _each(context, question, b):
+                condition, own = _true(context, question, b, f"waits_{n}_{k}")
+                functions += own
+                with b.when(Not(condition)):
+                    b.set(all_wait, FALSE)
+        with b.when(all_wait):
+            b.leave(TRUE)
+    b.leave(FALSE)
+    return [*functions, function("waiting", rows("s"), b.block, "Do instances wait for each other?")]

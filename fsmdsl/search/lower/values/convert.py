@@ -1,0 +1,208 @@
+"""Numbers of one type as numbers of another: sets that count from elsewhere, lists with other room, none elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from fsmdsl import model as m
+from fsmdsl.model.typing import bare, holds
+from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Choice, Expr, Int, Not, Operand, all_of, any_of
+from fsmdsl.search.lower.context import Scope
+from fsmdsl.search.shapes import Shape, UnpackableError, none_of
+
+
+def shape_of(scope: Scope, t: m.Type) -> Shape:
+    """The numbers of a type."""
+    return scope.context.shape(t)
+
+
+def element_of(scope: Scope, t: m.Type) -> Shape:
+    """The numbers of what a set or list holds, if it fits in a number."""
+    assert isinstance(t, m.SetType | m.ListType)
+    shape_of(scope, t)
+    return shape_of(scope, t.of)
+
+
+# Codes: places in sets, items of lists, arguments in messages --------------------------------------------------------
+
+
+def code_of(number: Expr, s: Shape) -> Expr:
+    """The code of a number."""
+    return _plus(number, -s.low)
+
+
+def number_of(code: Expr, s: Shape) -> Expr:
+    """The number of a code."""
+    return _plus(code, s.low)
+
+
+def _plus(x: Expr, number: int) -> Expr:
+    if number == 0:
+        return x
+    return x + number if number > 0 else x - -number
+
+
+def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Expr], Expr]:
+    """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
+    if isinstance(have, m.NoneType) and not isinstance(of, m.OptionalType):
+        return [FALSE], ZERO
+    fits: list[Expr] = [Not(wrong) for wrong in misfit(scope, item, have, of)]
+    return fits, code_of(converted(scope, item, have, of), shape_of(scope, of))
+
+
+# Values --------------------------------------------------------------------------------------------------------------
+
+
+def converted(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> Expr:
+    """A number of one type as one of another that has all its values in common with it.
+
+    Values that the other type has not got stay what they are where that is a number; elements of a set that it has not
+    got are dropped: whoever may have such values looks first, see `misfit`.
+    """
+    if have == want:
+        return x
+    match have, want:
+        case (m.OptionalType(a), m.OptionalType(b)):
+            return _optional(scope, x, have, want, a, b)
+        case (m.OptionalType(a), _):
+            return converted(scope, x, a, want)
+        case (_, m.OptionalType(b)) if isinstance(have, m.NoneType):
+            return Int(none_of(want, scope.context.universe))
+        case (_, m.OptionalType(b)):
+            return converted(scope, x, have, b)
+        case (m.SetType(a), m.SetType(b)) if not isinstance(a, m.NeverType | m.SetType):
+            return _reset(scope, x, have, want)
+        case (m.ListType(a), m.ListType(b)) if not isinstance(a, m.NeverType):
+            return _relisted(scope, x, have, want)
+        case _:
+            return x
+
+
+def _optional(scope: Scope, x: Expr, have: m.OptionalType, want: m.OptionalType, a: m.Type, b: m.Type) -> Expr:
+    old, new = (none_of(t, scope.context.universe) for t in (have, want))
+    if old == new and not isinstance(a, m.SetType | m.ListType):
+        return x
+    name = scope.builder.named(x)
+    with _there(scope, name.differs(old)):
+        inner = converted(scope, name, a, b)
+    return name if inner == name and old == new else Choice(name.equals(old), Int(new), inner)
+
+
+@contextmanager
+def _there(scope: Scope, condition: Expr) -> Iterator[None]:
+    """Statements that look into a value: only where it is not none."""
+    b = scope.builder
+    with b.aside() as statements:
+        yield
+    if statements:
+        with b.when(condition):
+            b.put(statements)
+
+
+def _reset(scope: Scope, x: Expr, have: m.SetType, want: m.SetType) -> Expr:
+    """A set whose elements have other places."""
+    if isinstance(have.of, m.NoneType):
+        return x  # {none} is 1 wherever none may be
+    up = element_of(scope, have).low - element_of(scope, want).low
+    if up == 0:
+        return x
+    if not isinstance(have.of, m.OptionalType):
+        return _shifted(x, up)
+    name = scope.builder.named(x)
+    return name & 1 | _shifted(name & -2, up) & -2
+
+
+def _shifted(x: Expr, up: int) -> Expr:
+    return x << up if up > 0 else x >> -up
+
+
+def _relisted(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> Expr:
+    """Element by element, where the elements stand elsewhere."""
+    b = scope.builder
+    old, new = element_of(scope, have), element_of(scope, want)
+    new_at = want.bound.bit_length()
+    if old == new and have.bound.bit_length() == new_at:
+        return x
+    listed, made = b.named(x), b.name()
+    b.set(made, length_of(listed, have))
+    place, item = b.name(), b.name()
+    with b.count(place, length_of(listed, have)):
+        b.set(item, item_of(scope, listed, have, place))
+        code = code_of(converted(scope, item, have.of, want.of), new)
+        b.update(made, "|", code << new_at + place * new.bits)
+    return made
+
+
+def length_of(listed: Expr, t: m.ListType) -> Expr:
+    """How many items a list has: its lowest bits."""
+    return listed & (1 << t.bound.bit_length()) - 1
+
+
+def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
+    """What stands at a place of a list."""
+    of, at = element_of(scope, t), t.bound.bit_length()
+    return number_of(listed >> at + place * of.bits & (1 << of.bits) - 1, of)
+
+
+# What does not fit ---------------------------------------------------------------------------------------------------
+
+
+def refuse(scope: Scope, conditions: Sequence[Expr]) -> None:
+    """A fault of its own where one of the conditions holds."""
+    for condition in conditions:
+        with scope.builder.when(condition):
+            scope.fail()
+
+
+def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[Expr]:
+    """When a place of one type cannot hold a value of another: conditions on its number, for each kind of fault, in the
+    order in which they are looked at. Those that can never hold are left out. See `step.values.outside`."""
+    match have, want:
+        case (m.NoneType(), _):
+            return []
+        case (m.OptionalType(a), m.OptionalType(b)):
+            there = x.differs(none_of(have, scope.context.universe))
+            with _there(scope, there):
+                faults = misfit(scope, x, a, b)
+            return [all_of([there, condition]) for condition in faults]
+        case (_, m.OptionalType(b)):
+            return misfit(scope, x, have, b)
+        case (m.OptionalType(a), _):
+            none = none_of(have, scope.context.universe)
+            with _there(scope, x.differs(none)):
+                faults = misfit(scope, x, a, want)
+            return [x.equals(none), *faults]
+        case (m.RangeType(low, high), m.RangeType(least, most)):
+            beyond = [x < least] * (low < least) + [x > most] * (high > most)
+            return [any_of(beyond)] if beyond else []
+        case (m.SetType(a), m.SetType(b)) if not holds(b, a):
+            return [x & _outside(element_of(scope, have), bare(a), bare(b))]
+        case (m.ListType(), m.ListType()):
+            return _list_misfit(scope, x, have, want)
+        case _:
+            return []
+
+
+def _outside(places: Shape, have: m.Type, want: m.Type) -> int:
+    """The places of the numbers of one type that are none of the other, as bits."""
+    assert isinstance(have, m.RangeType)
+    assert isinstance(want, m.RangeType)
+    return sum(1 << places.code(x) for x in range(have.low, have.high + 1) if not want.low <= x <= want.high)
+
+
+def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[Expr]:
+    b, length = scope.builder, length_of(x, have)
+    faults = [length > want.bound] if have.bound > want.bound else []
+    if isinstance(have.of, m.NeverType) or holds(want.of, have.of):
+        return faults
+    if isinstance(want.of, m.SetType | m.ListType):
+        raise UnpackableError("a list of sets or lists of numbers that may be out of range")
+    wrong, place, item = b.name(), b.name(), b.name()
+    b.set(wrong, FALSE)
+    with b.count(place, length):
+        b.set(item, item_of(scope, x, have, place))
+        for condition in misfit(scope, item, have.of, want.of):
+            with b.when(condition):
+                b.set(wrong, TRUE)
+    return [*faults, wrong]

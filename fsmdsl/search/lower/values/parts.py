@@ -1,0 +1,54 @@
+"""Loops that would stand too deep in others, as functions of their own: Python refuses more than 20 blocks in a block.
+
+A quantifier becomes a function that returns its value, or `FAULT` less the code of the fault where it has none; a `for`
+one that returns the code of what it comes to, 0 where it ends well. They are given the row and the variables that they
+use of the function that they stand in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from fsmdsl.dataclasses import replace
+from fsmdsl.program.builder import Builder, function, numbers, rows
+from fsmdsl.program.nodes import Expr, Var, call
+from fsmdsl.program.queries import constants_of
+from fsmdsl.search.lower.context import Fail, Scope
+from fsmdsl.search.lower.values.lets import missing, received, unknown
+
+DEEPEST = 8
+"""So many loops stand in one another in a function of the model's code; what the lowering adds has room beside them."""
+
+
+def too_deep(scope: Scope) -> bool:
+    """Does a loop that is written now need a function of its own?"""
+    return scope.builder.loops >= DEEPEST
+
+
+def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
+    """A value, computed in a function of its own."""
+    b = scope.builder.inner()
+    fail = missing(scope.context, b)
+    shared: dict[Hashable, Var] = {}
+    b.leave(body(replace(scope, builder=b, fail=fail, shared=shared)))
+    b.statements[:0] = unknown(shared)
+    return received(scope, _made(scope, b), fail.used)
+
+
+def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
+    """Effects, in a function of its own."""
+    b = scope.builder.inner()
+    body(replace(scope, builder=b, fail=Fail(lambda code: b.leave(scope.context.code(code)))))
+    b.leave(0)
+    code = scope.builder.named(_made(scope, b))
+    with scope.builder.when(code.differs(0)):
+        scope.builder.leave(code)
+
+
+def _made(scope: Scope, b: Builder) -> Expr:
+    """A call of the function that was written."""
+    context, row = scope.context, rows(scope.row.name)
+    name = f"part_{len(context.parts)}"
+    given = constants_of(function(name, row, b.block))
+    context.parts.append(function(name, (*row, *numbers(*given)), b.block))
+    return call(name, scope.row, *map(Var, given))

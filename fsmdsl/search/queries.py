@@ -1,0 +1,34 @@
+"""The questions of a search, and the atoms of temporal properties, as conditions that can be lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fsmdsl import model as m
+from fsmdsl.model.walk import expressions
+from fsmdsl.runs.liveness.plan import Atom, Plan
+from fsmdsl.runs.search_result import Question
+from fsmdsl.runs.verdicts.verdict import QuestionKey
+from fsmdsl.search.lower import Asked
+from fsmdsl.step.world import Value
+
+
+def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
+    """One for each key: of the instances of a machine, it makes no difference which."""
+    found: dict[QuestionKey, Asked] = {}
+    for q in questions:
+        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=q.key.machine or None))
+    return found
+
+
+def of_atoms(plan: Plan) -> list[Asked]:
+    """The atoms of a plan, in order."""
+    return [
+        Asked(m.Constant(False, m.BOOL) if a.of_graphs else a.expr, instance=a.instance, locals=dict(_typed(a)))
+        for a in plan.atoms
+    ]
+
+
+def _typed(a: Atom) -> Iterable[tuple[str, tuple[m.Type, Value]]]:
+    types = {e.name: e.type for e in expressions(a.expr) if isinstance(e, m.Local)}
+    return ((name, (types[name], value)) for name, value in a.bound if name in types)

@@ -1,0 +1,156 @@
+"""`--without Cell.e4`: amendments left out one by one, before names are bound.
+
+An amendment goes by its name, `amends stale_copy "…"`, and by what it has: `Cell.e4` is the one of machine `Cell` that
+has a row `e4`, or declares an event, a state, a field `e4`; a row without a label goes by its event. `hived.fsm:78`,
+the place of its `amends`, is always one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import assert_never
+
+from fsmdsl import syntax as s
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.text.diagnostics import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The modules that are left. `unanswered` says of each name that is not that of one amendment, why."""
+
+    modules: tuple[s.Module, ...]
+    unanswered: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Amendment:
+    """An amendment, where it is (`hived.fsm:78`), and what it goes by."""
+
+    decl: s.AmendDecl | s.LockAmendment
+    place: str
+    names: tuple[str, ...]
+
+    def answers(self, name: str) -> bool:
+        """Is this its name, or its place? Folders before a file may be left out."""
+        return name in self.names or self.place == name or self.place.endswith(f"/{name}")
+
+
+def amendments(module: s.Module) -> Iterator[s.AmendDecl | s.LockAmendment]:
+    """The amendments of a module, in the order of the text; those inside others, too."""
+    yield from (x.decl for x in _amendments(module))
+
+
+def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
+    """The modules without the amendments of these names. Rows that those replace stand again."""
+    if not names:
+        return Left(tuple(modules), {})
+    known = [x for module in modules for x in _amendments(module)]
+    unanswered: dict[str, str] = {}
+    gone: set[int] = set()
+    for name in names:
+        found = [x for x in known if x.answers(name)]
+        if len(found) == 1:
+            gone.add(id(found[0].decl))
+        else:
+            unanswered[name] = _several(name, found) if found else _none(name, known)
+    return Left(tuple(_left(module, gone) for module in modules), unanswered)
+
+
+def _several(name: str, found: Sequence[Amendment]) -> str:
+    places = " or ".join(f"`--without {x.place}`" for x in found)
+    return f"{len(found)} amendments have `{name}`; choose one by its place: {places}"
+
+
+def _none(name: str, known: Sequence[Amendment]) -> str:
+    if not known:
+        return f"no amendment has `{name}`: there are none"
+    file = name.rpartition(":")[0]
+    lines = [x.place.rpartition(":")[2] for x in known if file and x.place.rpartition(":")[0].endswith(file)]
+    if lines:
+        return f"no amendment begins at `{name}`; those of `{file}` begin in lines {', '.join(lines)}"
+    advice = did_you_mean(name, (n for x in known for n in x.names))
+    ways = "they go by their names, by what they have, such as `Machine.row`, or by `file:line`"
+    return f"no amendment has `{name}`; {advice or ways}"
+
+
+# What there is -------------------------------------------------------------------------------------------------------
+
+
+def _amendments(module: s.Module) -> Iterator[Amendment]:
+    name = "" if module.name is None else f"{module.name}."
+    for decl in module.members:
+        if isinstance(decl, s.MachineDecl):
+            for x in _inside(decl.members):
+                has = [f"{decl.name.text}.{n}" for member in x.members for n in _names(member)]
+                yield _amendment(x, has, name)
+        elif isinstance(decl, s.LocksDecl):
+            owner = "locks" if decl.name is None else decl.name.text
+            for y in decl.members:
+                if isinstance(y, s.LockAmendment):
+                    has = [f"{owner}.{o.name.text}" for o in y.members if isinstance(o, s.OperationDecl)]
+                    yield _amendment(y, has, name)
+
+
+def _amendment(x: s.AmendDecl | s.LockAmendment, has: Sequence[str], module: str) -> Amendment:
+    names = [*([] if x.name is None else [x.name.text]), *has]
+    return Amendment(x, _place(x), tuple(dict.fromkeys([*names, *(f"{module}{n}" for n in names)])))
+
+
+def _inside(members: Sequence[s.MachineMember]) -> Iterator[s.AmendDecl]:
+    for x in members:
+        if isinstance(x, s.AmendDecl):
+            yield x
+            yield from _inside(x.members)
+
+
+def _place(x: s.AmendDecl | s.LockAmendment) -> str:
+    return f"{x.span.source.name}:{x.span.source.position(x.span.start)[0]}"
+
+
+def _names(x: s.MachineMember) -> Iterator[str]:
+    """What a line of a machine is called."""
+    match x:
+        case s.TransitionDecl(label=s.Name() as label):
+            yield label.text
+        case s.TransitionDecl(trigger=s.On(path=path)):
+            yield str(path)
+        case s.IgnoreDecl(events=events):
+            yield from map(str, events)
+        case s.EventDecl(events=signatures) | s.ActionDecl(actions=signatures):
+            yield from (signature.name.text for signature in signatures)
+        case s.FieldDecl(name=name) | s.ParamDecl(name=name) | s.LetDecl(name=name) | s.StateDecl(name=name):
+            yield name.text
+        case s.InvariantDecl(name=s.Name() as name):
+            yield name.text
+        case s.TransitionDecl() | s.InvariantDecl() | s.HookDecl() | s.PriorityDecl() | s.LayoutDecl() | s.AmendDecl():
+            return
+        case _:
+            assert_never(x)
+
+
+# What is left --------------------------------------------------------------------------------------------------------
+
+
+def _left(module: s.Module, gone: AbstractSet[int]) -> s.Module:
+    return replace(module, members=tuple(_member(x, gone) for x in module.members))
+
+
+def _member(x: s.ModuleMember, gone: AbstractSet[int]) -> s.ModuleMember:
+    match x:
+        case s.MachineDecl():
+            return replace(x, members=tuple(_kept(x.members, gone)))
+        case s.LocksDecl():
+            return replace(x, members=tuple(y for y in x.members if id(y) not in gone))
+        case _:
+            return x
+
+
+def _kept(members: Sequence[s.MachineMember], gone: AbstractSet[int]) -> Iterator[s.MachineMember]:
+    for x in members:
+        if isinstance(x, s.AmendDecl):
+            if id(x) not in gone:
+                yield replace(x, members=tuple(_kept(x.members, gone)))
+        else:
+            yield x

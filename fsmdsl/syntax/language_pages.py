@@ -1,0 +1,88 @@
+"""Reference pages made from the language itself: its grammar as EBNF, and an index of its keywords.
+
+`python -m fsmdsl.syntax.language_pages docs` writes `grammar.md` and `keywords.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+from fsmdsl.syntax.words import MEANINGS
+from fsmdsl.text.files import write as disk
+
+GRAMMAR = """# Grammar
+
+The grammar of `.fsm` files as EBNF, made from the parser's own grammar: `?` is optional, `*` any number, `+` at least
+one, `|` a choice. Literals are in quotes, tokens in capitals. Comments and white space may be between any two tokens
+and have no meaning. What the constructs mean is in [the reference](language.md) and [the semantics](semantics.md).
+
+"""
+
+INDEX = """# Keywords
+
+Most keywords are reserved only where they open something; elsewhere they are names. See [the reference](language.md).
+
+| keyword | meaning |
+| --- | --- |
+"""
+
+
+def pages() -> dict[str, str]:
+    """The name and text of each page."""
+    rows = (f"| `{word}` | {meaning.replace('|', chr(92) + '|')} |" for word, meaning in sorted(MEANINGS.items()))
+    return {"grammar.md": GRAMMAR + "\n".join(_chapters()), "keywords.md": INDEX + "\n".join(rows) + "\n"}
+
+
+def _chapters() -> Iterator[str]:
+    """A heading and a block of rules for each part of the grammar file."""
+    text = (files("fsmdsl") / "fsm.lark").read_text("utf-8").partition("// What does not belong")[0]
+    title, rules = "Files", list[str]()
+    for line in text.splitlines():
+        heading = re.fullmatch(r"// ([A-Z][^,.]*)[^:]*", line)
+        if line.startswith("//"):
+            if heading is not None and "grammar" not in line and not line.startswith("// Most"):
+                yield from _chapter(title, rules)
+                title, rules = heading[1], []
+        elif line.strip() and not line.startswith(("%", "ENTRY", "EXIT", "ANY", "DOC", "COMMENT", "WHITESPACE")):
+            rules.append(line)
+    yield from _chapter(title, rules)
+
+
+def _chapter(title: str, rules: list[str]) -> Iterator[str]:
+    if rules:
+        yield from (f"## {title}", "", "```ebnf", *map(ebnf, rules), "```", "")
+
+
+def ebnf(line: str) -> str:
+    """A line of the grammar without what is only of interest to the parser: names of nodes, priorities, marks."""
+    line = re.sub(r"\s*->\s*[a-z_]+$", "", line)
+    token = re.fullmatch(r"([A-Z]+)(?:\.-?\d+)?: (.*)", line)
+    if token is not None:
+        return f"{token[1]} ::= {token[2].replace('(?!' + chr(92) + 'w)', '')}"
+    line = re.sub(r"(?<![\w\"])_source\b", "source_state", line)  # `source` names the document
+    line = re.sub(r"^[?!]?_?([a-z_]+):", r"\1 ::=", line)
+    line = re.sub(r"(?<![\w\"])_([a-z_]+)", r"\1", line)
+    line = re.sub(r"\b([a-z_]+)_(?![\w\"])", r"\1", line)
+    line = line.replace('"*" | ANY', '"*"').replace("ENTRY", '"on" "entry"').replace("EXIT", '"on" "exit"')
+    return _optional(line)
+
+
+def _optional(line: str) -> str:
+    """`[x]` as `(x)?`, outside of literals."""
+    parts = re.split(r'("[^"]*")', line)
+    line = "".join(x if n % 2 else x.replace("[", "(").replace("]", ")?") for n, x in enumerate(parts))
+    return re.sub(r"\((\w+)\)\?", r"\1?", line)
+
+
+def write(folder: Path) -> None:
+    """Write all pages."""
+    for name, text in pages().items():
+        disk.write(folder / name, text)
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

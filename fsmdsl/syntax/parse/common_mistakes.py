@@ -1,0 +1,169 @@
+"""Habits from other languages: what a beginner writes, and what to write instead.
+
+Each habit recognizes a few tokens around the mistake and says how to go on, see NOTE(recovery).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.syntax.parse.automaton import Frame, advance, chain
+from fsmdsl.syntax.parse.table import Table
+from fsmdsl.syntax.tree import Token
+
+DECLARATORS = frozenset({"var", "val", "field", "variable", "const", "int", "bool", "mut"})
+"""Keywords with which other languages declare a variable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """The tokens around the mistake `at`, the stack below it, and, if known, the stack below the token before it."""
+
+    table: Table
+    tokens: list[Token]
+    at: int
+    top: Frame
+    before: Frame | None
+
+    def kinds(self, start: int, count: int) -> list[str]:
+        """The kinds of `count` tokens from `start` tokens behind the mistake on (negative: before it)."""
+        first = self.at + start
+        return [token.kind for token in self.tokens[max(first, 0) : first + count]]
+
+    def text(self, offset: int) -> str:
+        """The text of a token near the mistake."""
+        return self.tokens[self.at + offset].text if 0 <= self.at + offset < len(self.tokens) else ""
+
+    def back_to(self, *kinds: str) -> int | None:
+        """The nearest token of one of the kinds before the mistake, in the same declaration (as far as is known)."""
+        for i in range(self.at - 1, max(self.at - 40, -1), -1):
+            if self.tokens[i].kind in kinds:
+                return i
+            if self.tokens[i].kind in ("{", "}"):
+                return None
+        return None
+
+    def instead(self, kind: str) -> Frame | None:
+        """The stack after a token of another kind in the place of the mistake."""
+        return advance(self.table, self.top, replace(self.tokens[self.at], kind=kind, text=kind))
+
+
+class Habit(NamedTuple):
+    """What is wrong and what to write; the stack and the token to go on with. Without a stack, the declaration is
+    skipped. `at` is the first token at fault."""
+
+    message: str
+    advice: str
+    at: int
+    top: Frame | None = None
+    resume: int = 0
+
+
+def habit(around: Around) -> Habit | None:
+    """The habit that explains a mistake, if one does."""
+    found = (recognize(around) for recognize in HABITS)
+    return next((x for x in found if x is not None), None)
+
+
+def _declared_with_keyword(x: Around) -> Habit | None:
+    """`var n: 0..3`"""
+    word = x.text(-1)
+    if word not in DECLARATORS or x.kinds(0, 2) != ["NAME", ":"] or x.before is None:
+        return None
+    top = advance(x.table, x.before, x.tokens[x.at])
+    advice = f"a field is declared without a keyword: remove `{word}`"
+    return Habit(f"unexpected `{word}` here", advice, x.at - 1, top, x.at + 1)
+
+
+def _assigned_by_operator(x: Around) -> Habit | None:
+    """`n++`, `n += 1`"""
+    sign = x.text(0)
+    if sign not in ("+", "-") or x.text(1) not in (sign, "=") or (x.back_to("do") is None and not _in_block(x)):
+        return None
+    name = x.text(-1)
+    operator = sign + x.text(1)
+    value = x.text(2) if operator.endswith("=") else "1"
+    advice = f"write `{name} = {name} {sign} {value}`"
+    if operator.endswith("="):
+        return Habit(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2)
+    return Habit(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2)
+
+
+def _in_block(x: Around) -> bool:
+    """Is the mistake in a block of effects?"""
+    return any(f.value.kind == "do" for f in chain(x.top) if isinstance(f.value, Token))
+
+
+def _effects_with_comma(x: Around) -> Habit | None:
+    """`do n = 1, k = 2`"""
+    if x.text(0) != "," or x.kinds(1, 1) != ["NAME"]:
+        return None
+    do = x.back_to("do")
+    if do is None or x.tokens[do + 1].kind == "{" or (x.text(2) not in ("=", ",", ".", "(") and not _ends(x)):
+        return None
+    effects = " ".join(token.text for token in x.tokens[do + 1 : x.at])
+    return Habit("unexpected `,` here", f"several effects are written in braces: `do {{ {effects}; … }}`", x.at)
+
+
+def _ends(x: Around) -> bool:
+    """Does the declaration end behind the name that follows?"""
+    return x.text(2) in ("", "}") or x.kinds(2, 1) == ["NAME"]
+
+
+def _event_behind_colon(x: Around) -> Habit | None:
+    """`A -> B: open`"""
+    if x.text(0) != ":" or x.kinds(-2, 2) != ["->", "NAME"] or x.kinds(1, 1) != ["NAME"]:
+        return None
+    advice = f"an event follows `on`: `{x.text(-3)} -> {x.text(-1)} on {x.text(1)}`"
+    return Habit("unexpected `:` here", advice, x.at, x.instead("on"), x.at + 1)
+
+
+def _states_in_one(x: Around) -> Habit | None:
+    """`states A, B`, `state A, B`"""
+    plural = x.text(-1).lower() == "states" and x.kinds(0, 1) == ["NAME"]
+    listed = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
+    if not plural and not listed:
+        return None
+    first, at = (x.text(0), x.at - 1) if plural else (x.text(-1), x.at)
+    second = x.text(2 if plural else 1) or "B"
+    advice = f"each state is declared by itself: `initial state {first}  state {second}`"
+    return Habit(f"unexpected `{x.tokens[at].text}` here", advice, at)
+
+
+def _else_of_a_row(x: Around) -> Habit | None:
+    """`A -> B on open when n > 1 else C`"""
+    arrow, when = x.back_to("->"), x.back_to("when")
+    if x.text(0) != "else" or arrow is None or when is None or x.kinds(1, 1) != ["NAME"]:
+        return None
+    head = " ".join(token.text for token in x.tokens[arrow + 2 : when])
+    guard = " ".join(token.text for token in x.tokens[when + 1 : x.at])
+    row = f"{x.tokens[arrow - 1].text} -> {x.text(1)} {head} when not ({guard})"
+    advice = f"a transition has one target; write a second one: `{row}`"
+    return Habit("unexpected `else` here", advice, x.at, x.top, x.at + 2)
+
+
+def _guard_in_brackets(x: Around) -> Habit | None:
+    """`A -> B on open [n > 1]`"""
+    if x.text(0) != "[" or x.back_to("on") is None or x.back_to("do", "when") is not None:
+        return None
+    end = next((i for i in range(x.at, min(x.at + 40, len(x.tokens))) if x.tokens[i].kind == "]"), None)
+    if end is None:
+        return None
+    guard = " ".join(token.text for token in x.tokens[x.at + 1 : end])
+    return Habit("unexpected `[` here", f"a guard follows `when`: `when {guard}`", x.at)
+
+
+def _text_as_value(x: Around) -> Habit | None:
+    """`name: string = ""`"""
+    if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
+        return None
+    advice = "there are no texts as values; write an enum of the values that matter: `enum Color { Red | Green }`"
+    return Habit("unexpected text here", advice, x.at)
+
+
+HABITS: tuple[Callable[[Around], Habit | None], ...] = (
+    _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
+    _else_of_a_row, _guard_in_brackets, _text_as_value,
+)  # fmt: skip

@@ -1,0 +1,376 @@
+"""What a mistake is, and how to go on after it.
+
+NOTE(recovery): one mistake is to give one message and to cost as little of the text as possible. The ways of `WAYS` are
+tried in order. Most of them guess the token that was meant, and go on as if it stood there. The last one drops the
+declaration: it skips to where a declaration, a statement or a clause can begin, or a block can end, and takes the
+innermost stack below the mistake for which that holds, closing blocks if need be. What was read before is kept.
+
+A guess holds only if the next tokens fit it too, so no way can begin a chain of consequences easily.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.syntax.parse import soft_keywords as words
+from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
+from fsmdsl.syntax.parse.common_mistakes import Around, habit
+from fsmdsl.syntax.parse.expected import listing
+from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
+from fsmdsl.syntax.parse.table import Table
+from fsmdsl.syntax.tree import Token
+from fsmdsl.syntax.words import RESERVED
+from fsmdsl.text.diagnostics import Diagnostic, Fix
+from fsmdsl.text.source import Source, Span, breaks
+
+CONFUSED = {
+    "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
+    "|": ("or", ","), "..": (".",), "if": ("when",),
+}  # fmt: skip
+"""Signs and words that are taken for one another."""
+
+CLOSABLE = 3
+"""From how many of the stacks below a mistake blocks are closed to go on."""
+
+CLAUSES = frozenset({"on", "when", "do", "after", "under"})
+"""Words at which reading can go on inside a declaration."""
+
+TOPMOST = frozenset({"machine", "system", "scenario", "enum", "locks", "import"})
+"""Words that begin a declaration of the module if they stand at the very start of a line, whatever is open."""
+
+
+class Mistake(NamedTuple):
+    """A message, and the stack and token to go on with."""
+
+    diagnostic: Diagnostic
+    top: Frame
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The token `at` is unexpected on the stack `top`. `before`, if known, is the stack without the token before it."""
+
+    table: Table
+    source: Source
+    tokens: list[Token]
+    at: int
+    top: Frame
+    before: Frame | None
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.at]
+
+    def suspects(self) -> Iterator[tuple[int, Frame]]:
+        """The tokens that may be wrong, each with the stack before it: this one, and the one before it."""
+        yield self.at, self.top
+        if self.before is not None:
+            yield self.at - 1, self.before
+
+    def span(self, i: int) -> Span:
+        return Span(self.source, self.tokens[i].start, self.tokens[i].end)
+
+    def begins_line(self, i: int) -> bool:
+        """Whether a token is the first of its line."""
+        return i == 0 or breaks(self.source.text, self.tokens[i - 1].end, self.tokens[i].start) > 0
+
+    def begins_part(self, i: int, top: Frame) -> bool:
+        """Whether a part of a file may begin with a token (see `parts`): what is before it is not looked at then."""
+        token = self.tokens[i]
+        if token.text not in words.opening() or self.source.text[token.start - 1 : token.start] not in ("", "\n"):
+            return False
+        return words.opens(self.table, top, token.text)
+
+    def fits(self, top: Frame | None, i: int, reach: int) -> bool:
+        """Whether the tokens from `i` on can stand on a stack."""
+        return top is not None and words.goes_on(self.table, top, self.tokens, i, reach)
+
+    def unexpected(self, i: int, advice: str | None = None, meant: str | None = None) -> Diagnostic:
+        """The message for a token that is not expected where it is."""
+        text = self.tokens[i].text
+        fix = None if meant is None else Fix(self.span(i), meant, f"write `{meant}`")
+        found = UNEXPECTED.at(
+            self.span(i), f"unexpected `{text if len(text) <= 40 else text[:39] + '…'}` here", fix=fix
+        )
+        return found if advice is None else found.help(advice)
+
+
+def recover(place: Place) -> Mistake:
+    """The message for a mistake, and how to go on."""
+    found = (way(place) for way in WAYS)
+    return next(x for x in found if x is not None)
+
+
+# Guesses -------------------------------------------------------------------------------------------------------------
+
+
+def _too_deep(place: Place) -> Mistake | None:
+    if place.top.height < HIGHEST:
+        return None
+    found = TOO_DEEP.at(place.span(place.at), "this is nested too deeply").help("name the inner parts with `let`")
+    return _skipped(place, found)
+
+
+def _habit(place: Place) -> Mistake | None:
+    """What another language writes there."""
+    found = habit(Around(place.table, place.tokens, place.at, place.top, place.before))
+    if found is None:
+        return None
+    diagnostic = UNEXPECTED.at(place.span(found.at), found.message).help(found.advice)
+    if found.top is None:
+        return _skipped(place, diagnostic)
+    return Mistake(diagnostic, found.top, found.resume)
+
+
+def _misspelt(place: Place) -> Mistake | None:
+    """A name that is nearly a keyword which fits: this token, or the one before it, which could be a name so far."""
+    for i, top in place.suspects():
+        if place.tokens[i].kind != "NAME":
+            continue
+        word = _nearest_keyword(place, i, top)
+        after = word and advance(place.table, top, replace(place.tokens[i], kind=word, text=word))
+        if word and after:
+            return Mistake(place.unexpected(i, f"did you mean `{word}`?", word), after, i + 1)
+    return None
+
+
+def _nearest_keyword(place: Place, i: int, top: Frame) -> str | None:
+    from difflib import get_close_matches
+
+    known = [k for k in place.table.moves[top.state] if k in place.table.words]
+    close = get_close_matches(place.tokens[i].text.lower(), known, n=3, cutoff=0.6)
+    return next((k for k in close if place.fits(probe(place.table, top, k), i + 1, 2)), None)
+
+
+def _confused(place: Place) -> Mistake | None:
+    """A sign for which another would fit."""
+    for meant in CONFUSED.get(place.token.kind, ()):
+        if place.fits(probe(place.table, place.top, meant), place.at + 1, 2):
+            after = advance(place.table, place.top, replace(place.token, kind=meant, text=meant))
+            if after is not None:
+                return Mistake(place.unexpected(place.at, f"did you mean `{meant}`?", meant), after, place.at + 1)
+    return None
+
+
+def _unfinished(place: Place) -> Mistake | None:
+    """A declaration begins on a line of its own while the one before it is not complete, or its block not closed.
+
+    It may be noticed one token late, when the first name could still belong to the declaration before.
+    """
+    for i, top in place.suspects():
+        if i == 0 or not place.begins_line(i) or place.tokens[i].kind in ("END", "}") or place.begins_part(i, top):
+            continue
+        after = _restarted(place, top, i)
+        if after is not None:
+            return Mistake(_unfinished_message(place, top, i), after, i)
+    return None
+
+
+def _unfinished_message(place: Place, top: Frame, i: int) -> Diagnostic:
+    if place.tokens[i - 1].kind == "}":
+        found = place.unexpected(i, "the block that ends before it may be closed too early")
+        return found.label(place.span(i - 1), "closed here")
+    opening = _open_brace(place, top)
+    begins = f"`{place.tokens[i].text}` begins the next one"
+    if opening is not None and probe(place.table, top, "}") is not None:
+        return UNEXPECTED.at(place.span(i), f"a `}}` is missing before `{place.tokens[i].text}`").label(
+            opening, "opened here"
+        )
+    found = UNEXPECTED.at(place.span(i - 1), "this declaration is not finished").label(place.span(i), begins)
+    wanted = listing(place.table, top)
+    return found if wanted is None else found.help(f"expected {wanted}")
+
+
+def _without_self(place: Place) -> Mistake | None:
+    """`in S` where an expression begins: the machine itself is meant."""
+    here = place.token.start
+    itself = advance(place.table, place.top, Token("self", "self", here, here)) if place.token.kind == "in" else None
+    if itself is None or not place.fits(itself, place.at, 2):
+        return None
+    after = advance(place.table, itself, place.token)
+    if after is None:
+        return None
+    found = place.unexpected(place.at, "did you mean `self in`? The name of a state alone says the same", "self in")
+    return Mistake(found, after, place.at + 1)
+
+
+def _reserved(place: Place) -> Mistake | None:
+    """A reserved word where a name fits."""
+    if place.token.kind not in RESERVED:
+        return None
+    if place.token.kind == place.tokens[place.at - 1].kind and place.fits(place.top, place.at + 1, 3):
+        return None  # written twice
+    if place.token.kind in CLAUSES and place.fits(probe(place.table, place.top, "NAME"), place.at, 3):
+        return None  # the name is missing
+    after = advance(place.table, place.top, replace(place.token, kind="NAME"))
+    if after is None or not place.fits(after, place.at + 1, 1):
+        return None
+    found = UNEXPECTED.at(place.span(place.at), f"`{place.token.text}` is a word of the language and cannot be a name")
+    return Mistake(found.help("choose another name"), after, place.at + 1)
+
+
+def _superfluous(place: Place) -> Mistake | None:
+    """A token without which all fits."""
+    if place.token.kind in ("END", "{", "(", "["):
+        return None
+    reach = 3 if place.tokens[place.at + 1].kind in RESERVED else 2
+    if not place.fits(place.top, place.at + 1, reach):
+        return None
+    return Mistake(_general(place), place.top, place.at + 1)
+
+
+# Going on elsewhere --------------------------------------------------------------------------------------------------
+
+
+def _ended(place: Place) -> Mistake | None:
+    """The file ends too early: close what is open."""
+    if place.token.kind != "END":
+        return None
+    last = place.span(max(place.at - 1, 0))
+    opening = _open_brace(place, place.top)
+    if opening is not None and probe(place.table, place.top, "}") is not None:
+        found = (
+            UNEXPECTED.at(last, "the file ends before a `}`").label(opening, "opened here").help("close it with `}`")
+        )
+    else:
+        wanted = listing(place.table, place.top)
+        found = UNEXPECTED.at(last, "the file ends in the middle of a declaration")
+        found = found if wanted is None else found.help(f"expected {wanted}")
+    return Mistake(found, closed(place), place.at)
+
+
+def closed(place: Place) -> Frame:
+    """A stack on which the file may end: with all blocks closed that can be, the rest dropped."""
+    for frame in chain(place.top):
+        top: Frame | None = frame
+        while top is not None:
+            if probe(place.table, top, "END") is not None:
+                return top
+            top = _close(place, top, place.at)
+    raise AssertionError("an empty file is a module")
+
+
+def _skip(place: Place) -> Mistake:
+    """Nothing fits: drop the declaration."""
+    return _skipped(place, _general(place))
+
+
+def _general(place: Place) -> Diagnostic:
+    if place.token.kind == ";" and _can_begin(place, place.top, place.at + 1, 1):
+        return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
+    if (quantifier := _in_parentheses(place)) is not None:
+        return place.unexpected(place.at, f"parentheses stand around the whole: `({quantifier} x in xs: …)`")
+    wanted = listing(place.table, place.top)
+    return place.unexpected(place.at, None if wanted is None else f"expected {wanted}")
+
+
+def _in_parentheses(place: Place) -> str | None:
+    """The `all`, `some` or `count` whose binder stands in parentheses, as in other languages: `count(x in xs: …)`."""
+    kinds = [token.kind for token in place.tokens[: place.at + 3]]
+    opening = place.at
+    if place.token.kind == ":":  # `count` may be the name of a function until the colon comes
+        opening = max((i for i in range(place.at) if kinds[i] == "("), default=0)
+    before = place.tokens[opening - 1].text if opening else ""
+    if kinds[opening : opening + 3] != ["(", "NAME", "in"] or before not in ("all", "some", "count"):
+        return None
+    return before
+
+
+def _skipped(place: Place, found: Diagnostic) -> Mistake:
+    """Go on at the next token at which something begins or ends. See NOTE(recovery)."""
+    failed: set[tuple[str, str, bool]] = set()
+    for i in _candidates(place):
+        token = place.tokens[i]
+        if token.kind == "END":
+            return Mistake(found, closed(place), i)
+        key = (token.kind, place.tokens[i + 1].kind, place.begins_line(i))
+        top = None if key in failed else _resumed(place, i)
+        if top is not None:
+            return Mistake(found, top, i)
+        failed.add(key)
+    raise AssertionError("the last token is END")
+
+
+def _candidates(place: Place) -> Iterator[int]:
+    """The tokens from here on that are not inside braces which open behind the mistake."""
+    depth = 0
+    for i in range(place.at, len(place.tokens)):
+        token = place.tokens[i]
+        topmost = token.kind in TOPMOST and place.source.text[token.start - 1 : token.start] in ("", "\n", "\r")
+        if depth == 0 or token.kind == "END" or topmost:
+            depth = 0 if topmost else depth
+            yield i
+        depth += (token.kind == "{") - (token.kind == "}" and depth > 0)
+
+
+def _resumed(place: Place, i: int) -> Frame | None:
+    """The innermost stack on which reading can go on with a token, if it is one to go on with."""
+    kind = place.tokens[i].kind
+    if kind == "}":
+        return next((frame for frame in chain(place.top) if probe(place.table, frame, kind) is not None), None)
+    if kind in CLAUSES and i > place.at:
+        return next((frame for frame in chain(place.top) if place.fits(frame, i, 2)), None)
+    alone = place.begins_line(i) or (i > place.at and place.tokens[i - 1].kind == ";")
+    return _restarted(place, place.top, i, 1 if alone else 2) if alone or kind in RESERVED else None
+
+
+def _restarted(place: Place, top: Frame, i: int, reach: int = 1) -> Frame | None:
+    """The innermost stack on which a declaration, statement or step can begin with a token, blocks closed as needed."""
+    tries = CLOSABLE
+    for frame in chain(top):
+        if _can_begin(place, frame, i, reach):
+            return frame
+        if tries and probe(place.table, frame, "}") is not None:
+            tries -= 1
+            after = _restarted_behind(place, frame, i, reach)
+            if after is not None:
+                return after
+    return None
+
+
+def _restarted_behind(place: Place, frame: Frame, i: int, reach: int) -> Frame | None:
+    """The stack with as many blocks closed as it takes before something can begin with a token."""
+    closings = 0
+    at: Frame | None = frame
+    while at is not None and not _can_begin(place, at, i, reach):
+        at = probe(place.table, at, "}")
+        closings += 1
+    if at is None:
+        return None
+    whole: Frame | None = frame
+    for _ in range(closings):
+        whole = whole and _close(place, whole, i)
+    return whole
+
+
+def _can_begin(place: Place, top: Frame, i: int, reach: int) -> bool:
+    kind = place.tokens[i].kind
+    if kind == "module" and place.top.below is not None:
+        return False  # it begins a file, and nothing that was read is given up for it
+    readings = (kind, "NAME") if words.is_soft(place.table, kind) else (kind,)
+    for reading in readings:
+        after = probe(place.table, top, reading)
+        if after is not None and after.below is not None and place.table.items[after.below.state]:
+            return place.fits(after, i + 1, reach)
+    return False
+
+
+def _close(place: Place, top: Frame, i: int) -> Frame | None:
+    """The stack with one more block closed just before a token."""
+    here = place.tokens[i].start
+    return advance(place.table, top, Token("}", "}", here, here))
+
+
+def _open_brace(place: Place, top: Frame) -> Span | None:
+    """The innermost brace that is open."""
+    braces = (f.value for f in chain(top) if isinstance(f.value, Token) and f.value.kind == "{")
+    brace = next(braces, None)
+    return None if brace is None else Span(place.source, brace.start, brace.end)
+
+
+WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
+    _too_deep, _ended, _habit, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Texts and files: sources, diagnostics, reading and writing, limits of time and memory."""
