@@ -31,8 +31,8 @@ sys.path.insert(0, str(ROOT))
 import uvicorn  # noqa: E402, F401  # loaded once, before the forks
 
 from fsmdsl import check as checks  # noqa: E402, F401
-from fsmdsl import classes as emit
-from fsmdsl import search as explore
+from fsmdsl import classes as emit  # noqa: E402, F401
+from fsmdsl import search as explore  # noqa: E402, F401
 from fsmdsl.cli import main  # noqa: E402
 from fsmdsl.editor.live import app  # noqa: E402, F401
 from fsmdsl.model import resolve  # noqa: E402, F401

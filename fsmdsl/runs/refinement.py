@@ -17,11 +17,10 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.runs.verdicts.verdict import Images, Outcome
-from fsmdsl.search.symmetry.conditions import renamed
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, holds, value
 from fsmdsl.step.describe import describe, fault_message, shown
 from fsmdsl.step.instances import Queue
-from fsmdsl.step.values import outside
+from fsmdsl.step.values import outside, renamed
 from fsmdsl.step.world import Message, Pending
 
 MAX_COUNTERPARTS = 6

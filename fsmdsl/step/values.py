@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations, product
 from typing import Any, assert_never
 
@@ -222,3 +222,23 @@ def _all(t: m.Type, roster: Roster) -> Iterable[Value]:
             return (default(t, roster),)
         case _:
             assert_never(t)
+
+
+def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
+    """A value in which each instance is called otherwise."""
+    match t, value:
+        case m.RefType(), int():
+            return to(value)
+        case m.OptionalType(of), _:
+            return None if value is None else renamed(of, value, to)
+        case m.RecordType(parts=parts), RecordValue(values):
+            return RecordValue(tuple(renamed(of, x, to) for (_, of), x in zip(parts, values, strict=True)))
+        case m.SetType(of), frozenset():
+            return frozenset(renamed(of, x, to) for x in value)
+        case m.ListType(of), tuple():
+            return tuple(renamed(of, x, to) for x in value)
+        case m.MapType(key, of), Table(entries):
+            moved = ((renamed(key, k, to), renamed(of, x, to)) for k, x in entries)
+            return Table(tuple(sorted(moved, key=lambda x: rank(key, x[0]))))
+        case _:
+            return value

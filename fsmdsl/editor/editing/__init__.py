@@ -1,9 +1,9 @@
 """Questions that an editor asks about specs while they are written. No terminal, no protocol: texts in, values out.
 
-The language server (`fsmdsl.editor.lsp`) and the page of `fsm serve` (`fsmdsl.editor.live`) are two faces of this package. Both keep
-a `Desk`, tell it each change of a text, and ask its `analysis`; each edit costs what it changes. Places are offsets in
-code points, counted from 0; `Source.position` tells lines and columns, counted from 1, and `offset_at` goes the other
-way.
+The language server (`fsmdsl.editor.lsp`) and the page of `fsm serve` (`fsmdsl.editor.live`) are two faces of this
+package. Both keep a `Desk`, tell it each change of a text, and ask its `analysis`; each edit costs what it changes.
+Places are offsets in code points, counted from 0; `Source.position` tells lines and columns, counted from 1, and
+`offset_at` goes the other way.
 
     desk = Desk(["specs"])
     desk.open("specs/cell.fsm", text)              # again after each change

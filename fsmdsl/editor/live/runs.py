@@ -11,6 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.editor.live.pictures import bare
+from fsmdsl.editor.live.session_view import here, view
 from fsmdsl.report.as_scenario import Script, as_scenario
 from fsmdsl.report.chart import chart
 from fsmdsl.runs.simulation import (
@@ -21,10 +22,8 @@ from fsmdsl.runs.simulation import (
     called,
     choices,
     chosen,
-    here,
     replayed,
     subject,
-    view,
     why_not,
 )
 from fsmdsl.step import TooManyValuesError, Universe, enabled

@@ -1,4 +1,4 @@
-"""Walking through a system step by step: what the terminal's `fsm simulate` and the live page have in common.
+"""Walking through a system step by step: what `fsm simulate` and the live page have in common.
 
 Pure: a session is a value, and what a person does with it makes another. What a step means is said by `fsmdsl.step`.
 """
@@ -11,11 +11,10 @@ from fsmdsl.runs.simulation.questions import Asked, asked
 from fsmdsl.runs.simulation.refusals import why_not
 from fsmdsl.runs.simulation.replay import Found, ReplayError, found_in, replayed
 from fsmdsl.runs.simulation.session import Session
-from fsmdsl.runs.simulation.view import here, view
 
 __all__ = [
     "Asked", "Choice", "Found", "NoSuchError", "Offered", "ReplayError", "Session", "asked", "begin", "called",
     "choices", "chosen",
     "closed_system",
-    "found_in", "here", "matching", "offered", "replayed", "subject", "view", "why_not",
+    "found_in", "matching", "offered", "replayed", "subject", "why_not",
 ]  # fmt: skip

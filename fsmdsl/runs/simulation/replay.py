@@ -7,8 +7,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.runs.simulation.session import Session
-from fsmdsl.runs.trace import world_data
-from fsmdsl.search import Entry
+from fsmdsl.runs.trace import Entry, world_data
 from fsmdsl.step import Result, Step, TooManyValuesError, Universe, World, enabled, fire
 from fsmdsl.step.describe import describe
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsmdsl.dataclasses import dataclass, field, replace
-from fsmdsl.search import Entry, Trace
+from fsmdsl.runs.trace import Entry, Trace
 from fsmdsl.step import Step, Universe, World, fire
 
 

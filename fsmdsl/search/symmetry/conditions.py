@@ -11,10 +11,10 @@ from fsmdsl.model.walk import computed_by, effects, effects_of, expressions, off
 from fsmdsl.runs.liveness.formula import atoms
 from fsmdsl.runs.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
 from fsmdsl.search.symmetry.sets import SymmetricSet, mentions, symmetric_sets, unordered
-from fsmdsl.step.data import RecordValue, Table, Value
+from fsmdsl.step.data import Value
 from fsmdsl.step.describe import words
 from fsmdsl.step.universe import Universe
-from fsmdsl.step.values import rank
+from fsmdsl.step.values import renamed
 
 
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
@@ -155,26 +155,6 @@ def _values(universe: Universe, n: int) -> Mapping[str, Value]:
 def exchanged(a: int, b: int) -> Callable[[int], int]:
     """The numbers of instances where two have changed theirs."""
     return lambda n: b if n == a else a if n == b else n
-
-
-def renamed(t: m.Type, value: Value, to: Callable[[int], int]) -> Value:
-    """A value in which each instance is called otherwise."""
-    match t, value:
-        case m.RefType(), int():
-            return to(value)
-        case m.OptionalType(of), _:
-            return None if value is None else renamed(of, value, to)
-        case m.RecordType(parts=parts), RecordValue(values):
-            return RecordValue(tuple(renamed(of, x, to) for (_, of), x in zip(parts, values, strict=True)))
-        case m.SetType(of), frozenset():
-            return frozenset(renamed(of, x, to) for x in value)
-        case m.ListType(of), tuple():
-            return tuple(renamed(of, x, to) for x in value)
-        case m.MapType(key, of), Table(entries):
-            moved = ((renamed(key, k, to), renamed(of, x, to)) for k, x in entries)
-            return Table(tuple(sorted(moved, key=lambda x: rank(key, x[0]))))
-        case _:
-            return value
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
