@@ -2,7 +2,7 @@
 
     python tests/mutants.py                               # go on until all of the sample has been tried
     python tests/mutants.py --count 500 --minutes 60      # the first 500 of the sample, an hour of them
-    python tests/mutants.py --only explore/packed/lower   # of these folders
+    python tests/mutants.py --only search/lower   # of these folders
     python tests/mutants.py --again survived              # the survivors once more, with the tests as they are now
     python tests/mutants.py --show 1f6c3a2b9d40           # one mutant as a diff
 

@@ -127,7 +127,7 @@ def test_every_answer_says_what_the_page_may_load(server: Served) -> None:
 
 def test_the_page_names_no_other_site(server: Served) -> None:
     """Not in its files either; the licences of the editor are the one place with addresses."""
-    for folder in ("live", "report"):
+    for folder in ("editor/live", "report"):
         for path in (ROOT / "fsmdsl" / folder / "static").iterdir():
             if path.suffix in (".js", ".css", ".html"):
                 text = path.read_text("utf-8").replace("http://www.w3.org/", "")
@@ -562,7 +562,7 @@ def test_the_bundle_is_what_the_lock_builds(tmp_path: Path) -> None:
             assert json.loads(manifest.read_text())["version"] == x["version"], f"run `npm ci` in {EDITOR}"
     subprocess.run(["node", "build.mjs", str(tmp_path)], cwd=EDITOR, check=True)
     for name in ("codemirror.js", "codemirror.LICENSE.txt"):
-        built, kept = tmp_path / name, ROOT / "fsmdsl" / "live" / "static" / name
+        built, kept = tmp_path / name, ROOT / "fsmdsl" / "editor" / "live" / "static" / name
         assert built.read_bytes() == kept.read_bytes(), f"`npm run build` in {EDITOR} makes another {name}"
 
 

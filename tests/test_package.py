@@ -74,7 +74,13 @@ def test_the_wheel_holds_the_toolkit_alone(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert {n.split("/")[0] for n in names} == {"fsmdsl", f"fsmdsl-{PROJECT['version']}.dist-info"}
-    for data in ("fsm.lark", "py.typed", "parse/table.bin", "cli/lease.fsm", "report/templates/page.html.jinja"):
+    for data in (
+        "syntax/fsm.lark",
+        "py.typed",
+        "syntax/parse/table.bin",
+        "cli/lease.fsm",
+        "report/templates/page.html.jinja",
+    ):
         assert f"fsmdsl/{data}" in names
     assert "fsmdsl/syntax/parse/table.json" not in names
     assert f"fsmdsl-{PROJECT['version']}.dist-info/licenses/LICENSE" in names

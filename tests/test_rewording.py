@@ -239,5 +239,6 @@ def test_faults_are_one_by_what_happens_where() -> None:
 
 def test_no_module_reads_its_own_words() -> None:
     """No text of a fault is taken apart or searched; see `step.world.Cause`."""
-    for path in (Path(__file__).parent.parent / "fsmdsl" / "explore").rglob("*.py"):
-        assert ".message.split(" not in path.read_text(), path
+    for room in ("runs", "search"):
+        for path in (Path(__file__).parent.parent / "fsmdsl" / room).rglob("*.py"):
+            assert ".message.split(" not in path.read_text(), path

@@ -29,8 +29,8 @@ SPECS = {
 """Folders of `specs` that are examples, with their titles."""
 
 LEFT_OUT = (
-    "cli", "lsp", "emit", "imports", "testing", "notebook.py", "pytest_plugin.py", "live/static", "report/static",
-    "parse/table.json",
+    "cli", "editor/lsp", "classes", "interop/imports", "testing", "notebook.py", "pytest_plugin.py",
+    "editor/live/static", "report/static", "syntax/parse/table.json",
 )  # fmt: skip
 """Parts of the toolkit that the page has no use for, or has already."""
 
@@ -45,7 +45,7 @@ def built(out: Path) -> None:
     """Write the playground. Raises `FileNotFoundError` before `npm ci`, `CalledProcessError` where Python as
     WebAssembly fails."""
     shutil.rmtree(out, ignore_errors=True)
-    shutil.copytree(ROOT / "fsmdsl" / "live" / "static", out / "static")
+    shutil.copytree(ROOT / "fsmdsl" / "editor" / "live" / "static", out / "static")
     shutil.copytree(ROOT / "fsmdsl" / "report" / "static", out / "shared")
     own = out / "playground"
     (own / "pyodide").mkdir(parents=True)
@@ -111,7 +111,7 @@ def tutorial() -> list[tuple[str, str]]:
 
 def page() -> str:
     """The live page, with another start and a policy of its own: no server sends one."""
-    text = (ROOT / "fsmdsl" / "live" / "static" / "index.html").read_text("utf-8")
+    text = (ROOT / "fsmdsl" / "editor" / "live" / "static" / "index.html").read_text("utf-8")
     start = '<script type="module" src="static/main.js"></script>'
     assert text.count(start) == 1
     sheet = '<link rel="stylesheet" href="playground/playground.css">'

@@ -1,6 +1,6 @@
 """Numbers that are too large because a `let` is given arguments outside the ranges of its parameters.
 
-Other numbers that are too large are found with their types, see `resolve.expressions`.
+Other numbers that are too large are found with their types, see `model.resolve.expressions`.
 """
 
 from __future__ import annotations

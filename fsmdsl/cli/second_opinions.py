@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 CHECKERS = ("spin", "tlc")
-"""As `opinion.tools` names them; what they need is imported when they are asked for."""
+"""As `interop.second_opinion.tools` names them; what they need is imported when they are asked for."""
 
 SECONDS = 600.0
 """For a system, unless `--max-seconds` says otherwise."""

@@ -37,7 +37,7 @@ def earlier(made: Callable[[bytes], bool]) -> manifest.Ours:
 
 
 def write(path: Path, content: str | bytes, *, follow: bool = False) -> bool:
-    """Write a file that the user has named; see `files.write`. True if that changed anything."""
+    """Write a file that the user has named; see `text.files.write`. True if that changed anything."""
     try:
         return disk.write(path, content, follow=follow)
     except (OSError, ValueError) as error:
@@ -53,7 +53,7 @@ def write_folder(
     force: bool = False,
     prune: bool = True,
 ) -> manifest.Plan:
-    """Write files into a folder of output, and say what is removed from it; see `files.manifest`."""
+    """Write files into a folder of output, and say what is removed from it; see `text.files.manifest`."""
     from fsmdsl.text.files import manifest
 
     try:

@@ -115,7 +115,7 @@ def _power(n: int) -> int:
 
 class Elaboration:
     """The expressions and effects of a model, each elaborated once in each scope. All of it raises
-    `TooLargeNumberError`, which `checks.numbers` finds before.
+    `TooLargeNumberError`, which `check.numbers` finds before.
 
     `system` is needed for `let`s of systems alone; without `size` a count of a set has the type that is declared.
     """

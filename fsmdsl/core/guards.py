@@ -22,7 +22,7 @@ def conjuncts(condition: m.Expr | None) -> list[m.Expr]:
 
 def exclusive(a: m.Transition, b: m.Transition, lets: Mapping[str, m.Let]) -> bool:
     """Can the guards of two transitions of one trigger be seen not to hold at once? A quick look, sure of nothing but
-    its yes: what both ask of one value is compared, also inside the machine's own derived values. `checks.logic`
+    its yes: what both ask of one value is compared, also inside the machine's own derived values. `check.logic`
     decides more, in more time.
     """
     ambiguous = _ambiguous(_arguments(a), _arguments(b))

@@ -56,7 +56,7 @@ def explore(
     Takes time and memory in proportion to the states; `Limits` says where to stop. States are packed into words where
     that can be; where not, they are explored by the definition of the language itself, and `Exploration.note` says why.
     All processes that `mpiexec` has started explore together. `keeping` saves what is found, or goes on with it; raises
-    `SavedError` and `UnavailableError` (see `packed.errors`).
+    `SavedError` and `UnavailableError` (see `search.errors`).
 
     With `stutter`, a run may also stand still for ever where a step is possible, as far as the fairness of a property
     lets it: properties of runs then rely on that alone.

@@ -1,6 +1,6 @@
 """Which search runs, and what it is put together from. The only place that says so.
 
-A system whose states fit in words is searched by a `PackedSearch`, which has three parts (see `packed.engine`): an
+A system whose states fit in words is searched by a `PackedSearch`, which has three parts (see `search.engine`): an
 engine in plain Python to begin with, what hands over to the next engine (machine code, or, where `mpiexec` has started
 several processes, one that all share), and a store, where the search is kept on a disk. Any other system is searched by
 the definition of the language.

@@ -363,7 +363,7 @@ Cause = (
     | NoInstance | NoFirst | NoItem | NoKey | DivisionByZero | Unfit | NoStart | Full | Nested | EndlessRound
     | Lost
 )  # fmt: skip
-"""Why a step fails. `describe.fault_message` has the words."""
+"""Why a step fails. `step.describe.fault_message` has the words."""
 
 
 @dataclass(frozen=True, slots=True)

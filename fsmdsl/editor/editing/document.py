@@ -17,7 +17,7 @@ from fsmdsl.text.source import Source, Span
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """What was read of a text. Of a file only the newest document stands where it says, see `parse.parts`."""
+    """What was read of a text. Of a file only the newest document stands where it says, see `parse.incremental`."""
 
     source: Source
     parts: tuple[Part, ...]

@@ -27,7 +27,7 @@ class Desk:
 
     def __init__(self, folders: Iterable[str | Path] = ()) -> None:
         self.follow_links = False
-        """Read through links that lead out of the folders, see `files.read`."""
+        """Read through links that lead out of the folders, see `text.files.read`."""
         self._folders = [Path(f) for f in folders]
         self._laid: dict[str, Document] = {}
         self._read: dict[str, Document | None] = {}

@@ -103,7 +103,7 @@ def _violation(
 
 
 def _shown(v: Data) -> str:
-    """What a verdict that is violated is called in a report (`explore.Verdict.shown`)."""
+    """What a verdict that is violated is called in a report (`search.Verdict.shown`)."""
     return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 

@@ -31,7 +31,7 @@ class Finding:
     scope: str = ""
     """The system or scenario that it was found in."""
     cause: str = ""
-    """What goes wrong first on the run; violations with the same cause are one finding. See `explore.runs.causes`."""
+    """What goes wrong first on the run; violations with the same cause are one finding. See `runs.causes`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def stuck(context: Context) -> list[Function]:
 
 
 def waiting(context: Context, circular: CircularWaits) -> list[Function]:
-    """`waiting`: do instances wait for each other? See `explore.circular_wait`."""
+    """`waiting`: do instances wait for each other? See `runs.circular_wait`."""
     b, all_wait, functions = Builder(), Var("all_wait"), list[Function]()
     for n, circle in enumerate(circular.circles):
         b.set(all_wait, TRUE)

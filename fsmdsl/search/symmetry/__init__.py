@@ -15,7 +15,7 @@ References have no order in this language, `first` is of lists, and a channel en
 of its machine. What is left is that loops visit members in the order in which they were made, that quantifiers stop at
 the first one that decides, and that rounds follow the first one that can go on. There the order must make no
 difference. A loop whose turns touch their own member alone passes as it is; any other is run in every order, from every
-world that is expanded: see `packed.lower.orders`. Where the order does make a difference the search begins anew with
+world that is expanded: see `search.lower.orders`. Where the order does make a difference the search begins anew with
 the members told apart.
 """
 

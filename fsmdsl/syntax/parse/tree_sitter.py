@@ -6,7 +6,7 @@ differently:
 - `?rule` and `-> name`: a rule whose alternatives give nodes of different names becomes a hidden rule, and a rule for
   each name.
 - Conflicts that Lark resolves as shift: every rule is right-associative, which is the same.
-- Words that may be names (`words.py` looks at what follows): they are names, too, and what comes next decides, or
+- Words that may be names (`soft_keywords.py` looks at what follows): they are names, too, and what comes next decides, or
   where that is not enough, which reading goes on (`FORKS`).
 - Tokens that look ahead (`ANY`, `ENTRY`): tree-sitter cannot. `*` is one token, and `on entry` is always a hook.
 - Reserved words are names where nothing else is expected; the parser says that they cannot be.
@@ -88,7 +88,7 @@ def _visible(symbol: str, inside: dict[str, set[str]]) -> Iterator[str]:
 
 
 def _joining(rules: Rules) -> Iterator[str]:
-    """Rules that begin with a word which would take a name behind it: see `words.joining`."""
+    """Rules that begin with a word which would take a name behind it: see `soft_keywords.joining`."""
     ending, _ = joining()
     firsts = {json.dumps(x) for x in ending}
     yield from (name for name, alternatives in rules.items() if any(x[0] in firsts for x in alternatives if x))
