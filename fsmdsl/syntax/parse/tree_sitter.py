@@ -6,8 +6,8 @@ differently:
 - `?rule` and `-> name`: a rule whose alternatives give nodes of different names becomes a hidden rule, and a rule for
   each name.
 - Conflicts that Lark resolves as shift: every rule is right-associative, which is the same.
-- Words that may be names (`soft_keywords.py` looks at what follows): they are names, too, and what comes next decides, or
-  where that is not enough, which reading goes on (`FORKS`).
+- Words that may be names (`soft_keywords.py` looks at what follows): they are names, too, and what comes next
+  decides, or where that is not enough, which reading goes on (`FORKS`).
 - Tokens that look ahead (`ANY`, `ENTRY`): tree-sitter cannot. `*` is one token, and `on entry` is always a hook.
 - Reserved words are names where nothing else is expected; the parser says that they cannot be.
 
