@@ -106,8 +106,8 @@ def load(
 ) -> Loaded:
     """Read files and folders (searched for `*.fsm`; `-` is standard input), what they import, and resolve it all.
 
-    `without` names amendments to leave out (see `syntax.amendments`). `settings` replace sizes and parameters of systems
-    (see `syntax.settings`). `follow_links`: see `read`.
+    `without` names amendments to leave out (see `syntax.amendments`). `settings` replace sizes and parameters of
+    systems (see `syntax.settings`). `follow_links`: see `read`.
     """
     parsed, found = read(paths, follow_links=follow_links)
     asked = frozenset(module_name(p.module) for p in parsed)
