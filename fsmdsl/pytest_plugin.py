@@ -43,12 +43,12 @@ def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Col
 
 
 def _passed_over(session: pytest.Session, path: Path) -> bool:
-    from fsmdsl.model.workspace import STUDIES
+    from fsmdsl.model.workspace import STUDY_FOLDER
 
     for inner in (path, *path.parents):
         if session.isinitpath(inner):
             return False
-        if inner.name == STUDIES:
+        if inner.name == STUDY_FOLDER:
             return True
     return False
 

@@ -11,9 +11,9 @@ from property_runs import Explored
 
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
-from fsmdsl.runs.liveness.plan import Crashes, Delivery, Obligation, Question, Waits
+from fsmdsl.runs.liveness.plan import Crashes, Delivery, MessageWaits, Obligation, Question
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, Message, Step, Value, World, enabled, fire
-from fsmdsl.step.world import Crashed, Followed, Happening, Ignored, Sent
+from fsmdsl.step.world import Crashed, Followed, Ignored, Sent, TraceEvent
 
 
 class ByHand(textbook.System):
@@ -71,7 +71,7 @@ def matters(x: Explored, q: Question) -> bool:
     return violated(x, q) != violated(x, bare)
 
 
-def fulfilled(x: Explored, world: World, step: Step, cascade: Sequence[Happening]) -> int:
+def fulfilled(x: Explored, world: World, step: Step, cascade: Sequence[TraceEvent]) -> int:
     """The obligations that a step fulfils, as bits."""
     found = 0
     handled = list(_handled(world, step, cascade))
@@ -85,14 +85,14 @@ def fulfilled(x: Explored, world: World, step: Step, cascade: Sequence[Happening
                     and (step.kind, step.queue) == ("deliver", queue)
                     and world.channels[queue][step.position] == message
                 )
-            case Waits() | Crashes():
+            case MessageWaits() | Crashes():
                 does = False
         found |= does << n
     return found
 
 
 def _handled(
-    world: World, step: Step, cascade: Sequence[Happening]
+    world: World, step: Step, cascade: Sequence[TraceEvent]
 ) -> list[tuple[Followed | Ignored, tuple[Value, ...]]]:
     """What was followed or ignored, and the arguments of the event that came: as they were sent, not as the step's
     happenings tell them. What a crash has cut short does not count."""

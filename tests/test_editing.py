@@ -10,7 +10,7 @@ from queue import Queue
 import pytest
 from stepping import compiled
 
-from fsmdsl.editor.editing import Desk, Highlight, completions, diagnostics, explanation, offset_at, tokens
+from fsmdsl.editor.editing import Highlight, OpenDocuments, completions, diagnostics, explanation, offset_at, tokens
 from fsmdsl.editor.editing.explorer import Explorer
 from fsmdsl.editor.editing.findings import Findings
 from fsmdsl.editor.editing.position_map import Shift
@@ -217,7 +217,7 @@ def test_what_was_found_moves_with_the_text() -> None:
 
 
 def renamed(text: str, words: str, by: int, name: str) -> str:
-    desk = Desk()
+    desk = OpenDocuments()
     desk.open("x.fsm", text)
     edits = rename(desk.analysis("x.fsm"), "x.fsm", text.index(words) + by, name)
     for e in sorted(edits, key=lambda e: e.span.start, reverse=True):
@@ -264,7 +264,7 @@ def test_a_desk_reads_what_belongs_together(tmp_path: Path) -> None:
     (tmp_path / "holes" / "study.fsm").write_text("module study import base")
     user = tmp_path / "user.fsm"
     user.write_text("module user import base { Colour } machine M { c: Colour initial state A }")
-    desk = Desk([tmp_path])
+    desk = OpenDocuments([tmp_path])
     analysis = desk.analysis(str(user))
     assert {Path(p).name for p in analysis.documents} == {"base.fsm", "user.fsm"}
     assert desk.analysis(str(user)) is analysis
@@ -286,7 +286,7 @@ def test_a_scenario_is_of_the_system_as_it_is_now() -> None:
 system T { ms: M[2] }
 scenario X of T { m0.go }
 """
-    desk = Desk()
+    desk = OpenDocuments()
     for count in (2, 3, 2):
         desk.open("x.fsm", text.replace("M[2]", f"M[{count}]"))
         model = desk.analysis("x.fsm").model
@@ -304,7 +304,7 @@ def test_a_desk_reads_nothing_through_a_link_that_leads_elsewhere(tmp_path: Path
     (specs / "same.fsm").symlink_to("user.fsm")
     user = specs / "user.fsm"
     user.write_text("module user import secret { Key } machine M { k: Key initial state A }")
-    for desk in (Desk([specs]), Desk()):
+    for desk in (OpenDocuments([specs]), OpenDocuments()):
         assert desk.document(str(specs / "secret.fsm")) is None
         assert desk.document(str(specs / "same.fsm")) is not None
         assert "secret" not in desk.analysis(str(user)).modules
@@ -314,7 +314,7 @@ def test_a_desk_reads_nothing_through_a_link_that_leads_elsewhere(tmp_path: Path
 
 
 def test_mistakes_in_one_file_say_nothing_of_those_that_import_it(tmp_path: Path) -> None:
-    desk = Desk()
+    desk = OpenDocuments()
     desk.open("/a.fsm", "module a\nenum Colour { red |")
     desk.open("/b.fsm", "module b\nimport a\nmachine M { c: a.Colour initial state A invariant c == blue }")
     desk.open("/c.fsm", "module c\nmachine M { initial state A invariant B }\n")
@@ -331,7 +331,7 @@ def test_a_newer_request_replaces_the_one_before() -> None:
     """Also one that would take for ever; and a process that has ended is started again."""
     answers: Queue[Findings] = Queue()
     explorer = Explorer(answers.put)
-    desk = Desk()
+    desk = OpenDocuments()
     endless = DOOR.replace("0..9", "0..900000").replace("do opened = by.opened", "do opened = opened + 1")
     desk.open("x.fsm", endless.replace("[2]", "[6]"))
     explorer.explore(desk.documents("x.fsm"), states=None, seconds=3600)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_texts import spec
 
 from fsmdsl.check import check
-from fsmdsl.editor.editing import Analysis, Desk
+from fsmdsl.editor.editing import Analysis, OpenDocuments
 from fsmdsl.model.resolve import Use, resolve
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
@@ -66,12 +66,12 @@ def names(analysis: Analysis) -> list[tuple[int, int, str, str, str, int]]:
     return sorted(shown(u) for u in analysis.uses_in(NAME))
 
 
-def same(desk: Desk, text: str) -> None:
+def same(desk: OpenDocuments, text: str) -> None:
     """The desk, which has seen other texts before, and a new one agree about a text; and with `fsm check`."""
     desk.open(NAME, text)
     analysis = desk.analysis(NAME)
     assert [told(d) for d in analysis.found[NAME]] == from_scratch(text)
-    fresh = Desk()
+    fresh = OpenDocuments()
     fresh.open(NAME, text)
     anew = fresh.analysis(NAME)
     assert analysis.documents[NAME].module == anew.documents[NAME].module == parse(Source(NAME, text)).module
@@ -106,7 +106,7 @@ def edit(text: str, chance: random.Random) -> str:
 @given(st.randoms(use_true_random=False), st.sampled_from([*SPECS, None]))
 def test_edits_of_a_text(chance: random.Random, text: str | None) -> None:
     text = spec(chance, 4) if text is None else text
-    desk = Desk()
+    desk = OpenDocuments()
     same(desk, text)
     for _ in range(4):
         before = text
@@ -120,7 +120,7 @@ def test_edits_of_a_text(chance: random.Random, text: str | None) -> None:
 @pytest.mark.parametrize("text", SPECS[:3], ids=lambda t: t.split()[1] if t else "")
 def test_typing_a_line(text: str) -> None:
     """Each keystroke of a new line, and of taking it away."""
-    desk = Desk()
+    desk = OpenDocuments()
     place = text.index("\n", text.index("machine ")) + 1
     line = "    x: Open -> Shut on crash\n"
     for n in (*range(0, len(line), 4), len(line), 9, 0):

@@ -23,7 +23,7 @@ from fsmdsl.interop.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineEr
 from fsmdsl.interop.logs.mapping import read
 from fsmdsl.interop.logs.records import Record, Records
 from fsmdsl.interop.logs.render_text import covered
-from fsmdsl.interop.logs.successor_cache import Atlas
+from fsmdsl.interop.logs.successor_cache import SuccessorCache
 from fsmdsl.interop.logs.worlds import Tracker
 from fsmdsl.model.resolve import resolve
 from fsmdsl.report.formats.schema import schemas
@@ -417,7 +417,7 @@ POD = '[[line]]\nwhen = {{ msg = "{0}" }}\nof = "pods"\ninstance = "{{id}}"\n{1}
 
 def reference(reading: Reading, text: bytes, depth: int) -> tuple[str, list[tuple[Step, list[int]]], dict[str, int]]:
     """The outcome, the steps of the run with their lines, and the names, by the definition: nothing is remembered."""
-    tracker = Tracker(Atlas(reading), depth)
+    tracker = Tracker(SuccessorCache(reading), depth)
     possible, outcome = tracker.start(), "explained"
     for record in map(Record._make, Records(reading, "run.log", lines(io.BytesIO(text)))):
         after = tracker.advance(possible, record.claim, record.line)

@@ -8,7 +8,7 @@ import pytest
 from test_tutorial import followed
 
 from fsmdsl.check import check
-from fsmdsl.editor.editing import Desk, completions
+from fsmdsl.editor.editing import OpenDocuments, completions
 from fsmdsl.editor.editing.rename import RefusedError, rename
 from fsmdsl.editor.live.documents import Documents
 from fsmdsl.editor.live.loading import model_of, texts_of
@@ -54,7 +54,7 @@ def test_the_editor_knows_it(tmp_path: Path) -> None:
     user, other = tmp_path / "user.fsm", tmp_path / "other.fsm"
     user.write_text(USER)
     other.write_text(USER.replace("module user", "module other"))
-    desk = Desk([tmp_path])
+    desk = OpenDocuments([tmp_path])
     analysis = desk.analysis(str(user))
     at = USER.index("pod: Object") + len("pod: ")
     (use,) = analysis.uses_at(str(user), at)
@@ -71,7 +71,7 @@ def test_the_editor_offers_it() -> None:
 def test_what_it_declares_keeps_its_name(tmp_path: Path) -> None:
     user = tmp_path / "user.fsm"
     user.write_text(USER)
-    analysis = Desk([tmp_path]).analysis(str(user))
+    analysis = OpenDocuments([tmp_path]).analysis(str(user))
     with pytest.raises(RefusedError, match="declared in the library"):
         rename(analysis, str(user), USER.index("pod: Object") + len("pod: "), "Thing")
     assert rename(analysis, str(user), USER.index("pod: Object"), "thing")
@@ -83,7 +83,7 @@ def test_the_editor_prefers_a_file_of_the_project(tmp_path: Path) -> None:
     user, own = tmp_path / "specs" / "user.fsm", tmp_path / "own" / "kubernetes.fsm"
     user.write_text(USER)
     own.write_text("module kubernetes\nmachine Object { initial state Own }\n")
-    assert set(Desk([tmp_path]).documents(str(user))) == {str(user), str(own)}
+    assert set(OpenDocuments([tmp_path]).documents(str(user))) == {str(user), str(own)}
 
 
 # What is in it -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from fsmdsl.cli import cli
 from fsmdsl.editor.editing.hover import hover
 from fsmdsl.editor.editing.rename import changed, rename
-from fsmdsl.editor.editing.session import Desk
+from fsmdsl.editor.editing.session import OpenDocuments
 from fsmdsl.model.resolve import resolve
 from fsmdsl.model.workspace import load
 from fsmdsl.syntax.format import format_source
@@ -20,7 +20,7 @@ from fsmdsl.text.source import Source
 
 TEXT = """module desk
 
-machine Desk {
+machine OpenDocuments {
     initial state Free
             state Taken
     event take, leave, ring from environment
@@ -43,7 +43,7 @@ locks Order {
 }
 
 system One {
-    desk: Desk
+    desk: OpenDocuments
     environment { desk.ring  desk.take when desk in Free }
     reachable rings: desk in Taken
 }
@@ -58,7 +58,8 @@ def spec(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "gone"), [("bell", "t3"), ("desk.bell", "t3"), ("Desk.t3", "t3"), ("Desk.t4", "t4"), ("later", "open")]
+    ("name", "gone"),
+    [("bell", "t3"), ("desk.bell", "t3"), ("OpenDocuments.t3", "t3"), ("OpenDocuments.t4", "t4"), ("later", "open")],
 )
 def test_a_name_leaves_its_amendment_out(spec: Path, name: str, gone: str) -> None:
     whole, left = load([spec]), load([spec], without=[name])
@@ -117,7 +118,7 @@ def test_a_long_reason_stays_behind_the_name() -> None:
 
 
 def test_editors_rename_it_and_show_the_reason() -> None:
-    desk = Desk()
+    desk = OpenDocuments()
     desk.open("x.fsm", TEXT)
     at = TEXT.index("quiet")
     analysis = desk.analysis("x.fsm")

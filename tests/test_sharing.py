@@ -18,7 +18,7 @@ from fsmdsl.editor.editing import completions
 from fsmdsl.editor.editing.declarations import declared
 from fsmdsl.editor.editing.hover import hover
 from fsmdsl.editor.editing.rename import changed, rename
-from fsmdsl.editor.editing.session import Desk
+from fsmdsl.editor.editing.session import OpenDocuments
 from fsmdsl.graphs import states
 from fsmdsl.model.resolve import Memory, resolve
 from fsmdsl.search import Means, explore
@@ -354,8 +354,8 @@ system Wide extends lib.Small {
 """
 
 
-def desk() -> Desk:
-    found = Desk()
+def desk() -> OpenDocuments:
+    found = OpenDocuments()
     found.open("lib.fsm", LIB)
     found.open("user.fsm", USER)
     return found
@@ -440,7 +440,7 @@ def test_an_environment_that_changes_is_followed() -> None:
     """Also where it is the only thing that was read again: what is offered stands where the new text says."""
     texts = [MACHINES, "environment Care(cs: set<Cell>) { some c in cs: c.mend }", "system S { cells: Cell[2]"]
     text = "\n".join(["module spec", *texts]) + " environment Care(cells) }\n"
-    found = Desk()
+    found = OpenDocuments()
     for edited, event in ((text, "mend"), (text.replace("c.mend", "c.count"), "count"), (text, "mend")):
         found.open("spec.fsm", edited)
         model = found.analysis("spec.fsm").model
@@ -451,7 +451,7 @@ def test_an_environment_that_changes_is_followed() -> None:
 
 def test_a_base_that_changes_is_followed_through_a_chain() -> None:
     texts = [SMALL, "system Mid extends Small { }\n", "system Top extends Mid { }\n"]
-    found = Desk()
+    found = OpenDocuments()
     found.open("spec.fsm", "\n".join(["module spec", MACHINES, *texts]))
     assert found.analysis("spec.fsm").model is not None
     found.open("spec.fsm", "\n".join(["module spec", MACHINES, SMALL.replace("Cell[2]", "Cell[5]"), *texts[1:]]))

@@ -68,7 +68,7 @@ SOUGHT = {
 PAGES = ("index", "docs/language", "docs/findings/hived", "docs/rules/FSM201")
 """One of each kind: with pictures, with long tables, with long lines, short."""
 
-MOST_REQUESTS, MOST_BYTES = 25, 1_500_000
+MAX_REQUESTS, MAX_BYTES = 25, 1_500_000
 """Of a page with an empty cache, without compression and without pictures."""
 
 
@@ -244,8 +244,8 @@ def test_a_page_is_light_and_has_what_readers_need(browser: Browser, address: st
         text = sum(size for link, size in seen.requests.items() if not re.search(r"\.(svg|png)$", link))
         assert problems(seen.structure) == []
         assert (seen.elsewhere, seen.failed) == ((), ())
-        assert len(seen.requests) <= MOST_REQUESTS
-        assert text <= MOST_BYTES
+        assert len(seen.requests) <= MAX_REQUESTS
+        assert text <= MAX_BYTES
 
 
 @needs_zensical

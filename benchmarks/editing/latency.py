@@ -30,7 +30,7 @@ from editor import WISHES, Editor  # noqa: E402
 from hived_lite import hived_lite  # noqa: E402
 
 from fsmdsl.check import check  # noqa: E402
-from fsmdsl.editor.editing import Desk  # noqa: E402
+from fsmdsl.editor.editing import OpenDocuments  # noqa: E402
 from fsmdsl.model.resolve import resolve  # noqa: E402
 from fsmdsl.syntax.parse import parse  # noqa: E402
 from fsmdsl.text.source import Source  # noqa: E402
@@ -242,7 +242,7 @@ def family(pid: int) -> list[int]:
 def from_scratch(text: str, texts: tuple[str, str]) -> dict[str, float]:
     """What the same edit costs without what was known before, and with it, in this process (processor time)."""
     whole, parts = [], []
-    desk = Desk()
+    desk = OpenDocuments()
     for t in texts:
         desk.open("made.fsm", t)
         _ = desk.analysis("made.fsm").found

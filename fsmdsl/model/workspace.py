@@ -73,7 +73,7 @@ Allow more, or look at fewer files at once. A small spec that takes long is wort
 
 RULES = (UNREADABLE, NOTHING, UNFINISHED)
 
-STUDIES = "holes"
+STUDY_FOLDER = "holes"
 """The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
 is given a folder passes over them; they are read when they are named."""
 
@@ -148,7 +148,7 @@ def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tup
 
 
 def _passed_over(name: str) -> bool:
-    return name.startswith(".") or name == STUDIES
+    return name.startswith(".") or name == STUDY_FOLDER
 
 
 def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | None:

@@ -28,7 +28,6 @@ from fsmdsl.step import (
     CrashStep,
     EventStep,
     Followed,
-    Happening,
     Ignored,
     OutcomeStep,
     Posted,
@@ -37,6 +36,7 @@ from fsmdsl.step import (
     Sent,
     Step,
     TimerStep,
+    TraceEvent,
 )
 from fsmdsl.step.describe import fault_message, shown, shown_arguments
 from fsmdsl.step.instances import Roster
@@ -93,7 +93,7 @@ def _step(roster: Roster, before: World, entry: Entry, text: str) -> Iterator[It
         yield Failure(where, f"{entry.fault.kind}: {fault_message(roster, entry.fault)}")
 
 
-def _effective(roster: Roster, before: World, cascade: Iterable[Happening]) -> Iterator[Happening]:
+def _effective(roster: Roster, before: World, cascade: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
     """What happened, without assignments of the value that the field has already. A crash changes fields silently:
     behind it every assignment counts."""
     values: dict[tuple[int, str], Value] = {}
@@ -144,14 +144,14 @@ def _opening(roster: Roster, step: Step) -> Item | None:
             assert_never(step)
 
 
-def _items(roster: Roster, happening: Happening) -> list[Item]:
+def _items(roster: Roster, happening: TraceEvent) -> list[Item]:
     """What is drawn of a happening; a crash of some is noted on each of them."""
     if isinstance(happening, Crashed) and happening.of:
         return [Note(_instance(n), "crash") for n in happening.of]
     return [_item(roster, happening)]
 
 
-def _item(roster: Roster, happening: Happening) -> Item:
+def _item(roster: Roster, happening: TraceEvent) -> Item:
     match happening:
         case Followed(instance, transition, before, after):
             t = roster.machines[instance].transitions[transition]

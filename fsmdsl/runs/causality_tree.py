@@ -19,7 +19,6 @@ from fsmdsl.step.world import (
     CrashStep,
     EventStep,
     Followed,
-    Happening,
     Ignored,
     OutcomeStep,
     Posted,
@@ -28,6 +27,7 @@ from fsmdsl.step.world import (
     Sent,
     Step,
     TimerStep,
+    TraceEvent,
     World,
 )
 
@@ -54,7 +54,7 @@ class Node:
         return self.inside[-1]
 
 
-def caused(roster: Roster, step: Step, cascade: Iterable[Happening], before: World) -> Node:
+def caused(roster: Roster, step: Step, cascade: Iterable[TraceEvent], before: World) -> Node:
     """A step with what happened in it. Assignments are left out, for they show in the world, and so is work for
     hand-written code that needs no answer."""
     grower = _Grower(roster, step, before)
@@ -81,7 +81,7 @@ class _Grower:
         if receiver is not None:
             self.handling = (receiver, self.base)
 
-    def take(self, happening: Happening) -> None:
+    def take(self, happening: TraceEvent) -> None:
         """The next happening."""
         match happening:
             case Followed(instance, index, before, after):

@@ -22,7 +22,7 @@ from fsmdsl.step.instances import Roster
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitingRows:
     """How instances of a machine can wait for others: in one of these rows, whose condition is that its source is
     active and its guard false. `any` is true of an instance for which one of them is."""
 
@@ -37,7 +37,7 @@ class Waits:
 class CircularWaits:
     """By machine how it can wait, and which machines can wait for each other alone, by their full names."""
 
-    waits: Mapping[str, Waits]
+    waits: Mapping[str, WaitingRows]
     circles: tuple[frozenset[str], ...]
 
     def waiting(self, roster: Roster, world: World) -> tuple[int, ...]:
@@ -77,7 +77,7 @@ def circular_waits(universe: Universe) -> CircularWaits:
     found = {x.qualified: _waits(universe, x, changed) for x in endless}
     needed = {name: frozenset().union(*(need for *_, need in rows)) for name, rows in found.items() if rows}
     closed = {_closure(name, needed) for name in needed}
-    waits = {name: Waits(tuple((t, condition) for t, condition, _ in rows)) for name, rows in found.items()}
+    waits = {name: WaitingRows(tuple((t, condition) for t, condition, _ in rows)) for name, rows in found.items()}
     circles = sorted((c for c in closed if c <= needed.keys()), key=sorted)
     return CircularWaits(waits, tuple(c for c in circles if not any(x < c for x in circles)))
 
@@ -85,7 +85,7 @@ def circular_waits(universe: Universe) -> CircularWaits:
 # In a world ----------------------------------------------------------------------------------------------------------
 
 
-def _all_wait(roster: Roster, world: World, machine: str, waits: Waits) -> bool:
+def _all_wait(roster: Roster, world: World, machine: str, waits: WaitingRows) -> bool:
     return all(_holds(Frame(roster, world, n), waits.any) for n in roster.instances_of(machine))
 
 

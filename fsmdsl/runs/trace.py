@@ -18,13 +18,13 @@ from fsmdsl.step.world import (
     Crashed,
     Fault,
     Followed,
-    Happening,
     Ignored,
     Message,
     Pending,
     Posted,
     Requested,
     Step,
+    TraceEvent,
     Value,
     World,
 )
@@ -35,7 +35,7 @@ class Entry:
     """A step, what happened in it, and the world after it (with a fault: still the world before)."""
 
     step: Step
-    cascade: tuple[Happening, ...]
+    cascade: tuple[TraceEvent, ...]
     world: World
     fault: Fault | None = None
 
@@ -158,7 +158,7 @@ def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
         yield from (f"{name} = {new}" for name, _, new in changed_fields(roster, before, entry.world))
 
 
-def _notable(roster: Roster, happening: Happening) -> bool:
+def _notable(roster: Roster, happening: TraceEvent) -> bool:
     """Assignments show in the fields, events sent in the transitions that they cause, outputs in the data."""
     if isinstance(happening, Requested):
         return bool(roster.machines[happening.instance].action_named[happening.action].outcomes)

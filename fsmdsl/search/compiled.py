@@ -70,8 +70,8 @@ class Compiled(OneProcess):
         self._words = self.lowered.layout.words
         self.words = Memory(room * self._words)
         self.preds = Memory(room, "I")
-        self.boards = [boards.Board(self.lowered) for _ in range(workers)]
-        self._rows = [boards.Board(self.lowered) for _ in range(workers)]
+        self.boards = [boards.CounterMemory(self.lowered) for _ in range(workers)]
+        self._rows = [boards.CounterMemory(self.lowered) for _ in range(workers)]
         self._brought = [0] * workers
         """How many successors each worker found in this block."""
         self._recent = [Memory(RECENT * self._words) for _ in range(workers)]
@@ -167,7 +167,7 @@ class Compiled(OneProcess):
         """As `Plain.rewind`. Other states may have been expanded in the same block: what was noted of them is forgotten
         with all the rest, and the states that stay are asked anew."""
         self.frontier.back(self.origin(most), most)
-        self.boards = [boards.Board(self.lowered) for _ in self.boards]
+        self.boards = [boards.CounterMemory(self.lowered) for _ in self.boards]
         self._each(self._ask_anew)
         self._table.close()
         self._table = Memory(self._slots * self.workers, "I")
@@ -200,7 +200,7 @@ class Compiled(OneProcess):
         )  # fmt: skip
         self._kept[0] = frontier.count
 
-    def _expand(self, worker: int, first: int, last: int, board: boards.Board | None = None) -> int:
+    def _expand(self, worker: int, first: int, last: int, board: boards.CounterMemory | None = None) -> int:
         """Into the board given, else the worker's own. A thread that nobody waits for any more keeps it alive."""
         return self.code["expand_block"](
             self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
@@ -335,7 +335,7 @@ class Compiled(OneProcess):
 
     def expansion(self, at: int) -> Expansion:
         """What the program says about one state. Changes nothing."""
-        board, layout, stride = boards.Board(self.lowered), self.lowered.layout, self.lowered.stride
+        board, layout, stride = boards.CounterMemory(self.lowered), self.lowered.layout, self.lowered.stride
         while True:
             n = self._expand(0, at, at + 1, board)
             if board.numbers[layout.end] > at:
@@ -349,7 +349,7 @@ class Compiled(OneProcess):
         """The states that were expanded with all their steps, which are taken once more."""
         count, done, edges = self.frontier.count, self.frontier.first, self.fired()
         offsets, targets, marks = Memory(count + 1), Memory(edges), Memory(edges)
-        board = boards.Board(self.lowered)
+        board = boards.CounterMemory(self.lowered)
         at = first = 0
         while first < done:
             last = min(first + self._most(), done)

@@ -10,7 +10,7 @@ from fsmdsl.search.plain import row
 from fsmdsl.search.shapes import LARGEST
 
 
-class Board:
+class CounterMemory:
     """A board, or a row, as a search begins. `numbers` are those that are never wider than a word."""
 
     def __init__(self, lowered: Lowered) -> None:
@@ -35,7 +35,7 @@ def counted(lowered: Lowered) -> Sequence[int]:
     return [*lowered.counts, *answered, *lowered.flags, *lowered.firsts]
 
 
-def merged(lowered: Lowered, boards: Sequence[Board]) -> list[int]:
+def merged(lowered: Lowered, boards: Sequence[CounterMemory]) -> list[int]:
     """The boards of all workers, as one."""
     one = list(boards[0].numbers)
     for other in boards[1:]:

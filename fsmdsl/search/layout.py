@@ -46,7 +46,7 @@ them, a power of two."""
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class QueueLayout:
     """Where the messages of a queue stand: how many, and each as one number, the event in the highest bits."""
 
     channel: m.Channel
@@ -76,7 +76,7 @@ class Box:
         return Shape(0, (len(self.events) << self.argument_bits) - 1)
 
 
-class Places(NamedTuple):
+class InstanceLayout(NamedTuple):
     """Where what an instance has stands in a row: fields with their types; `wait` None where it awaits no answers."""
 
     state: int
@@ -95,9 +95,9 @@ class Layout:
     """Of every place of the row."""
     empty: list[int] = field(default_factory=list)
     """A row with the lowest number in each place: where that can be, none."""
-    places: list[Places] = field(default_factory=list)
+    places: list[InstanceLayout] = field(default_factory=list)
     """By the number of the instance."""
-    boxes: list[Box] = field(default_factory=list)
+    boxes: list[QueueLayout] = field(default_factory=list)
     """By the number of the queue."""
     awaited: list[Pending] = field(default_factory=list)
     """Every pending action there can be; a place of `pending` holds its place here plus 1."""
@@ -161,7 +161,7 @@ class Layout:
         return self.universe.machines[self.awaited[n].instance].action_named[self.awaited[n].action]
 
     def reserve(self, places: int) -> int:
-        """Places behind everything else."""
+        """InstanceLayout behind everything else."""
         self.end += places
         return self.end - places
 
@@ -206,13 +206,13 @@ class Layout:
             self.down is not None and bool(row[self.down]),
         )
 
-    def message_number(self, box: Box, message: Message) -> int:
+    def message_number(self, box: QueueLayout, message: Message) -> int:
         """A message as it stands in a channel."""
         place = [e.name for e in box.events].index(message.event)
         arguments = to_number(box.records[place], RecordValue(message.arguments), self.universe)
         return place << box.argument_bits | arguments
 
-    def _message(self, box: Box, number: int) -> Message:
+    def _message(self, box: QueueLayout, number: int) -> Message:
         event = number >> box.argument_bits
         arguments = from_number(box.records[event], number, self.universe)
         assert isinstance(arguments, RecordValue)
@@ -298,9 +298,9 @@ def _add_column(layout: Layout, machine: m.Machine, name: str, s: Shape) -> None
         layout.shapes[column + n] = s
 
 
-def _places(layout: Layout, n: int, machine: m.Machine) -> Places:
+def _places(layout: Layout, n: int, machine: m.Machine) -> InstanceLayout:
     at = {name: column + n for (of, name), column in layout.columns.items() if of == machine.qualified}
-    return Places(at[""], tuple((at[f.name], f.type) for f in machine.fields), at.get(WAIT))
+    return InstanceLayout(at[""], tuple((at[f.name], f.type) for f in machine.fields), at.get(WAIT))
 
 
 def _add_pending(layout: Layout) -> None:
@@ -343,7 +343,7 @@ def _add_box(layout: Layout, queue: Queue) -> None:
     records = tuple(m.RecordType(e.name, tuple((p.name, p.type) for p in e.parameters)) for e in events)
     argument_bits = max((sum(s.bits for _, s, _ in parts_of(t, universe).values()) for t in records), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))
-    box = Box(channel, receiver, sender, senders, length, events, records, argument_bits)
+    box = QueueLayout(channel, receiver, sender, senders, length, events, records, argument_bits)
     if box.shape.bits > WIDEST:
         raise UnpackableError(f"a message of {box.shape.bits} bits in channel `{channel.name}`")
     _add(layout, channel.bound, box.shape)
@@ -351,7 +351,7 @@ def _add_box(layout: Layout, queue: Queue) -> None:
 
 
 def _into_words(layout: Layout) -> None:
-    """Places with one value have no word."""
+    """InstanceLayout with one value have no word."""
     layout.packing, layout.words = packed((place, s) for place, s in enumerate(layout.shapes) if s.bits)
     layout.params.update((place, layout.empty[place]) for place, s in enumerate(layout.shapes) if not s.bits)
 

@@ -38,7 +38,7 @@ IN_USE = 0.06, 1.0
 BYTES_OF_TABLE = 12
 """What a compiled search keeps of a state beside its words: where it came from, and its place in the table."""
 
-GLANCE = 0.005
+POLL_INTERVAL = 0.005
 """Seconds between two looks at whether a compiler is done."""
 
 
@@ -91,7 +91,7 @@ class MachineCode(Engines):
             if self.note is None:
                 self.compilation = Compilation(self._lowered)
         while self.compilation is not None and wait and not self.compilation.done() and not self._budget.over():
-            sleep(GLANCE)
+            sleep(POLL_INTERVAL)
 
     def ready(self) -> bool:
         """Is there code compiled well to change over to?"""

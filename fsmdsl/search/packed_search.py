@@ -23,7 +23,7 @@ from fsmdsl.runs.verdicts.verdict import AT_VIOLATION, Limits, Means, Progress
 from fsmdsl.search.compiled import Compiled
 from fsmdsl.search.cross_check import Defined, ProgramSearch, check_graph, confirm, cross_check
 from fsmdsl.search.engine import Engine, Engines, Store
-from fsmdsl.search.lower import Doubt, Lowered, lower
+from fsmdsl.search.lower import AsymmetryWitness, Lowered, lower
 from fsmdsl.search.machine_code import MachineCode
 from fsmdsl.search.plain import Plain, row
 from fsmdsl.search.queries import conditions, of_atoms
@@ -65,7 +65,7 @@ class PackedSearch(ProgramSearch):
         self.reduced = () if reduction is None else reduction.names
         self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
         """Why sets are not reduced, by name."""
-        self.doubt: Doubt | None = self.lowered.unsure
+        self.doubt: AsymmetryWitness | None = self.lowered.unsure
         """How members of a symmetric set are told apart: then what was found means nothing."""
         self._progress = progress
         self._every = REPORT_EVERY * (0.1 if means.once else 1)

@@ -14,7 +14,17 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.step.cascade import CutError, Draft, GuardsSeen, deliver, finish_round, follow, guard_holds, handle, perform
+from fsmdsl.step.cascade import (
+    CrashPointError,
+    GuardsSeen,
+    StepInProgress,
+    deliver,
+    finish_round,
+    follow,
+    guard_holds,
+    handle,
+    perform,
+)
 from fsmdsl.step.crash import crash, crash_alone
 from fsmdsl.step.data import RecordValue
 from fsmdsl.step.evaluate import Frame, TooManyValuesError, evaluate, truth
@@ -32,7 +42,6 @@ from fsmdsl.step.world import (
     FaultKind,
     Followed,
     Full,
-    Happening,
     Ignored,
     Message,
     NoMessage,
@@ -49,6 +58,7 @@ from fsmdsl.step.world import (
     StandsStill,
     Step,
     TimerStep,
+    TraceEvent,
     Value,
     Waiting,
     World,
@@ -65,7 +75,6 @@ __all__ = [
     "FaultKind",
     "Followed",
     "GuardsSeen",
-    "Happening",
     "Ignored",
     "Message",
     "OutcomeStep",
@@ -80,6 +89,7 @@ __all__ = [
     "Step",
     "TimerStep",
     "TooManyValuesError",
+    "TraceEvent",
     "Universe",
     "Value",
     "World",
@@ -99,7 +109,7 @@ class Result:
     """The world after a step and what happened, in order; with a fault, the world before, and what happened so far."""
 
     world: World
-    cascade: tuple[Happening, ...]
+    cascade: tuple[TraceEvent, ...]
     fault: Fault | None = None
 
 
@@ -120,13 +130,13 @@ def enabled(universe: Universe, world: World, seen: GuardsSeen | None = None) ->
     value is not offered: see `unoffered`. Raises `TooManyValuesError` for a set too large to enumerate. Guards that
     are looked at are added to `seen`.
     """
-    return _offered(Draft(universe, world, seen))
+    return _offered(StepInProgress(universe, world, seen))
 
 
 def unoffered(universe: Universe, world: World) -> list[Fault]:
     """Why something is not offered: the faults of what has no value in the environment, each once. They count as steps
     that fail. Raises `TooManyValuesError`."""
-    draft = Draft(universe, world)
+    draft = StepInProgress(universe, world)
     _offered(draft)
     return list(dict.fromkeys(draft.unoffered))
 
@@ -134,7 +144,7 @@ def unoffered(universe: Universe, world: World) -> list[Fault]:
 def fire(universe: Universe, world: World, step: Step, seen: GuardsSeen | None = None) -> Result:
     """Take a step. It need not be an enabled one; what cannot be done is a fault. Guards that are looked at are added
     to `seen`."""
-    draft = Draft(universe, world, seen)
+    draft = StepInProgress(universe, world, seen)
     try:
         _take(draft, step)
     except FaultError as error:
@@ -169,7 +179,7 @@ def ended(universe: Universe, world: World, steps: list[Step]) -> bool:
     offered because it has no value counts as a step that fails."""
     if any(not isinstance(s, CrashStep) for s in steps):
         return False
-    draft = Draft(universe, world)
+    draft = StepInProgress(universe, world)
     return not [*offers(draft), *draft.unoffered]
 
 
@@ -190,14 +200,14 @@ def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
 # When the system can crash -------------------------------------------------------------------------------------------
 
 
-def _offered(draft: Draft) -> list[Step]:
+def _offered(draft: StepInProgress) -> list[Step]:
     if draft.down:
         return list(dict.fromkeys([RecoverStep(), *_crashes_of_recovery(draft)]))
     steps = list(offers(draft))
     return list(dict.fromkeys([*steps, *_crashes(draft, steps), *process_crashes(draft)]))
 
 
-def _crashes(draft: Draft, steps: list[Step]) -> Iterator[Step]:
+def _crashes(draft: StepInProgress, steps: list[Step]) -> Iterator[Step]:
     """As the environment says: between steps, and between the writes of each step that ends well."""
     for o in draft.universe.system.crashes:
         if o.kind == "during recovery" or not _applies(draft, o):
@@ -209,14 +219,14 @@ def _crashes(draft: Draft, steps: list[Step]) -> Iterator[Step]:
                 yield from (CrashStep(s, n) for n in range(1, _writes(draft, s)))
 
 
-def _crashes_of_recovery(draft: Draft) -> Iterator[Step]:
+def _crashes_of_recovery(draft: StepInProgress) -> Iterator[Step]:
     """Before the first write of `recover`, and after each but the last."""
     for o in draft.universe.system.crashes:
         if o.kind == "during recovery" and _applies(draft, o):
             yield from (CrashStep(RecoverStep(), n) for n in range(max(_writes(draft, RecoverStep()), 1)))
 
 
-def _applies(draft: Draft, o: m.CrashOffer) -> bool:
+def _applies(draft: StepInProgress, o: m.CrashOffer) -> bool:
     try:
         return o.guard is None or truth(draft.frame(None), o.guard)
     except FaultError as error:
@@ -224,9 +234,9 @@ def _applies(draft: Draft, o: m.CrashOffer) -> bool:
         return False
 
 
-def _writes(draft: Draft, step: Step) -> int:
+def _writes(draft: StepInProgress, step: Step) -> int:
     """How many writes a step makes; none if it fails."""
-    trial = Draft(draft.universe, draft.world(), draft.seen)
+    trial = StepInProgress(draft.universe, draft.world(), draft.seen)
     try:
         _take(trial, step)
     except FaultError:
@@ -237,7 +247,7 @@ def _writes(draft: Draft, step: Step) -> int:
 # Taking a step -------------------------------------------------------------------------------------------------------
 
 
-def _take(draft: Draft, step: Step) -> None:
+def _take(draft: StepInProgress, step: Step) -> None:
     match step:
         case EventStep(instance, event, arguments):
             _check_ready(draft, instance, event)
@@ -259,7 +269,7 @@ def _take(draft: Draft, step: Step) -> None:
     finish_round(draft)
 
 
-def _check_ready(draft: Draft, instance: int, what: str) -> None:
+def _check_ready(draft: StepInProgress, instance: int, what: str) -> None:
     """Nothing comes from outside while the system is down, or stands still for an answer."""
     span = draft.universe.system.span
     if draft.down:
@@ -270,7 +280,7 @@ def _check_ready(draft: Draft, instance: int, what: str) -> None:
         raise FaultError(cause, instance, awaited(draft, first).span)
 
 
-def _answer(draft: Draft, step: OutcomeStep) -> None:
+def _answer(draft: StepInProgress, step: OutcomeStep) -> None:
     """The answer ends the waiting, and the round goes on, even where the answer is ignored."""
     pending = Pending(step.instance, step.action)
     action = awaited(draft, pending)
@@ -281,7 +291,7 @@ def _answer(draft: Draft, step: OutcomeStep) -> None:
     handle(draft, step.instance, f"{step.action}.{step.outcome}", (), action.span)
 
 
-def _time_out(draft: Draft, step: TimerStep) -> None:
+def _time_out(draft: StepInProgress, step: TimerStep) -> None:
     """A timer fires only in its source, and while its guard holds."""
     instance, state = step.instance, draft.states[step.instance]
     t = draft.universe.machines[instance].transitions[step.transition]
@@ -296,7 +306,7 @@ def _time_out(draft: Draft, step: TimerStep) -> None:
     follow(draft, instance, t)
 
 
-def _transmit(draft: Draft, step: ChannelStep) -> None:
+def _transmit(draft: StepInProgress, step: ChannelStep) -> None:
     """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
     channel, instance, _ = draft.universe.queues[step.queue]
     held = draft.channels[step.queue]
@@ -314,7 +324,7 @@ def _transmit(draft: Draft, step: ChannelStep) -> None:
         deliver(draft, instance, message.event, message.arguments, channel.span)
 
 
-def _interrupt(draft: Draft, inside: Step | None, writes: int, of: tuple[int, ...]) -> None:
+def _interrupt(draft: StepInProgress, inside: Step | None, writes: int, of: tuple[int, ...]) -> None:
     """A crash on the world as it is, or as a step has left it after so many writes."""
     if of:
         if draft.down:
@@ -323,13 +333,13 @@ def _interrupt(draft: Draft, inside: Step | None, writes: int, of: tuple[int, ..
         return
     if inside is not None and writes > 0:
         draft.cut_after = writes
-        with suppress(CutError):
+        with suppress(CrashPointError):
             _take(draft, inside)
     draft.cut_after = None
     crash(draft)
 
 
-def _recover(draft: Draft) -> None:
+def _recover(draft: StepInProgress) -> None:
     """The system's `recover` block, as one step."""
     if not draft.down:
         raise FaultError(NotDown(), None, draft.universe.system.span)

@@ -19,7 +19,6 @@ from fsmdsl.step.world import (
     FaultError,
     Followed,
     Full,
-    Happening,
     Ignored,
     Message,
     Nested,
@@ -30,6 +29,7 @@ from fsmdsl.step.world import (
     Refused,
     Requested,
     Sent,
+    TraceEvent,
     Unfit,
     Unhandled,
     Value,
@@ -42,11 +42,11 @@ GuardsSeen = set[tuple[str, int, bool]]
 """Which guards were found true, and which false: machine (qualified), index of the transition, value."""
 
 
-class CutError(Exception):
+class CrashPointError(Exception):
     """The step is cut here: see `step.crash`."""
 
 
-class Draft:
+class StepInProgress:
     """The next world, while a step is under way. What has happened is in `cascade`, in order. Guards that are looked at
     are added to `seen`, if there is one."""
 
@@ -59,7 +59,7 @@ class Draft:
         self.channels = list(world.channels)
         self.pending = list(world.pending)
         self.down = world.down
-        self.cascade: list[Happening] = []
+        self.cascade: list[TraceEvent] = []
         self.busy: set[int] = set()
         """Instances in the middle of a transition of their own."""
         self.touched: set[int] = set()
@@ -93,13 +93,13 @@ class Draft:
         """Count a write: an assignment to a durable field, or a change of state. The step may be cut after it."""
         self.writes += 1
         if self.writes == self.cut_after:
-            raise CutError
+            raise CrashPointError
 
 
 # Handling an event ---------------------------------------------------------------------------------------------------
 
 
-def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...], span: Span) -> None:
+def deliver(draft: StepInProgress, instance: int, event: str, arguments: tuple[Value, ...], span: Span) -> None:
     """An event reaches an instance. In the middle of its own transition, or waiting for an answer, it takes none."""
     if instance in draft.busy:
         raise FaultError(Reentrance(event), instance, span)
@@ -113,7 +113,7 @@ def deliver(draft: Draft, instance: int, event: str, arguments: tuple[Value, ...
     handle(draft, instance, event, arguments, span)
 
 
-def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...], span: Span) -> None:
+def handle(draft: StepInProgress, instance: int, trigger: str, arguments: tuple[Value, ...], span: Span) -> None:
     """Follow the transition of an event or outcome, or ignore it on purpose. What is neither is a fault."""
     state = draft.states[instance]
     chosen = choose(draft, instance, trigger, arguments)
@@ -128,7 +128,9 @@ def handle(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
     raise FaultError(Unhandled(trigger, state, bool(candidates)), instance, span, refused)
 
 
-def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ...] = ()) -> m.Transition | None:
+def choose(
+    draft: StepInProgress, instance: int, trigger: str, arguments: tuple[Value, ...] = ()
+) -> m.Transition | None:
     """The transition to follow: of the innermost level with an enabled one, the one that has priority.
 
     `overlap` where two are left.
@@ -145,7 +147,7 @@ def choose(draft: Draft, instance: int, trigger: str, arguments: tuple[Value, ..
     return None
 
 
-def guard_holds(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> bool:
+def guard_holds(draft: StepInProgress, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> bool:
     """Does the guard of a transition hold, for the arguments of its event?"""
     if t.guard is None:
         return True
@@ -167,7 +169,7 @@ def bound(t: m.Transition, arguments: tuple[Value, ...]) -> dict[str, Value]:
 # Following a transition ----------------------------------------------------------------------------------------------
 
 
-def follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> None:
+def follow(draft: StepInProgress, instance: int, t: m.Transition, arguments: tuple[Value, ...] = ()) -> None:
     """Exit hooks, the transition's effects, the change of state, entry hooks; an internal one has effects only.
 
     Until the state changes, others see the source.
@@ -195,7 +197,7 @@ def follow(draft: Draft, instance: int, t: m.Transition, arguments: tuple[Value,
 # Effects -------------------------------------------------------------------------------------------------------------
 
 
-def perform(draft: Draft, frame: Frame, effects: Sequence[m.Effect]) -> None:
+def perform(draft: StepInProgress, frame: Frame, effects: Sequence[m.Effect]) -> None:
     """Effects, one after the other."""
     for e in effects:
         match e:
@@ -229,7 +231,7 @@ def _owner(frame: Frame, e: m.Write) -> int:
     return owner
 
 
-def assign(draft: Draft, owner: int, e: m.Write, value: Value) -> None:
+def assign(draft: StepInProgress, owner: int, e: m.Write, value: Value) -> None:
     """A field takes a value of its type; any other is a fault."""
     why = outside(e.type, value)
     if why is not None:
@@ -253,7 +255,7 @@ def changed(e: m.Change, old: Value, item: Value) -> Value:
     return old[:place] + old[place + 1 :]
 
 
-def _send(draft: Draft, frame: Frame, e: m.Send) -> None:
+def _send(draft: StepInProgress, frame: Frame, e: m.Send) -> None:
     """The receiver handles the event at once; then the sender goes on."""
     receiver = reference(frame, e.target)
     arguments = tuple(evaluate(frame, a) for a in e.arguments)
@@ -261,7 +263,7 @@ def _send(draft: Draft, frame: Frame, e: m.Send) -> None:
     deliver(draft, receiver, e.event, arguments, e.span)
 
 
-def _request(draft: Draft, frame: Frame, e: m.Request) -> None:
+def _request(draft: StepInProgress, frame: Frame, e: m.Request) -> None:
     """An action is handed over after the step; one with outcomes is awaited."""
     instance = frame.instance
     assert instance is not None
@@ -273,7 +275,7 @@ def _request(draft: Draft, frame: Frame, e: m.Request) -> None:
         draft.pending.append(Pending(instance, e.action))
 
 
-def _post(draft: Draft, frame: Frame, e: m.Post) -> None:
+def _post(draft: StepInProgress, frame: Frame, e: m.Post) -> None:
     """A message waits in its queue. A channel whose receiver is not in the system leads out of it."""
     ends = [reference(frame, x) for x in e.ends]
     arguments = tuple(evaluate(frame, a) for a in e.arguments)
@@ -310,7 +312,12 @@ def message_order(universe: Universe, channel: m.Channel) -> Callable[[Message],
 
 
 def _check_arguments(
-    draft: Draft, instance: int | None, name: str, parameters: Sequence[m.Variable], given: Sequence[Value], span: Span
+    draft: StepInProgress,
+    instance: int | None,
+    name: str,
+    parameters: Sequence[m.Variable],
+    given: Sequence[Value],
+    span: Span,
 ) -> None:
     for p, value in zip(parameters, given, strict=True):
         why = outside(p.type, value)
@@ -321,7 +328,7 @@ def _check_arguments(
 # Rounds --------------------------------------------------------------------------------------------------------------
 
 
-def finish_round(draft: Draft) -> None:
+def finish_round(draft: StepInProgress) -> None:
     """After the event: among the instances touched, in the order in which they were made, follow one enabled eventless
     transition and start again from the first, until none is enabled. Then `wait` is true again, except where an answer
     is awaited: there the round goes on with the answer."""
@@ -336,7 +343,7 @@ def finish_round(draft: Draft) -> None:
     draft.waited.intersection_update(p.instance for p in draft.pending)
 
 
-def _next_eventless(draft: Draft) -> tuple[int, m.Transition] | None:
+def _next_eventless(draft: StepInProgress) -> tuple[int, m.Transition] | None:
     for instance in sorted(draft.touched):
         if draft.awaits(instance) is None:
             t = choose(draft, instance, EVENTLESS)

@@ -21,7 +21,6 @@ from fsmdsl.step.world import (
     Fault,
     Followed,
     Full,
-    Happening,
     Ignored,
     Lost,
     Nested,
@@ -44,6 +43,7 @@ from fsmdsl.step.world import (
     StandsStill,
     Step,
     TimerStep,
+    TraceEvent,
     Unfit,
     Unhandled,
     Value,
@@ -55,7 +55,7 @@ from fsmdsl.text.source import Span
 # Steps ---------------------------------------------------------------------------------------------------------------
 
 
-def describe(roster: Roster, what: Step | Happening, world: World | None = None) -> str:
+def describe(roster: Roster, what: Step | TraceEvent, world: World | None = None) -> str:
     """A step (`g2.schedule({c0, c1})`), or what happens in one (`g0: e1 Pending → Preempting`).
 
     With the world before it, a step of a channel names its message.
@@ -100,7 +100,7 @@ def _crash_alone(roster: Roster, of: Sequence[int]) -> str:
     return f"crash of {', '.join(map(roster.name, of))}"
 
 
-def _happening(roster: Roster, what: Happening) -> str:
+def _happening(roster: Roster, what: TraceEvent) -> str:
     match what:
         case Followed(instance, index, before, after):
             t = roster.machines[instance].transitions[index]

@@ -35,7 +35,7 @@ CRASH = "on crash"
 EVENTLESS = ""
 STATE = -1
 """In the place of a field: the state of the instance."""
-MOST_TRIED = 2 * MAX_VALUES
+MAX_TRIED = 2 * MAX_VALUES
 """So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
 
 Levels = tuple[tuple[m.Transition, ...], ...]
@@ -122,7 +122,7 @@ class Universe(Roster):
         values = [self._values(place) for place in self.free]
         found: list[World] = []
         waiting: list[tuple[Value, ...]] = [()]
-        for _ in range(MOST_TRIED):
+        for _ in range(MAX_TRIED):
             if not waiting:
                 break
             chosen = waiting.pop()

@@ -162,7 +162,7 @@ class Crashed:
     of: tuple[int, ...] = ()
 
 
-Happening = Followed | Sent | Posted | Requested | Assigned | Ignored | Crashed
+TraceEvent = Followed | Sent | Posted | Requested | Assigned | Ignored | Crashed
 
 # Faults --------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fsmdsl.check import check
-from fsmdsl.editor.editing import Desk
+from fsmdsl.editor.editing import OpenDocuments
 from fsmdsl.model.resolve import resolve
 from fsmdsl.syntax.format import format_source
 from fsmdsl.syntax.parse import Parsed, parse
@@ -44,7 +44,7 @@ def _parse(text: str) -> None:
     lexed = lex(load(), source)
     for place in (*lexed.tokens, *lexed.comments):
         assert _LINE_END.search(text, place.start, place.end) is None, place
-    desk = Desk()
+    desk = OpenDocuments()
     assert desk.open("fuzz.fsm", text).module == parsed.module
 
 

@@ -24,7 +24,7 @@ from stepping import only_system
 SEEDS, NEWER, UNEVALUATED = seeds(range(220)), seeds(range(20)), seeds(range(20))
 """`NEWER`: with the newer words of the language. `UNEVALUATED`: with much that is decided without being evaluated."""
 RUNS, STEPS = 6, 15
-MOST_ANSWERS = 60
+MAX_ANSWERS = 60
 
 
 class UnendingError(Exception):
@@ -38,7 +38,7 @@ class Bounded(Explored):
 
     def fire(self, world: World, step: Step) -> Result:
         self.answers += 1
-        if self.answers > MOST_ANSWERS:
+        if self.answers > MAX_ANSWERS:
             raise UnendingError
         return super().fire(world, step)
 

@@ -28,7 +28,7 @@ from fsmdsl.step import (
     fire,
     holds,
 )
-from fsmdsl.step.cascade import Draft
+from fsmdsl.step.cascade import StepInProgress
 from fsmdsl.step.data import Table
 from fsmdsl.step.describe import describe
 from fsmdsl.step.offers import standing_still
@@ -232,7 +232,7 @@ def _refused(error: Exception, fault: Fault) -> bool:
 
 def standing_still_in(universe: Universe, world: World) -> Pending | None:
     """The pending action that everything waits for."""
-    return standing_still(Draft(universe, world)) if world.pending else None
+    return standing_still(StepInProgress(universe, world)) if world.pending else None
 
 
 def value_of(random: Random, universe: Universe, t: m.Type) -> Value:

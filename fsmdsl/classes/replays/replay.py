@@ -21,7 +21,6 @@ from fsmdsl.step import (
     EventStep,
     Fault,
     FaultError,
-    Happening,
     Message,
     OutcomeStep,
     Posted,
@@ -29,6 +28,7 @@ from fsmdsl.step import (
     Requested,
     Step,
     TimerStep,
+    TraceEvent,
     Universe,
     Value,
     World,
@@ -48,7 +48,7 @@ class Moment:
     """A step, what happened in it, the world after it, and why it failed if it did."""
 
     step: Step
-    cascade: tuple[Happening, ...]
+    cascade: tuple[TraceEvent, ...]
     world: World
     fault: Fault | None = None
 
@@ -226,7 +226,7 @@ class _Script:
         whom = tuple_of([self.standing.variables[n] for n in of])
         return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in {whom}}}"
 
-    def _note(self, step: Step, cascade: Sequence[Happening], before: World) -> None:
+    def _note(self, step: Step, cascade: Sequence[TraceEvent], before: World) -> None:
         """What a step does to channels and outbox."""
         if isinstance(step, ChannelStep):
             held, place = self.messages[step.queue], self._place(step, before)

@@ -1,13 +1,13 @@
 """Questions that an editor asks about specs while they are written. No terminal, no protocol: texts in, values out.
 
 The language server (`fsmdsl.editor.lsp`) and the page of `fsm serve` (`fsmdsl.editor.live`) are two faces of this
-package. Both keep a `Desk`, tell it each change of a text, and ask its `analysis`; each edit costs what it changes.
-Places are offsets in code points, counted from 0; `Source.position` tells lines and columns, counted from 1, and
-`offset_at` goes the other way.
+package. Both keep `OpenDocuments`, tell them of each change of a text, and ask for an `analysis`; each edit costs what
+it changes. Positions are offsets in code points, counted from 0; `Source.position` converts them to lines and columns,
+counted from 1, and `offset_at` converts back.
 
-    desk = Desk(["specs"])
-    desk.open("specs/cell.fsm", text)              # again after each change
-    analysis = desk.analysis("specs/cell.fsm")
+    documents = OpenDocuments(["specs"])
+    documents.open("specs/cell.fsm", text)         # again after each change
+    analysis = documents.analysis("specs/cell.fsm")
     analysis.found["specs/cell.fsm"]               # diagnostics, as `fsm check` prints them
     complete(analysis, "specs/cell.fsm", offset)
 
@@ -21,13 +21,26 @@ from fsmdsl.editor.editing.completion import Completion, complete
 from fsmdsl.editor.editing.document import Document
 from fsmdsl.editor.editing.highlight import Highlight, TokenKind, highlights
 from fsmdsl.editor.editing.hover import Hover, hover
-from fsmdsl.editor.editing.session import Desk
+from fsmdsl.editor.editing.session import OpenDocuments
 from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Source
 
 __all__ = [
-    "Analysis", "Completion", "Desk", "Document", "Highlight", "Hover", "TokenKind", "complete", "completions",
-    "diagnostics", "explanation", "highlights", "hover", "offset_at", "tokens",
+    "Analysis",
+    "Completion",
+    "Document",
+    "Highlight",
+    "Hover",
+    "OpenDocuments",
+    "TokenKind",
+    "complete",
+    "completions",
+    "diagnostics",
+    "explanation",
+    "highlights",
+    "hover",
+    "offset_at",
+    "tokens",
 ]  # fmt: skip
 
 ALONE = "spec.fsm"
@@ -36,7 +49,7 @@ ALONE = "spec.fsm"
 
 def alone(text: str, name: str = ALONE) -> Analysis:
     """A text by itself, without files beside it."""
-    desk = Desk()
+    desk = OpenDocuments()
     desk.open(name, text)
     return desk.analysis(name)
 

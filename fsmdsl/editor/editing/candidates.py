@@ -9,7 +9,7 @@ from typing import Literal
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.editor.editing.analysis import Analysis
-from fsmdsl.editor.editing.context_at import Around, instances_of
+from fsmdsl.editor.editing.context_at import CursorContext, instances_of
 from fsmdsl.editor.editing.declarations import declared
 from fsmdsl.model.resolve import Meaning
 from fsmdsl.model.resolve.names.meanings import Kind
@@ -36,7 +36,7 @@ class Candidate:
 class Finder:
     """Finds candidates at one place."""
 
-    def __init__(self, analysis: Analysis, place: Around) -> None:
+    def __init__(self, analysis: Analysis, place: CursorContext) -> None:
         self.analysis = analysis
         self.place = place
         self.module = place.module

@@ -8,7 +8,7 @@ from typing import Literal
 
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.editor.editing.analysis import Analysis
-from fsmdsl.editor.editing.context_at import Around, around
+from fsmdsl.editor.editing.context_at import CursorContext, around
 from fsmdsl.editor.editing.grammar_completion import names
 from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.syntax.parse.table import load
@@ -56,7 +56,7 @@ def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
 _CONTINUING = frozenset(x.text for x in WORDS if x.continues)
 
 
-def _words(place: Around) -> Iterator[tuple[str, int]]:
+def _words(place: CursorContext) -> Iterator[tuple[str, int]]:
     """Words that may stand there, with their ranks."""
     words = load().words
     for kind in sorted(place.accepted.words):

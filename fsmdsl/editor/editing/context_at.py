@@ -28,7 +28,7 @@ from fsmdsl.text.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class CursorContext:
     """A place at which a word begins: what the grammar accepts there, the module, the scope of names, and a builder for
     the nodes that are open."""
 
@@ -56,7 +56,7 @@ class Around:
         return None if found is None else machine_of(self.scope, bare(found))
 
 
-def around(analysis: Analysis, path: str, offset: int) -> Around | None:
+def around(analysis: Analysis, path: str, offset: int) -> CursorContext | None:
     """What surrounds a word that begins at a place; None where there is nothing to complete."""
     document, module = analysis.documents.get(path), home(analysis, path)
     if document is None or module is None:
@@ -73,7 +73,7 @@ def around(analysis: Analysis, path: str, offset: int) -> Around | None:
         module, program=Program(False, module.program.expression, module.program.machines, module.program.lets)
     )
     builder = Builder(source, Docs(source, (), ()))
-    return Around(found, apart, _scope(apart, builder, found.open), builder)
+    return CursorContext(found, apart, _scope(apart, builder, found.open), builder)
 
 
 def _expression(builder: Builder, node: Node | Token) -> s.Expr | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from fsmdsl.editor.editing.analysis import Analysis
 from fsmdsl.editor.editing.candidates import Candidate, Finder
-from fsmdsl.editor.editing.context_at import Around
+from fsmdsl.editor.editing.context_at import CursorContext
 from fsmdsl.model.resolve.scenarios.steps import FAULTS
 from fsmdsl.syntax.build.expressions import CHAINS
 from fsmdsl.syntax.parse.table import made
@@ -83,7 +83,7 @@ _REPEATED = {
 """What is repeated directly inside the braces of something."""
 
 
-def names(analysis: Analysis, place: Around) -> Iterator[Candidate]:
+def names(analysis: Analysis, place: CursorContext) -> Iterator[Candidate]:
     """The names that would mean something at a place."""
     finder = Finder(analysis, place)
     for rule, symbol in sorted(place.accepted.awaiting):

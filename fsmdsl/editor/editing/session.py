@@ -10,7 +10,7 @@ from fsmdsl import model as m
 from fsmdsl.editor.editing.analysis import Analysis, analyse
 from fsmdsl.editor.editing.document import Document, read_document
 from fsmdsl.model.resolve import Memory
-from fsmdsl.model.workspace import STUDIES, home_of, shipped
+from fsmdsl.model.workspace import STUDY_FOLDER, home_of, shipped
 from fsmdsl.text.files.read import UnreadableError, read_text, root_of
 from fsmdsl.text.source import Source
 
@@ -18,7 +18,7 @@ MEMORIES = 64
 """So many sets of files that belonged together are remembered, and more where there are more files."""
 
 
-class Desk:
+class OpenDocuments:
     """Files by their paths, and what they mean together.
 
     Files belong together that import each other, by any way. Those in the folders are known without being opened, but
@@ -163,7 +163,7 @@ def _same(one: Mapping[str, Document], other: Mapping[str, Document]) -> bool:
     return one.keys() == other.keys() and all(one[p] is other[p] for p in one)
 
 
-PASSED_OVER = frozenset({STUDIES, "node_modules", "__pycache__", "venv"})
+PASSED_OVER = frozenset({STUDY_FOLDER, "node_modules", "__pycache__", "venv"})
 
 
 def _specs(folder: Path) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from threading import RLock
 from time import monotonic
 
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.workspace import STUDIES
+from fsmdsl.model.workspace import STUDY_FOLDER
 from fsmdsl.text.files import reason
 from fsmdsl.text.files import write as disk
 from fsmdsl.text.files.read import UnreadableError, check_size, decoded, read_bytes
@@ -128,7 +128,7 @@ class Documents:
 
 def _inside(folder: Path) -> list[Path]:
     found = sorted(folder.rglob("*.fsm"))
-    return [p for p in found if not any(x.startswith(".") or x == STUDIES for x in p.relative_to(folder).parts)]
+    return [p for p in found if not any(x.startswith(".") or x == STUDY_FOLDER for x in p.relative_to(folder).parts)]
 
 
 def _encoded(name: str, text: str) -> bytes:

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import Any
 
 from fsmdsl import model as m
-from fsmdsl.editor.editing import Analysis, Completion, Desk, complete, hover
+from fsmdsl.editor.editing import Analysis, Completion, OpenDocuments, complete, hover
 from fsmdsl.editor.live.analysis import findings, offset, outline, units
 from fsmdsl.editor.live.documents import Documents
 from fsmdsl.editor.live.loading import model_of, texts_of
@@ -26,7 +26,7 @@ class Language:
 
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
-        self._desk = Desk()
+        self._desk = OpenDocuments()
         self._lock = Lock()
         self._laid: tuple[str, ...] = ()
 

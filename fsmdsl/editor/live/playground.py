@@ -29,7 +29,7 @@ FOLDER = "specs"
 MEMORY = 1 << 30
 """Bytes that an exploration may take: a browser grants a page 2 to 4 GiB."""
 
-MOST_FILES = 100
+MAX_FILES = 100
 
 _NAME = re.compile(r"(?:\w[\w-]*/){0,8}\w[\w-]*\.fsm", re.ASCII)
 
@@ -71,8 +71,8 @@ class Playground:
         """A project in the place of the one before: `files`, texts by name below the folder. They may come from a link
         that anybody has made. Where one is refused, the project before stays."""
         files = asked.get("files")
-        if not isinstance(files, dict) or not 1 <= len(files) <= MOST_FILES:
-            raise RefusedError(f"a project has 1 to {MOST_FILES} files")
+        if not isinstance(files, dict) or not 1 <= len(files) <= MAX_FILES:
+            raise RefusedError(f"a project has 1 to {MAX_FILES} files")
         data = {name: _checked(name, text) for name, text in files.items()}
         rmtree(self._folder, ignore_errors=True)
         for name, content in data.items():

@@ -25,8 +25,8 @@ from fsmdsl.text.source import Source
 
 Data = dict[str, Any]
 
-MOST_SECONDS = 3600.0
-MOST_STATES = 1_000_000_000
+MAX_SECONDS = 3600.0
+MAX_STATES = 1_000_000_000
 LARGEST = 2**53
 """No number that a page sends is larger: it is the last whole one of JavaScript."""
 
@@ -74,7 +74,7 @@ def job(live: Live, asked: Data) -> Data:
         "system": word(asked, "system"),
         "as_documented": documented(asked),
         "seconds": _seconds(asked),
-        "states": max(1, min(number(asked, "states", 10_000_000), MOST_STATES)),
+        "states": max(1, min(number(asked, "states", 10_000_000), MAX_STATES)),
     }
 
 
@@ -119,7 +119,7 @@ def _seconds(asked: Data) -> float:
     value = asked.get("seconds") or 60
     if type(value) not in (int, float) or value != value:
         raise MisuseError("`seconds` is not a number")
-    return float(max(0.1, min(value, MOST_SECONDS)))
+    return float(max(0.1, min(value, MAX_SECONDS)))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ FOLDS = {
     "imports": t.FoldingRangeKind.Imports,
 }
 
-MOST_SYMBOLS = 500
+MAX_SYMBOLS = 500
 
 
 def on_symbols(state: State, params: t.DocumentSymbolParams) -> list[t.DocumentSymbol]:
@@ -62,7 +62,7 @@ def on_workspace_symbols(state: State, params: t.WorkspaceSymbolParams) -> list[
     for path in state.desk.paths:
         document = state.desk.document(path)
         for x, owner in () if document is None else _flat(symbols(document), ""):
-            if params.query.casefold() in x.name.casefold() and len(found) < MOST_SYMBOLS:
+            if params.query.casefold() in x.name.casefold() and len(found) < MAX_SYMBOLS:
                 place = state.lines(path).range(x.selection.start, x.selection.end)
                 found.append(
                     t.WorkspaceSymbol(t.Location(state.uri(path), place), x.name, SYMBOLS[x.kind], container_name=owner)

@@ -20,7 +20,7 @@ CHECKSUM = "fsmChecksum"
 _OURS = frozenset({t.TEXT_DOCUMENT_DID_OPEN, t.TEXT_DOCUMENT_DID_CHANGE, t.TEXT_DOCUMENT_DID_CLOSE})
 
 
-class Desk(Protocol):
+class OpenTexts(Protocol):
     """Who wants to know of texts."""
 
     texts: Texts
@@ -35,7 +35,7 @@ class Desk(Protocol):
 class TextProtocol(LanguageServerProtocol):
     """Gives what the editor says of its texts to `desk`, as it is said."""
 
-    desk: Desk
+    desk: OpenTexts
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message, from JSON; those about texts keep the parameters that they came with."""

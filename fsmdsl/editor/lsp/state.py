@@ -11,7 +11,7 @@ from pygls.lsp.server import LanguageServer
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.editor.editing import Analysis, Desk, Document
+from fsmdsl.editor.editing import Analysis, Document, OpenDocuments
 from fsmdsl.editor.editing.document import placed
 from fsmdsl.editor.editing.drawing import Pictures
 from fsmdsl.editor.editing.explorer import Explorer
@@ -57,7 +57,7 @@ class State:
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
-        self.desk = Desk()
+        self.desk = OpenDocuments()
         self.settings = Settings()
         self.pictures = Pictures({})
         self.idle = Idle()

@@ -78,7 +78,7 @@ Atom = Callable[[int, list[int]], str]
 Promised = Callable[[Literal["can", "does"], int], str]
 """How the target writes that a promise can be kept by the next step, or was kept by the last."""
 
-MOST_PROMISES = 2
+MAX_PROMISES = 2
 """So many are in one formula, strong ones counted twice: SPIN takes many times longer with each."""
 
 
@@ -119,7 +119,7 @@ def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -
             for x in _promises(roster, name):
                 if strengths.get(x) != "strong":
                     strengths[x] = fairness.strength
-    if sum(2 if x == "strong" else 1 for x in strengths.values()) > MOST_PROMISES:
+    if sum(2 if x == "strong" else 1 for x in strengths.values()) > MAX_PROMISES:
         raise UnsaidError("fairness")
     return [_premise(found, x, strength, promise) for x, strength in strengths.items()]
 

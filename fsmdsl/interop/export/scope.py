@@ -16,7 +16,7 @@ from fsmdsl.step import Universe
 from fsmdsl.step.values import MAX_VALUES, cardinality
 from fsmdsl.text.source import Span
 
-MOST_STARTS = 1024
+MAX_STARTS = 1024
 """So many first states are written down."""
 
 
@@ -52,7 +52,7 @@ class Scope:
         universe = Universe(model, system)
         if universe.cannot_begin:
             raise RefusedError(Refusal("no start", system.name, system.span))
-        if len(universe.starts) > MOST_STARTS:
+        if len(universe.starts) > MAX_STARTS:
             raise RefusedError(Refusal("many starts", system.name, system.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MAX_VALUES))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})

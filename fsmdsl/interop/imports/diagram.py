@@ -16,9 +16,9 @@ END = "[*]"
 ANY = "any state"
 """The title of the state that stands for every other one, as `fsm draw` writes it."""
 
-MOST_LEVELS = 100
-MOST_STATES = 10_000
-MOST_ROWS = 100_000
+MAX_LEVELS = 100
+MAX_STATES = 10_000
+MAX_ROWS = 100_000
 
 _LABEL = re.compile(
     r"\+?(?P<trigger>[^\[/]*)(?:\[(?P<guard>.*?)\](?=\s*(?:/|\(|$)))?\s*(?:\((?P<note>.*)\))?\s*(?:/(?P<actions>.*))?",
@@ -105,8 +105,8 @@ class Diagram:
     def state(self, name: str, place: Span, title: str | None = None, stereotype: str = "") -> None:
         """A state that is declared, or mentioned for the first time."""
         if name not in self.states:
-            if len(self.states) >= MOST_STATES:
-                raise ImportFailedError(TOO_DEEP.at(place, f"there are more than {MOST_STATES:,} states"))
+            if len(self.states) >= MAX_STATES:
+                raise ImportFailedError(TOO_DEEP.at(place, f"there are more than {MAX_STATES:,} states"))
             self.states[name] = State(name, name, self.scope, place=place)
         if title is not None:
             self.states[name] = replace(self.states[name], title=title or name)
@@ -120,7 +120,7 @@ class Diagram:
     def open(self, name: str, place: Span, title: str | None = None) -> None:
         """A composite: what comes up to `close` is in it."""
         self.state(name, place, title)
-        if name in self.scopes or len(self.scopes) >= MOST_LEVELS:
+        if name in self.scopes or len(self.scopes) >= MAX_LEVELS:
             why = f"`{name}` is inside of itself" if name in self.scopes else "this is nested too deeply"
             raise ImportFailedError(TOO_DEEP.at(place, why))
         self.scopes.append(name)
@@ -204,8 +204,8 @@ class Diagram:
             self._add(self._row(source, target, one, place))
 
     def _add(self, row: Row) -> None:
-        if len(self.rows) >= MOST_ROWS:
-            raise ImportFailedError(TOO_DEEP.at(row.place, f"there are more than {MOST_ROWS:,} arrows"))
+        if len(self.rows) >= MAX_ROWS:
+            raise ImportFailedError(TOO_DEEP.at(row.place, f"there are more than {MAX_ROWS:,} arrows"))
         self.rows.append(row)
 
     def _row(self, source: str, target: str | None, found: Label, place: Span) -> Row:

@@ -14,10 +14,10 @@ from fsmdsl.interop.imports.syntax_tree import Node, children, text, walk
 from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
-MOST_STEPS = 500_000
+MAX_STEPS = 500_000
 """Expressions and statements that are looked at, turns of loops and bodies of functions counted."""
 
-MOST_LEVELS = 100
+MAX_LEVELS = 100
 """Calls inside of calls that are followed."""
 
 
@@ -76,7 +76,7 @@ class Evaluator:
 
     def step(self, env: Env) -> None:
         self.steps += 1
-        if self.steps > MOST_STEPS or env.level > MOST_LEVELS:
+        if self.steps > MAX_STEPS or env.level > MAX_LEVELS:
             place = Span(env.file.source if env is not None else Source("go", ""), 0, 0)
             raise ImportFailedError(TOO_DEEP.at(place, "this is nested too deeply, or too large, to be read"))
 

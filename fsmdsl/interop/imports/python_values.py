@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
 
-MOST_ITEMS = 10_000
+MAX_ITEMS = 10_000
 """Items of a list, or turns of a loop, that are followed."""
 
 _FIELD = re.compile(r"\{\d{0,4}\}|%s")
@@ -163,7 +163,7 @@ def items(found: Any) -> list[Any] | None:
     """What going through a value yields; None where the text does not tell."""
     match found:
         case list():
-            return found[:MOST_ITEMS]
+            return found[:MAX_ITEMS]
         case dict():
             return list(found)
         case Class() if found.members:
@@ -254,7 +254,7 @@ def _method(node: ast.Call, owner: Any, name: str, scope: Scope) -> Any:
 
 def _filled(node: ast.expr, pattern: str, given: list[Any]) -> Any:
     """The pattern with plain texts in the place of `{}`, `{0}` and `%s`; other fields of a pattern are not known."""
-    if not all(isinstance(x, str) for x in given) or len(pattern) > MOST_ITEMS:
+    if not all(isinstance(x, str) for x in given) or len(pattern) > MAX_ITEMS:
         return Unknown(ast.unparse(node))
     left = iter(range(len(given)))
     places = [next(left, -1) if found in ("{}", "%s") else int(found[1:-1]) for found in _FIELD.findall(pattern)]
@@ -278,14 +278,14 @@ def _joined(node: ast.JoinedStr, scope: Scope) -> Any:
 def _sum(node: ast.BinOp, scope: Scope) -> Any:
     match value(node.left, scope), value(node.right, scope):
         case (list() as left, list() as right):
-            return [*left, *right][:MOST_ITEMS]
+            return [*left, *right][:MAX_ITEMS]
         case (str() as left, str() as right):
             return left + right
         case (dict() as left, dict() as right):
             return left | right
         case (Called() | list() as left, Called() | list() as right) if isinstance(node.op, ast.BitOr):
             listed = [y for x in (left, right) for y in (x if isinstance(x, list) else [x])]
-            return Items(listed[:MOST_ITEMS], node)
+            return Items(listed[:MAX_ITEMS], node)
     return Unknown(ast.unparse(node))
 
 

@@ -11,7 +11,7 @@ from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
-MOST_STATEMENTS = 200_000
+MAX_STATEMENTS = 200_000
 """Statements that are followed, turns of loops counted."""
 
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "States")
@@ -55,7 +55,7 @@ class _Walk:
     def __init__(self) -> None:
         self.top = Scope({"State.separator": "_", "NestedState.separator": "_"})
         self.classes: list[Class] = []
-        self.left = MOST_STATEMENTS
+        self.left = MAX_STATEMENTS
 
     def body(self, statements: Iterable[ast.stmt], scope: Scope) -> None:
         later: list[ast.FunctionDef | ast.AsyncFunctionDef] = []

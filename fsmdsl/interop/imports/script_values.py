@@ -13,10 +13,10 @@ from fsmdsl.interop.imports.syntax_tree import Node, span, text
 from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source
 
-MOST_EXPRESSIONS = 200_000
+MAX_EXPRESSIONS = 200_000
 """Expressions that are read, those of a constant as often as it is used."""
 
-MOST_LEVELS = 400
+MAX_LEVELS = 400
 """Levels of expressions in expressions."""
 
 _WRAPPED = ("parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression")
@@ -50,7 +50,7 @@ class Script:
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.left = MOST_EXPRESSIONS
+        self.left = MAX_EXPRESSIONS
         self.open: list[int] = []
         """The constants that are being read, and the levels of expressions around."""
 
@@ -60,7 +60,7 @@ class Script:
         Raises `ImportFailedError` where there are too many expressions, or too many levels.
         """
         self.left -= 1
-        if self.left < 0 or level > MOST_LEVELS:
+        if self.left < 0 or level > MAX_LEVELS:
             raise ImportFailedError(TOO_DEEP.at(span(self.source, node), "there are too many expressions here"))
         match node.type:
             case "string":

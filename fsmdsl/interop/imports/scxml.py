@@ -14,8 +14,8 @@ from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.text.source import Source, Span
 
-MOST_LEVELS = 100
-MOST_ELEMENTS = 200_000
+MAX_LEVELS = 100
+MAX_ELEMENTS = 200_000
 
 _STATES = ("state", "parallel", "final")
 
@@ -76,7 +76,7 @@ def _parsed(source: Source) -> Element:
     def begin(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if len(stack) > MOST_LEVELS or count > MOST_ELEMENTS:
+        if len(stack) > MAX_LEVELS or count > MAX_ELEMENTS:
             raise ImportFailedError(TOO_DEEP.at(here(), "this is nested too deeply, or has too many elements"))
         made = Element(tag.rpartition(" ")[2], {k.rpartition(" ")[2]: v for k, v in attributes.items()}, here())
         stack[-1].children.append(made)

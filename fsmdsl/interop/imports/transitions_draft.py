@@ -14,7 +14,7 @@ from fsmdsl.interop.imports.transitions_objects import own_leaf
 from fsmdsl.text.source import Span
 
 _TRANSITION = ("trigger", "source", "dest", "conditions", "unless", "before", "after", "prepare")
-MOST_LEVELS = 100
+MAX_LEVELS = 100
 """Levels of states in states."""
 
 _STATE = ("name", "on_enter", "on_exit")
@@ -157,7 +157,7 @@ class Draft:
     def _embedded(self, machine: Called, path: tuple[str, ...]) -> str | None:
         """The states and rows of another machine as children; what it begins in."""
         other = self.others(machine)
-        if other is None or len(path) > MOST_LEVELS:
+        if other is None or len(path) > MAX_LEVELS:
             self.note(f"a state that only running the code would tell: `{shown(machine)}`", self.span)
             return None
         outer = self.separator.join(path)

@@ -15,8 +15,8 @@ from fsmdsl.interop.imports.script_values import Code, shown
 from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.text.source import Source, Span
 
-MOST_LEVELS = 100
-MOST_STATES = 10_000
+MAX_LEVELS = 100
+MAX_STATES = 10_000
 
 _ANSWERS = {"onDone": "done", "onError": "error", "onSnapshot": "snapshot"}
 """What an invoked service answers, and what such an event is called behind its name."""
@@ -104,7 +104,7 @@ class _Reader:
 
     def children(self, spec: dict[str, Any], path: str, parent: str | None, level: int) -> None:
         """The states inside of one, or of the machine."""
-        if level > MOST_LEVELS or len(self.states) > MOST_STATES:
+        if level > MAX_LEVELS or len(self.states) > MAX_STATES:
             raise ImportFailedError(TOO_DEEP.at(self.place(path), "this is nested too deeply, or has too many states"))
         inside = spec.get("states")
         if not isinstance(inside, dict):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.interop.logs.run_summary import Ledger
+from fsmdsl.interop.logs.run_summary import RunSummary
 from fsmdsl.step import Followed
 
 MAX_ROWS = 3
@@ -34,7 +34,7 @@ class OtherReading:
     rows: tuple[AmendedRow, ...]
 
 
-def amended_rows(run: Ledger, amended: m.Model) -> tuple[AmendedRow, ...]:
+def amended_rows(run: RunSummary, amended: m.Model) -> tuple[AmendedRow, ...]:
     """Of the last rows of a run, those that are amended in a model, which need not be the run's own."""
     found: dict[AmendedRow, None] = {}
     for machine, t in _followed(run):
@@ -45,7 +45,7 @@ def amended_rows(run: Ledger, amended: m.Model) -> tuple[AmendedRow, ...]:
     return tuple(found)[:MAX_ROWS]
 
 
-def _followed(run: Ledger) -> Iterator[tuple[m.Machine, m.Transition]]:
+def _followed(run: RunSummary) -> Iterator[tuple[m.Machine, m.Transition]]:
     """The last row first."""
     for taken in reversed(run.steps):
         for h in reversed(taken.entry.cascade):

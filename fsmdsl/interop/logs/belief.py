@@ -16,10 +16,10 @@ from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.logs.binding import Meaning
 from fsmdsl.interop.logs.extraction import Values
 from fsmdsl.interop.logs.records import Record
-from fsmdsl.interop.logs.successor_cache import Edge, Spot
+from fsmdsl.interop.logs.successor_cache import CachedState, Edge
 from fsmdsl.interop.logs.unify import outline
-from fsmdsl.interop.logs.worlds import Moment, Possibility, Tracker
-from fsmdsl.step import Followed, Happening
+from fsmdsl.interop.logs.worlds import Possibility, TraceStep, Tracker
+from fsmdsl.step import Followed, TraceEvent
 from fsmdsl.step.instances import Roster
 
 MAX_PATHS = 200_000
@@ -29,7 +29,7 @@ Slots: TypeAlias = dict[str, int]
 """Where the names in use are kept: from 0 on; below 0 those that always stand for one instance. Never changed."""
 
 
-Origins: TypeAlias = Mapping[int, tuple[int, Spot]]
+Origins: TypeAlias = Mapping[int, tuple[int, CachedState]]
 """By the identity of a possibility's past, its place in the set before a line, and its world."""
 
 
@@ -38,9 +38,9 @@ class Member:
     """A possible world of a set: what slots stand for, what lines may still be about, and how many hidden steps more
     the way to it has than the shortest."""
 
-    spot: Spot = field(repr=False)
+    spot: CachedState = field(repr=False)
     bound: tuple[tuple[int, int], ...]
-    rest: tuple[Happening, ...]
+    rest: tuple[TraceEvent, ...]
     hidden: int
 
     @property
@@ -54,7 +54,7 @@ class Path:
     """How a line leads from a member of a set (`origin`: its place) to one of the next set."""
 
     origin: int
-    start: Spot = field(repr=False)
+    start: CachedState = field(repr=False)
     """The world in which its steps begin: that of the member, or of a system that has begun anew."""
     instances: tuple[int | None, ...]
     """What each new name of the line stands for."""
@@ -67,7 +67,7 @@ class Path:
 
 
 @dataclass(slots=True, eq=False)
-class Belief:
+class BeliefState:
     """A set of possible worlds, the one with the fewest hidden steps first, and what lines do to it."""
 
     members: tuple[Member, ...]
@@ -78,8 +78,8 @@ class Belief:
 class Transition:
     """What lines of one outline do to a set: the set after it, with a path to each of its members."""
 
-    source: Belief = field(repr=False)
-    target: Belief = field(repr=False)
+    source: BeliefState = field(repr=False)
+    target: BeliefState = field(repr=False)
     paths: tuple[Path, ...]
     new_slots: tuple[int, ...]
     """The slots of the names that are new in the line, in their order; -1: it is not kept."""
@@ -89,20 +89,20 @@ class Transition:
     """Are other names in use after it?"""
 
 
-class Beliefs:
+class BeliefAutomaton:
     """The automaton, as far as a log has led into it."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self._known: dict[Hashable, Belief] = {}
+        self._known: dict[Hashable, BeliefState] = {}
         self._paths = 0
 
-    def start(self) -> tuple[Belief, Slots]:
+    def start(self) -> tuple[BeliefState, Slots]:
         """Before the first line."""
         slots = {name: -1 - n for name, n in self.tracker.directory.fixed.items()}
         return self._belief([Member(x.spot, (), x.rest, 0) for x in self.tracker.start()]), slots
 
-    def transition(self, belief: Belief, key: Hashable, record: Record, slots: Slots) -> Transition | None:
+    def transition(self, belief: BeliefState, key: Hashable, record: Record, slots: Slots) -> Transition | None:
         """What a line does that has this outline; None: nothing explains it. Raises what `Tracker.advance` does."""
         before = possibilities(belief, slots)
         after = self.tracker.advance(before, record.claim, record.line)
@@ -112,17 +112,17 @@ class Beliefs:
         belief.following[key] = found
         return found
 
-    def resumption(self, belief: Belief, record: Record, slots: Slots) -> Transition:
+    def resumption(self, belief: BeliefState, record: Record, slots: Slots) -> Transition:
         """How it goes on after a line that nothing explains. Raises what `Tracker.resume` does."""
         before = possibilities(belief, slots)
-        anew = [replace(x, past=Moment(None, None, None, ())) for x in self.tracker.start()]
+        anew = [replace(x, past=TraceStep(None, None, None, ())) for x in self.tracker.start()]
         after = self.tracker.resume(before, anew, record.claim, record.line)
         begun = {name: (0, spot) for name, (_, spot) in _origins(anew).items()}
         return self._found(belief, record, slots, after, {**_origins(before), **begun})
 
     def _found(
         self,
-        belief: Belief,
+        belief: BeliefState,
         record: Record,
         slots: Slots,
         after: Sequence[Possibility],
@@ -145,8 +145,8 @@ class Beliefs:
         paths = tuple(_path(self.tracker.universe, x, new, origins) for x in after)
         return Transition(belief, self._belief(members), paths, tuple(taken), freed, bool(taken or freed))
 
-    def _belief(self, members: Sequence[Member]) -> Belief:
-        return self._known.setdefault(tuple(x.key for x in members), Belief(tuple(members)))
+    def _belief(self, members: Sequence[Member]) -> BeliefState:
+        return self._known.setdefault(tuple(x.key for x in members), BeliefState(tuple(members)))
 
     def _forget(self) -> None:
         for x in self._known.values():
@@ -193,13 +193,13 @@ def slots_after(t: Transition, meaning: Meaning, values: Values, slots: Slots) -
     return after
 
 
-def possibilities(belief: Belief, slots: Slots) -> list[Possibility]:
+def possibilities(belief: BeliefState, slots: Slots) -> list[Possibility]:
     """A set of worlds with the names of the log. Each has a past of its own that can be told from the others."""
     called = {n: name for name, n in slots.items()}
     found = []
     for x in belief.members:
         names = tuple(sorted((called[slot], instance) for slot, instance in x.bound))
-        found.append(Possibility(x.spot, names, x.rest, x.hidden, Moment(None, None, None, names)))
+        found.append(Possibility(x.spot, names, x.rest, x.hidden, TraceStep(None, None, None, names)))
     return found
 
 

@@ -12,8 +12,8 @@ from fsmdsl.interop.logs.lines import Line, Match, search
 from fsmdsl.interop.logs.nearest import AHEAD, BACK, Change, changes
 from fsmdsl.interop.logs.reasons import enabled_steps, reasons
 from fsmdsl.interop.logs.records import Record, Records, Said, Tally
-from fsmdsl.interop.logs.run_summary import Ledger
-from fsmdsl.interop.logs.successor_cache import Atlas, UndecidedError
+from fsmdsl.interop.logs.run_summary import RunSummary
+from fsmdsl.interop.logs.successor_cache import SuccessorCache, UndecidedError
 from fsmdsl.interop.logs.walk import Walk
 from fsmdsl.interop.logs.worlds import TooManyWorldsError, Tracker
 from fsmdsl.step import World
@@ -47,7 +47,7 @@ class Explanation:
     outcome: Outcome
     reading: Reading = field(repr=False)
     tally: Tally
-    ledger: Ledger = field(repr=False)
+    ledger: RunSummary = field(repr=False)
     failure: Failure | None = None
     undecided: str | None = None
     """Why there is no answer."""
@@ -82,7 +82,7 @@ class Explainer:
         self.unexplained = 0
         """So many lines are explained by nothing."""
         self.records = Records(reading, name, log, match)
-        self.walk = Walk(Tracker(Atlas(reading), depth), whole=whole)
+        self.walk = Walk(Tracker(SuccessorCache(reading), depth), whole=whole)
 
     def explanation(self, tell: Tell | None = None) -> Explanation:
         """Read the log to its end, or to the first line that nothing explains. To be called once.

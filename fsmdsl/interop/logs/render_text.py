@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl.interop.logs.amendments import OtherReading
 from fsmdsl.interop.logs.explanation import Explanation, Failure
-from fsmdsl.interop.logs.run_summary import Ledger, Taken
+from fsmdsl.interop.logs.run_summary import RunSummary, Taken
 from fsmdsl.report.frames import Paint, plain
 from fsmdsl.runs.narrative import tree
 from fsmdsl.runs.trace import world_lines
@@ -67,12 +67,12 @@ def unexplained(
         yield from _nearest(x.failure, other, paint)
 
 
-def _names(ledger: Ledger) -> Iterator[str]:
+def _names(ledger: RunSummary) -> Iterator[str]:
     if ledger.names:
         yield f"  names: {', '.join(f'{a} is {ledger.roster.name(n)}' for a, n in ledger.names.items())}"
 
 
-def run(ledger: Ledger, steps: Iterable[Taken], paint: Paint = plain) -> Iterator[str]:
+def run(ledger: RunSummary, steps: Iterable[Taken], paint: Paint = plain) -> Iterator[str]:
     """Steps with everything that they cause, each behind the lines that told of it."""
     labelled = [(", ".join(map(str, t.lines)) if t.lines else "hidden", t) for t in steps]
     wide = max((len(label) for label, _ in labelled), default=0)
@@ -91,7 +91,7 @@ def coverage(x: Explanation) -> Iterator[str]:
         yield f"  {n:>{width},}  {machine}  {row}  {arrow}"
 
 
-def covered(ledger: Ledger) -> Iterator[tuple[int, str, str, str]]:
+def covered(ledger: RunSummary) -> Iterator[tuple[int, str, str, str]]:
     """How often, machine, row, `A → B`: for each row of the system's machines, in the order of the text."""
     for machine in dict.fromkeys(ledger.roster.machines):
         for t in machine.transitions:

@@ -23,7 +23,7 @@ MAX_NAMES = 2_000
 """So many names are remembered where the whole run is not asked for, and those in use."""
 
 
-Passage: TypeAlias = tuple[Said, Slots, Transition]
+MatchedLine: TypeAlias = tuple[Said, Slots, Transition]
 """A line that was explained, the names in use before it, and what it did."""
 
 
@@ -39,7 +39,7 @@ class Taken:
 
 
 @dataclass(slots=True)
-class Ledger:
+class RunSummary:
     """Steps taken, how often each row was followed (by machine, qualified, and index), what names stood for."""
 
     roster: Roster
@@ -55,7 +55,7 @@ class Ledger:
         """Steps that no line told of."""
         return self.count - self.shown
 
-    def extend(self, passages: Sequence[Passage], paths: Sequence[Path]) -> None:
+    def extend(self, passages: Sequence[MatchedLine], paths: Sequence[Path]) -> None:
         """Take over what some lines have led to, each on a path of its transition."""
         for path, times in Counter(paths).items():
             self.count += len(path.steps) * times
@@ -71,11 +71,11 @@ class Ledger:
         for passage, path in zip(passages[first:], paths[first:], strict=True):
             number = self._take(passage, path, number)
 
-    def copy(self) -> Ledger:
+    def copy(self) -> RunSummary:
         """The same, to be extended in another way."""
         return replace(self, steps=deque(self.steps, self.steps.maxlen), rows=self.rows.copy(), names=dict(self.names))
 
-    def _take(self, passage: Passage, path: Path, number: int) -> int:
+    def _take(self, passage: MatchedLine, path: Path, number: int) -> int:
         """The steps of a path, from a number on, with their lines. Returns the number of the last."""
         line, before = passage[0][0], path.start.world
         for edge, told in path.steps:
@@ -87,7 +87,7 @@ class Ledger:
             self.steps[-1] = replace(self.steps[-1], lines=(*self.steps[-1].lines, line))
         return number
 
-    def _name(self, passages: Sequence[Passage], paths: Sequence[Path]) -> None:
+    def _name(self, passages: Sequence[MatchedLine], paths: Sequence[Path]) -> None:
         """The names that lines brought up, with what they stand for on these paths."""
         for ((_, _, meaning, values), slots, t), path in zip(passages, paths, strict=True):
             if t.new_slots:
@@ -98,6 +98,6 @@ class Ledger:
             self.names = {name: n for name, n in self.names.items() if name in kept}
 
 
-def ledger(roster: Roster, *, whole: bool) -> Ledger:
+def ledger(roster: Roster, *, whole: bool) -> RunSummary:
     """An empty one, that keeps the whole run or its last steps."""
-    return Ledger(roster, deque(maxlen=None if whole else TAIL))
+    return RunSummary(roster, deque(maxlen=None if whole else TAIL))

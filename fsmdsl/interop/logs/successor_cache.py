@@ -17,13 +17,13 @@ from fsmdsl.step import (
     CrashStep,
     EventStep,
     Followed,
-    Happening,
     OutcomeStep,
     RecoverStep,
     Sent,
     Step,
     TimerStep,
     TooManyValuesError,
+    TraceEvent,
     Universe,
     World,
     enabled,
@@ -47,13 +47,13 @@ class Edge:
     """A step that ends well, what happened in it, and where it leads. `marks`: what lines may be about in it."""
 
     step: Step
-    cascade: tuple[Happening, ...] = field(repr=False)
-    target: Spot
-    marks: tuple[Happening, ...]
+    cascade: tuple[TraceEvent, ...] = field(repr=False)
+    target: CachedState
+    marks: tuple[TraceEvent, ...]
 
 
 @dataclass(slots=True, eq=False)
-class Spot:
+class CachedState:
     """A world. What leads on from it is computed when it is first asked for."""
 
     world: World
@@ -62,21 +62,21 @@ class Spot:
     unlogged: tuple[tuple[Edge, ...], tuple[Edge, ...]] | None = field(default=None, repr=False)
 
 
-class Atlas:
+class SuccessorCache:
     """Spots by world."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.universe: Universe = reading.universe
-        self._known: dict[World, Spot] = {}
+        self._known: dict[World, CachedState] = {}
 
-    def spot(self, world: World) -> Spot:
+    def spot(self, world: World) -> CachedState:
         """The one spot of a world."""
         found = self._known.get(world)
         if found is None:
             if len(self._known) >= MAX_SPOTS:
                 self._known.clear()
-            found = self._known[world] = Spot(world)
+            found = self._known[world] = CachedState(world)
         return found
 
     def starts(self) -> tuple[World, ...]:
@@ -86,38 +86,38 @@ class Atlas:
         except TooManyValuesError as error:
             raise UndecidedError(f"the system may begin in {error}") from error
 
-    def own(self, spot: Spot, key: Key) -> tuple[Edge, ...]:
+    def own(self, spot: CachedState, key: Key) -> tuple[Edge, ...]:
         """The steps that begin with what a line names. An event that is ignored on purpose is one."""
         if key not in spot.own:
             steps = [*self._by_key(spot).get(key, ()), *self._ignored(spot, key)]
             spot.own[key] = tuple(e for s in dict.fromkeys(steps) if (e := self._edge(spot, s)) is not None)
         return spot.own[key]
 
-    def silent(self, spot: Spot) -> tuple[Edge, ...]:
+    def silent(self, spot: CachedState) -> tuple[Edge, ...]:
         """The steps that may happen without any line."""
         return self._unlogged(spot)[0]
 
-    def speaking(self, spot: Spot) -> tuple[Edge, ...]:
+    def speaking(self, spot: CachedState) -> tuple[Edge, ...]:
         """The steps without a line of their own in which something happens that has one."""
         return self._unlogged(spot)[1]
 
-    def logged(self, spot: Spot) -> Iterator[Edge]:
+    def logged(self, spot: CachedState) -> Iterator[Edge]:
         """The steps that have a line of their own."""
         for key, steps in self._by_key(spot).items():
             if key in self.reading.logged_events:
                 yield from (e for s in steps if (e := self._edge(spot, s)) is not None)
 
-    def every(self, spot: Spot) -> Iterator[Edge]:
+    def every(self, spot: CachedState) -> Iterator[Edge]:
         """All steps that end well, whether they have lines or not."""
         return (e for s in self.steps(spot) if (e := self._edge(spot, s)) is not None)
 
-    def steps(self, spot: Spot) -> list[Step]:
+    def steps(self, spot: CachedState) -> list[Step]:
         """Everything that is enabled, each once."""
         return list(dict.fromkeys(s for steps in self._by_key(spot).values() for s in steps))
 
     # Computing
 
-    def _by_key(self, spot: Spot) -> dict[Key, list[Step]]:
+    def _by_key(self, spot: CachedState) -> dict[Key, list[Step]]:
         if spot.by_key is None:
             found: defaultdict[Key, list[Step]] = defaultdict(list)
             for step in self._enabled(spot.world):
@@ -132,7 +132,7 @@ class Atlas:
         except TooManyValuesError as error:
             raise UndecidedError(f"the environment would have to choose among {error}") from error
 
-    def _ignored(self, spot: Spot, key: Key) -> Sequence[Step]:
+    def _ignored(self, spot: CachedState, key: Key) -> Sequence[Step]:
         """`enabled` leaves out events that would change nothing."""
         instance, event = key
         if instance is None or not self.universe.ignores(instance, spot.world.states[instance], event):
@@ -146,7 +146,7 @@ class Atlas:
             raise UndecidedError(f"the environment would have to choose among {error}") from error
         return [EventStep(instance, event, x.arguments) for x in ways if x.refused is None]
 
-    def _unlogged(self, spot: Spot) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    def _unlogged(self, spot: CachedState) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
         if spot.unlogged is None:
             spoken = self.reading.logged_events
             logged = {s for key, steps in self._by_key(spot).items() if key in spoken for s in steps}
@@ -155,14 +155,14 @@ class Atlas:
             spot.unlogged = silent, tuple(e for e in edges if self._speaks(e))
         return spot.unlogged
 
-    def _edge(self, spot: Spot, step: Step) -> Edge | None:
+    def _edge(self, spot: CachedState, step: Step) -> Edge | None:
         result = fire(self.universe, spot.world, step)
         if result.fault is not None:
             return None
         marks = tuple(h for h in result.cascade if self._is_mark(h))
         return Edge(step, result.cascade, self.spot(result.world), marks)
 
-    def _is_mark(self, happening: Happening) -> bool:
+    def _is_mark(self, happening: TraceEvent) -> bool:
         match happening:
             case Followed(instance, index):
                 row = self.universe.machines[instance].transitions[index].name

@@ -8,7 +8,7 @@ from typing import cast
 from fsmdsl.interop.logs.amendments import OtherReading
 from fsmdsl.interop.logs.explanation import Explanation, Failure
 from fsmdsl.interop.logs.render_text import covered
-from fsmdsl.interop.logs.run_summary import Ledger, Taken
+from fsmdsl.interop.logs.run_summary import RunSummary, Taken
 from fsmdsl.report import shapes
 from fsmdsl.runs.trace import world_data
 from fsmdsl.step.describe import describe
@@ -39,7 +39,7 @@ def data(x: Explanation, name: str, *, other: OtherReading | None = None) -> sha
     }
 
 
-def _run(ledger: Ledger, steps: Iterable[Taken]) -> list[shapes.LoggedStep]:
+def _run(ledger: RunSummary, steps: Iterable[Taken]) -> list[shapes.LoggedStep]:
     return [
         {"number": t.number, "step": describe(ledger.roster, t.entry.step, t.before), "lines": list(t.lines),
          "happenings": [describe(ledger.roster, h) for h in t.entry.cascade]}
@@ -47,7 +47,7 @@ def _run(ledger: Ledger, steps: Iterable[Taken]) -> list[shapes.LoggedStep]:
     ]  # fmt: skip
 
 
-def _failure(ledger: Ledger, x: Failure, other: OtherReading | None) -> shapes.Unexplained:
+def _failure(ledger: RunSummary, x: Failure, other: OtherReading | None) -> shapes.Unexplained:
     return {
         "line": x.record.line,
         "text": x.record.text,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fsmdsl.interop.logs.belief import Beliefs, line_outline, possibilities, slots_after
+from fsmdsl.interop.logs.belief import BeliefAutomaton, line_outline, possibilities, slots_after
 from fsmdsl.interop.logs.nearest import BACK
 from fsmdsl.interop.logs.records import Record, Said
-from fsmdsl.interop.logs.run_summary import Ledger, Passage, ledger
+from fsmdsl.interop.logs.run_summary import MatchedLine, RunSummary, ledger
 from fsmdsl.interop.logs.worlds import Possibility, Tracker
 
 SETTLE_EVERY = 512
@@ -28,12 +28,12 @@ class Walk:
         self.line = 0
         """The last line that was tried."""
         self._whole = whole
-        self._beliefs = Beliefs(tracker)
+        self._beliefs = BeliefAutomaton(tracker)
         self._belief, self._slots = self._beliefs.start()
         self._ledgers = [ledger(tracker.universe, whole=whole) for _ in self._belief.members]
         """Of each world that was possible before the first of the passages."""
-        self._passages: list[Passage] = []
-        self._earlier: list[Passage] = []
+        self._passages: list[MatchedLine] = []
+        self._earlier: list[MatchedLine] = []
         self._due = SETTLE_EVERY
         """So many passages are written down."""
 
@@ -79,7 +79,7 @@ class Walk:
         last = [*self._earlier, *self._passages[-BACK:]][-BACK:]
         return [(Record._make(said), possibilities(t.source, slots)) for said, slots, t in last]
 
-    def ledger(self) -> Ledger:
+    def ledger(self) -> RunSummary:
         """The run with the fewest hidden steps, up to where the walk is."""
         return _extended(dict(enumerate(self._ledgers)), self._passages, 0)
 
@@ -117,7 +117,7 @@ class Walk:
         self._passages = []
 
 
-def _extended(ledgers: Mapping[int, Ledger], passages: Sequence[Passage], way: int) -> Ledger:
+def _extended(ledgers: Mapping[int, RunSummary], passages: Sequence[MatchedLine], way: int) -> RunSummary:
     """The ledger of a world: that of the world which it comes from, and what some lines have led to since."""
     paths = []
     for _, _, t in reversed(passages):

@@ -12,9 +12,9 @@ from contextlib import suppress
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.logs.binding import Claim
-from fsmdsl.interop.logs.successor_cache import Atlas, Edge, Spot
+from fsmdsl.interop.logs.successor_cache import CachedState, Edge, SuccessorCache
 from fsmdsl.interop.logs.unify import Names
-from fsmdsl.step import EventStep, Followed, Happening, Sent, Value, World
+from fsmdsl.step import EventStep, Followed, Sent, TraceEvent, Value, World
 
 MAX_WORLDS = 20_000
 """A log that leaves more possibilities open than this is not followed further."""
@@ -32,10 +32,10 @@ class TooManyWorldsError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class TraceStep:
     """A step of a run (None: the line is about the step before), and the line that told of it (None: hidden)."""
 
-    before: Moment | None = field(repr=False)
+    before: TraceStep | None = field(repr=False)
     edge: Edge | None
     line: int | None
     names: Names
@@ -46,14 +46,14 @@ class Possibility:
     """A world, what names stand for in it, what lines may still be about in the last step, how many steps on the way
     were hidden, and the way. Two of one `key` have the same future."""
 
-    spot: Spot
+    spot: CachedState
     names: Names = ()
-    rest: tuple[Happening, ...] = ()
+    rest: tuple[TraceEvent, ...] = ()
     hidden: int = 0
-    past: Moment | None = field(default=None, repr=False)
+    past: TraceStep | None = field(default=None, repr=False)
 
     @property
-    def key(self) -> tuple[int, Names, tuple[Happening, ...]]:
+    def key(self) -> tuple[int, Names, tuple[TraceEvent, ...]]:
         """What decides what can come after it."""
         return (id(self.spot), self.names, self.rest)
 
@@ -61,7 +61,7 @@ class Possibility:
 class Tracker:
     """Takes sets of possibilities from line to line. `depth`: hidden steps between two lines, at most."""
 
-    def __init__(self, atlas: Atlas, depth: int) -> None:
+    def __init__(self, atlas: SuccessorCache, depth: int) -> None:
         self.atlas, self.depth = atlas, depth
         self.universe = atlas.universe
         self.directory = atlas.reading.directory
@@ -136,7 +136,7 @@ class Tracker:
                 continue
             yield from self._about(x, claim, instance, names, line)
             for edge in self.atlas.speaking(x.spot):
-                begun = Possibility(edge.target, names, edge.marks, x.hidden, Moment(x.past, edge, line, names))
+                begun = Possibility(edge.target, names, edge.marks, x.hidden, TraceStep(x.past, edge, line, names))
                 yield from self._about(begun, claim, instance, names, line, began=True)
 
     def _instances(self, x: Possibility, claim: Claim) -> Iterator[tuple[int | None, Names]]:
@@ -152,15 +152,15 @@ class Tracker:
         given = edge.step.arguments if isinstance(edge.step, EventStep) else ()
         for bound in self.arguments(claim, instance, given, names):
             for after in self._stands(claim, instance, edge.target.world, edge.cascade, bound):
-                yield self._next(x, claim, edge.target, after, edge.marks, Moment(x.past, edge, line, after))
+                yield self._next(x, claim, edge.target, after, edge.marks, TraceStep(x.past, edge, line, after))
 
     def _about(
         self, x: Possibility, claim: Claim, instance: int, names: Names, line: int, *, began: bool = False
     ) -> Iterator[Possibility]:
         """Something that happened in the last step, or is so after it. `began`: that step has no line yet."""
 
-        def told(names: Names, rest: tuple[Happening, ...]) -> Possibility:
-            past = x.past if began else Moment(x.past, None, line, names)
+        def told(names: Names, rest: tuple[TraceEvent, ...]) -> Possibility:
+            past = x.past if began else TraceStep(x.past, None, line, names)
             return self._next(x, claim, x.spot, names, rest, past)
 
         for n, happening in enumerate(x.rest):
@@ -171,7 +171,13 @@ class Tracker:
             yield from (told(after, x.rest) for after in self._fields(claim, instance, x.spot.world, names))
 
     def _next(
-        self, x: Possibility, claim: Claim, spot: Spot, names: Names, rest: tuple[Happening, ...], past: Moment | None
+        self,
+        x: Possibility,
+        claim: Claim,
+        spot: CachedState,
+        names: Names,
+        rest: tuple[TraceEvent, ...],
+        past: TraceStep | None,
     ) -> Possibility:
         if claim.meaning.rule.ends:
             names = tuple((name, n) for name, n in names if name != claim.name)
@@ -179,7 +185,7 @@ class Tracker:
 
     # What a line says
 
-    def _happened(self, claim: Claim, instance: int, happening: Happening, names: Names) -> Iterator[Names]:
+    def _happened(self, claim: Claim, instance: int, happening: TraceEvent, names: Names) -> Iterator[Names]:
         """Is the line about something that happened in a step?"""
         match happening:
             case Sent(_, receiver, event, arguments) if receiver == instance and event == claim.event:
@@ -192,7 +198,7 @@ class Tracker:
                 return
 
     def _stands(
-        self, claim: Claim, instance: int | None, world: World, cascade: Sequence[Happening], names: Names
+        self, claim: Claim, instance: int | None, world: World, cascade: Sequence[TraceEvent], names: Names
     ) -> Iterator[Names]:
         """Row, state and fields of a line that names an event."""
         if instance is None or not (claim.row or claim.meaning.leaves or claim.fields):
@@ -241,7 +247,7 @@ class Tracker:
 
 def hidden(x: Possibility, edge: Edge) -> Possibility:
     """After a step that nobody logged."""
-    return Possibility(edge.target, x.names, edge.marks, x.hidden + 1, Moment(x.past, edge, None, x.names))
+    return Possibility(edge.target, x.names, edge.marks, x.hidden + 1, TraceStep(x.past, edge, None, x.names))
 
 
 def _less_likely(x: Possibility, steps: int) -> Possibility:

@@ -21,7 +21,7 @@ from fsmdsl.step.evaluate import TooManyValuesError
 FEW = 30_000
 """So many states are searched before a compiler has optimised the verifier."""
 
-MOST_CHOICES = 16 * CHOICES
+MAX_CHOICES = 16 * CHOICES
 """A state with more steps than this is not explored."""
 
 
@@ -52,7 +52,7 @@ class Spin:
                 return Opinion("SPIN", unfinished=f"not exported: {error}")
             with tempfile.TemporaryDirectory() as folder:
                 found = _Run(self, text, Path(folder), states, budget, begun).opinion()
-            if found.unfinished != _TOO_MANY or choices >= MOST_CHOICES:
+            if found.unfinished != _TOO_MANY or choices >= MAX_CHOICES:
                 return found
             choices *= 4
 

@@ -27,8 +27,8 @@ from fsmdsl.runs.liveness.formula import (
 )
 from fsmdsl.runs.liveness.graph import BITS
 
-MOST_STATES = 512
-MOST_COMPARED = 2_000_000
+MAX_STATES = 512
+MAX_COMPARED = 2_000_000
 """So many pairs of ways to satisfy a formula are compared at most, which takes a second or two."""
 
 
@@ -107,8 +107,8 @@ class _Tableau:
                 if after not in number:
                     number[after] = len(number)
                     todo.append(after)
-                    if len(number) > MOST_STATES:
-                        raise TooLargeError(f"its automaton has more than {MOST_STATES} states")
+                    if len(number) > MAX_STATES:
+                        raise TooLargeError(f"its automaton has more than {MAX_STATES} states")
                 row.append((term, number[after]))
             found.append(row)
         promised = list(dict.fromkeys(p for row in found for term, _ in row for p in term.promises))
@@ -151,7 +151,7 @@ class _Tableau:
         kept: list[Term] = []
         for t in dict.fromkeys(terms):
             self.compared += len(kept)
-            if self.compared > MOST_COMPARED:
+            if self.compared > MAX_COMPARED:
                 raise TooLargeError("it is too long to make an automaton of it")
             if not any(_weaker(x, t) for x in kept):
                 kept = [x for x in kept if not _weaker(t, x)]

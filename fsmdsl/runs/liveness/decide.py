@@ -18,7 +18,7 @@ from fsmdsl.runs.liveness.engine import Engine, engine
 from fsmdsl.runs.liveness.formula import Formula, negation
 from fsmdsl.runs.liveness.graph import BITS, STAYS, Graph, Hop, Ints, Lasso
 
-MOST_NODES = 1 << 31
+MAX_NODES = 1 << 31
 """So many pairs of a state and an automaton's state have numbers of 32 bits."""
 
 
@@ -98,7 +98,7 @@ def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0, fi
     free = [n for n in range(BITS) if not used >> n & 1]
     if len(free) < a.sets:
         raise TooLargeError(f"it asks for {BITS - len(free) + a.sets} things to happen; {BITS} are the most")
-    if graph.states * len(a.moves) >= MOST_NODES:
+    if graph.states * len(a.moves) >= MAX_NODES:
         raise TooLargeError(f"its automaton has {len(a.moves)} states, too many for a graph of {graph.states}")
     needed = sum(1 << n for n in free[: a.sets])
     return _Product(graph, a, free[: a.sets]).lasso(Wanted(needed, weak, strong), finite)

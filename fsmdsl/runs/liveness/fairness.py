@@ -12,18 +12,18 @@ from math import prod
 
 from fsmdsl import model as m
 from fsmdsl.runs.liveness.graph import BITS
-from fsmdsl.runs.liveness.plan import Crashes, Delivery, Duty, Obligation, UncheckedError, Waits
+from fsmdsl.runs.liveness.plan import Crashes, Delivery, FairnessConstraint, MessageWaits, Obligation, UncheckedError
 from fsmdsl.step import Message, Universe, Value
 from fsmdsl.step.evaluate import cardinality, domains
 from fsmdsl.step.universe import trigger_name
 
 
-class Duties:
+class FairnessConstraints:
     """The obligations of a system's properties, each once."""
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
-        self.obligations: list[Duty] = []
+        self.obligations: list[FairnessConstraint] = []
 
     def of(self, p: m.Property) -> tuple[int, int, int, tuple[str, ...]]:
         """What a property relies on, as bits: the weak ones, the strong ones, and what happens finitely often; and the
@@ -86,14 +86,14 @@ class Duties:
     def _pair(self, o: Delivery) -> int:
         """The number of a delivery; that behind it is of the message that waits."""
         number = self._number(o)
-        self._number(Waits(o.queue, o.message))
+        self._number(MessageWaits(o.queue, o.message))
         return number
 
     def any_move(self, instance: int, transitions: frozenset[int]) -> int:
         """The number of what an instance fulfils with any of these transitions."""
         return self._number(Obligation(instance, "", transitions, frozenset()))
 
-    def _number(self, o: Duty) -> int:
+    def _number(self, o: FairnessConstraint) -> int:
         if o not in self.obligations:
             if len(self.obligations) == BITS:
                 what = "one for each instance, name and value behind `for each`, two for each message"

@@ -1,4 +1,4 @@
-"""More loops like those of `kernels`: of runs in which something happens finitely often, see `settle`."""
+"""More loops like those of `kernels`: of runs in which something happens finitely often, see `finally_never`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ending(offsets: Words, marks: Words, apart: int, states: int, ends: Ints) ->
     return found
 
 
-def settle(
+def finally_never(
     offsets: Words, targets: Ints, marks: Words, apart: int, states: int, ends: Ints, ended: int,
     new_offsets: Words, new_targets: Ints, new_marks: Words,
 ) -> int:  # fmt: skip

@@ -17,7 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.core.lets import may_lack_value, throughout
 from fsmdsl.model.walk import expressions, temporal
 from fsmdsl.runs.liveness import formula as f
-from fsmdsl.runs.liveness.fairness import Duties
+from fsmdsl.runs.liveness.fairness import FairnessConstraints
 from fsmdsl.runs.liveness.formula import Formula, Literal
 from fsmdsl.runs.liveness.graph import BITS
 from fsmdsl.runs.liveness.plan import Atom, Claim, Plan, Premise, Question, Stuck, UncheckedError
@@ -26,10 +26,10 @@ from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
 from fsmdsl.step.describe import fault_message, shown, words
 from fsmdsl.step.evaluate import cardinality, domain, elements
 
-MOST_CLAIMS = 4096
+MAX_CLAIMS = 4096
 """A property with more parts than this is not checked."""
 
-MOST_VALUES = 64
+MAX_VALUES = 64
 """A set that changes is quantified over where so many values could be in it."""
 
 Bound = Mapping[str, Value]
@@ -37,8 +37,8 @@ Bound = Mapping[str, Value]
 
 def questions(universe: Universe, *, stutters: bool = False) -> Plan:
     """What there is to decide about the runs of a system (all its properties but `recovers`); see `Plan.stutters`."""
-    duties = Duties(universe)
-    ground = Ground(universe, duties)
+    duties = FairnessConstraints(universe)
+    ground = Grounding(universe, duties)
     asked: list[Question] = []
     for p in universe.system.properties:
         if not isinstance(p.formula, m.Recovers):
@@ -49,7 +49,9 @@ def questions(universe: Universe, *, stutters: bool = False) -> Plan:
     return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters, bound)
 
 
-def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr, before: Sequence[Question] = ()) -> Question:
+def _question(
+    ground: Grounding, duties: FairnessConstraints, p: m.Property, e: m.Expr, before: Sequence[Question] = ()
+) -> Question:
     """A property as a question; one that cannot be decided leaves nothing behind that others would have to share."""
     atoms, stuck, obligations = dict(ground.atoms), dict(ground.stuck), list(duties.obligations)
     unanswered: tuple[str, ...] = ()
@@ -58,8 +60,8 @@ def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr, before: 
         claims = []
         for claim in ground.claims(e, {}, ()):
             claims.append(claim)
-            if len(claims) > MOST_CLAIMS:
-                raise UncheckedError(f"it has more than {MOST_CLAIMS} parts, one for each combination of its variables")
+            if len(claims) > MAX_CLAIMS:
+                raise UncheckedError(f"it has more than {MAX_CLAIMS} parts, one for each combination of its variables")
     except (UncheckedError, TooManyValuesError) as error:
         ground.atoms, ground.stuck, duties.obligations = atoms, stuck, obligations
         why = _together(ground.universe, p, e, before) if obligations else None
@@ -71,8 +73,8 @@ def _question(ground: Ground, duties: Duties, p: m.Property, e: m.Expr, before: 
 
 def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Question]) -> str | None:
     """Why a property cannot be decided that could be without those before it; None if it cannot be by itself."""
-    alone = Duties(universe)
-    if _question(Ground(universe, alone), alone, p, e).unchecked is not None:
+    alone = FairnessConstraints(universe)
+    if _question(Grounding(universe, alone), alone, p, e).unchecked is not None:
         return None
     decided = [q for q in before if q.unchecked is None]
     fair = [q for q in decided if q.weak or q.strong or q.finite]
@@ -81,12 +83,12 @@ def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Que
     return f"together with that of {others}, {why}"
 
 
-class Ground:
+class Grounding:
     """The atoms found so far, and how they are found."""
 
-    def __init__(self, universe: Universe, duties: Duties | None = None) -> None:
+    def __init__(self, universe: Universe, duties: FairnessConstraints | None = None) -> None:
         self.universe = universe
-        self.duties = duties or Duties(universe)
+        self.duties = duties or FairnessConstraints(universe)
         self.atoms: dict[Atom, int] = {}
         self.stuck: dict[int, Stuck] = {}
         """By the number of the atom."""
@@ -129,8 +131,8 @@ class Ground:
             except FaultError as error:
                 raise UncheckedError(fault_message(self.universe, error.fault)) from error
         written_out = isinstance(e.over, m.Apply) and e.over.function == "range"
-        if not written_out and cardinality(m.element_of(e.over.type), self.universe) > MOST_VALUES:
-            raise UncheckedError(f"`{words(e.over)}` changes, and more than {MOST_VALUES} values could be in it")
+        if not written_out and cardinality(m.element_of(e.over.type), self.universe) > MAX_VALUES:
+            raise UncheckedError(f"`{words(e.over)}` changes, and more than {MAX_VALUES} values could be in it")
         return domain(m.element_of(e.over.type), self.universe)
 
     def body(self, e: m.Quantified, x: Value, bound: Bound, positive: bool) -> Formula:

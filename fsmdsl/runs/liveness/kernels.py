@@ -63,7 +63,7 @@ def spread(column: Words, bit: int, place: int, letters: Words, states: int) -> 
         letters[state] |= ((column[state] >> bit) & 1) << place
 
 
-def foresee(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
+def reachable_obligations(offsets: Words, targets: Ints, ahead: Words, states: int) -> int:
     """Add to what is ahead of each state what is ahead of those that follow it. Returns how many states have more: 0
     when nothing is missing. States are mostly numbered after those that lead to them."""
     changed = 0
@@ -147,7 +147,7 @@ def search(
     return count
 
 
-def crop(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
+def restrict(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
     """Number anew, in the same order, the nodes in which the automaton is in a useful state. Returns how many."""
     left = 0
     for node in range(count):

@@ -78,7 +78,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class MessageWaits:
     """Nobody asks for it. It is the obligation behind that of a `Delivery`, which is possible where this is: every step
     in which the queue delivers, whichever message, fulfils it, if such a message waits there; where the receiver
     chooses among the messages, only one that delivers it."""
@@ -92,7 +92,7 @@ class Crashes:
     """Nobody asks for it either: every crash fulfils it, so that runs can be found that have finitely many."""
 
 
-Duty = Obligation | Delivery | Waits | Crashes
+FairnessConstraint = Obligation | Delivery | MessageWaits | Crashes
 """What a step can fulfil."""
 
 
@@ -149,7 +149,7 @@ class Plan:
 
     universe: Universe = field(repr=False, compare=False)
     atoms: tuple[Atom, ...]
-    obligations: tuple[Duty, ...]
+    obligations: tuple[FairnessConstraint, ...]
     questions: tuple[Question, ...]
     stuck: tuple[Stuck, ...] = ()
     stutters: bool = False

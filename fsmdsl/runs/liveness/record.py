@@ -9,9 +9,9 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.runs.liveness.graph import BITS, Graph
-from fsmdsl.runs.liveness.plan import Crashes, Delivery, Obligation, Plan, Waits
+from fsmdsl.runs.liveness.plan import Crashes, Delivery, MessageWaits, Obligation, Plan
 from fsmdsl.step import ChannelStep, CrashStep, Message, Step, Value, World
-from fsmdsl.step.world import Crashed, Followed, Happening, Ignored
+from fsmdsl.step.world import Crashed, Followed, Ignored, TraceEvent
 
 
 class Marks:
@@ -28,7 +28,7 @@ class Marks:
             match o:
                 case Delivery(queue, message):
                     self._delivered[queue, message] = 1 << n
-                case Waits(queue, message):
+                case MessageWaits(queue, message):
                     self._waiting[queue, message] = 1 << n
                 case Crashes():
                     self._crash = 1 << n
@@ -42,7 +42,7 @@ class Marks:
                 case _:
                     assert_never(o)
 
-    def of(self, world: World, step: Step, cascade: Sequence[Happening]) -> int:
+    def of(self, world: World, step: Step, cascade: Sequence[TraceEvent]) -> int:
         """As bits: of a step from a world. What a crash has cut short does not count."""
         found = 0
         if isinstance(step, ChannelStep) and step.kind == "deliver":
@@ -101,7 +101,7 @@ class Recorder:
         for values, value in zip(self._columns, atoms(self.plan, world), strict=True):
             values.append(value)
 
-    def edge(self, target: int, world: World, step: Step, cascade: Sequence[Happening]) -> None:
+    def edge(self, target: int, world: World, step: Step, cascade: Sequence[TraceEvent]) -> None:
         """A step leads from the state at hand, a world, to another, by its number."""
         self._targets.append(target)
         self._marks.append(self.marks_of.of(world, step, cascade))

@@ -12,7 +12,7 @@ from fsmdsl.model.walk import temporal
 from fsmdsl.runs.explain import Binding, Reason, line, reasons
 from fsmdsl.runs.liveness.answer import Breach
 from fsmdsl.runs.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
-from fsmdsl.runs.liveness.grounding import Bound, Ground
+from fsmdsl.runs.liveness.grounding import Bound, Grounding
 from fsmdsl.runs.liveness.plan import Atom, Plan, Question
 from fsmdsl.runs.liveness.standstill import Standstill
 from fsmdsl.runs.trace import Trace
@@ -76,7 +76,7 @@ class _Reader:
         self.universe = universe
         self.stuck = stuck
         self.chosen = chosen
-        self.ground = Ground(universe)
+        self.ground = Grounding(universe)
         worlds = [trace.start, *(e.world for e in trace.entries)]
         repeats = trace.loop is not None and trace.loop < len(trace.entries)
         self.worlds = worlds[:-1] if repeats else worlds

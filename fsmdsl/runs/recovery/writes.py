@@ -8,7 +8,7 @@ from typing import Literal
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.recovery.compared import Slot, held, written
 from fsmdsl.runs.trace import Entry, Trace
-from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, Happening, RecoverStep, Universe, Value, World, fire
+from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, RecoverStep, TraceEvent, Universe, Value, World, fire
 from fsmdsl.step.describe import describe
 
 Writer = Literal["before", "step", "reset", "crash", "recover"]
@@ -21,8 +21,8 @@ class Cut:
 
     name: str
     """As the author would write it."""
-    done: tuple[Happening, ...]
-    lost: tuple[Happening, ...]
+    done: tuple[TraceEvent, ...]
+    lost: tuple[TraceEvent, ...]
     meant: World
     """Where it would have led."""
 
@@ -37,7 +37,7 @@ class Story:
     """The step that was under way."""
     recoveries: tuple[Cut, ...]
     """The times that recovery was interrupted."""
-    after: tuple[tuple[Writer, Happening], ...]
+    after: tuple[tuple[Writer, TraceEvent], ...]
 
     @property
     def meant(self) -> World:
@@ -89,7 +89,7 @@ class Story:
                 who = "reset"
         return who
 
-    def _all(self) -> Iterator[tuple[Writer, Happening]]:
+    def _all(self) -> Iterator[tuple[Writer, TraceEvent]]:
         for cut in self._steps():
             yield from (("step", happening) for happening in cut.done)
         yield from self.after
@@ -97,7 +97,7 @@ class Story:
     def _durable(self, slot: Slot) -> bool:
         return slot.field is None or self.universe.machines[slot.instance].fields[slot.field].durable
 
-    def _writes(self, slot: Slot, happening: Happening, x: Value) -> bool:
+    def _writes(self, slot: Slot, happening: TraceEvent, x: Value) -> bool:
         n, k = slot
         match happening:
             case Followed(instance, _, before, after):
@@ -129,7 +129,7 @@ def _cut(universe: Universe, before: World, entry: Entry) -> Cut | None:
     return Cut(describe(universe, inside, before), entry.cascade[:place], full.cascade[place:], full.world)
 
 
-def _aftermath(entry: Entry) -> Iterator[tuple[Writer, Happening]]:
+def _aftermath(entry: Entry) -> Iterator[tuple[Writer, TraceEvent]]:
     """What `recover` does, cut or not, and the crash with its transitions; not what is left of a step before it."""
     who: Writer | None = None
     match entry.step:

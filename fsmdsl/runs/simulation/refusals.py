@@ -12,7 +12,7 @@ from fsmdsl.runs.rejection import fault_told
 from fsmdsl.runs.simulation.choices import offered
 from fsmdsl.runs.simulation.sendings import Sending, TooManyError, sendings
 from fsmdsl.step import Fault, FaultError, Universe, Value, World
-from fsmdsl.step.cascade import Draft, bound, guard_holds
+from fsmdsl.step.cascade import StepInProgress, bound, guard_holds
 from fsmdsl.step.describe import shown_arguments
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
@@ -128,7 +128,7 @@ def _called(universe: Universe, name: str) -> list[int]:
 
 def _why(universe: Universe, world: World, t: _Trigger) -> Iterator[str]:
     machine, state, name = universe.machines[t.instance], world.states[t.instance], universe.name(t.instance)
-    draft = Draft(universe, world)
+    draft = StepInProgress(universe, world)
     first = standing_still(draft)
     if world.down:
         yield f"{name}.{t.name}: the system is down: `recover` is first"
@@ -202,7 +202,7 @@ def _against(
     if way.refused is not None:
         yield f"the environment sends it only when {way.refused}"
         return
-    draft = Draft(universe, world)
+    draft = StepInProgress(universe, world)
     for x in candidates:
         try:
             stands = guard_holds(draft, t.instance, x, way.arguments)

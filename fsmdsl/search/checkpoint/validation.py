@@ -14,7 +14,7 @@ from operator import lt, or_
 
 from fsmdsl import model as m
 from fsmdsl.search.counters import counted
-from fsmdsl.search.layout import Box, Layout, kinds
+from fsmdsl.search.layout import Layout, QueueLayout, kinds
 from fsmdsl.search.lower import Lowered
 from fsmdsl.search.plain import row
 from fsmdsl.search.ranks.partition import LOWER, Loaded, Stretch
@@ -139,7 +139,7 @@ def _of_type(layout: Layout, t: m.Type) -> Possible:
     return possible
 
 
-def _message(layout: Layout, box: Box) -> Possible:
+def _message(layout: Layout, box: QueueLayout) -> Possible:
     def possible(number: int) -> bool:
         event = number >> box.argument_bits
         if not 0 <= event < max(len(box.events), 1):

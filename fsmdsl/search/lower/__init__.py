@@ -14,9 +14,9 @@ from fsmdsl.program.builder import Builder, function, numbers, rows, words
 from fsmdsl.program.nodes import Function, Var, call
 from fsmdsl.program.queries import bits_of
 from fsmdsl.runs.circular_wait import NO_CIRCLE, CircularWaits
-from fsmdsl.runs.liveness.plan import Duty
+from fsmdsl.runs.liveness.plan import FairnessConstraint
 from fsmdsl.search.layout import Layout, lay_out
-from fsmdsl.search.lower.context import AT, CAP, OUT, Context, Doubt, F, N, S, T
+from fsmdsl.search.lower.context import AT, CAP, OUT, AsymmetryWitness, Context, F, N, S, T
 from fsmdsl.search.lower.environment.offers import Offers
 from fsmdsl.search.lower.helpers import helpers
 from fsmdsl.search.lower.machines import channels
@@ -32,11 +32,11 @@ from fsmdsl.search.shapes import LARGEST, width
 from fsmdsl.search.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
-__all__ = ["Asked", "Board", "Doubt", "Lowered", "lower"]
+__all__ = ["Asked", "AsymmetryWitness", "CounterLayout", "Lowered", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class CounterLayout:
     """Places that are kept for a whole search."""
 
     current: int
@@ -72,14 +72,14 @@ class Lowered:
     layout: Layout
     listings: tuple[llvm.Listing, ...]
     """The functions, each with its text."""
-    board: Board
+    board: CounterLayout
     marked: bool
     """Whether every successor comes with the mark of its step, behind its words."""
     asked: int
     atoms: int
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[AsymmetryWitness, ...] = ()
     """What the place of a doubt says, from 1 on."""
-    unsure: Doubt | None = None
+    unsure: AsymmetryWitness | None = None
     """A doubt that is there from the beginning."""
     width: int = 64
     """Bits of a number, in functions and rows."""
@@ -122,7 +122,7 @@ def lower(
     universe: Universe,
     asked: Sequence[Asked],
     atoms: Sequence[Asked] = (),
-    obligations: Sequence[Duty] = (),
+    obligations: Sequence[FairnessConstraint] = (),
     reduction: Reduction | None = None,
     circular: CircularWaits = NO_CIRCLE,
 ) -> Lowered:
@@ -148,7 +148,7 @@ def lower(
     if context.reduction.sets:
         parts += canonical(context)
     faults = layout.reserve(context.codes)
-    board = Board(
+    board = CounterLayout(
         current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
@@ -175,7 +175,7 @@ def _first(context: Context) -> list[Function]:
     return [*first, whole.returned(context)] if context.rounds else first
 
 
-def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[Function], Doubt | None]:
+def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[Function], AsymmetryWitness | None]:
     """The functions for atoms, and a doubt that could come up in them: what they say of a state must be beyond doubt
     before the first is asked."""
     before, context.doubts = context.doubts, []
@@ -199,7 +199,7 @@ def _handlers(context: Context) -> list[Function]:
     return list(written.values())
 
 
-def _note(board: Board, asked: int) -> Function:
+def _note(board: CounterLayout, asked: int) -> Function:
     """`note`: what a state answers first."""
     b, new = Builder(), Var("new")
     for k in range(groups(asked)):
@@ -222,7 +222,7 @@ def _hold(atoms: int) -> Function:
     )
 
 
-def _unoffered(board: Board) -> Function:
+def _unoffered(board: CounterLayout) -> Function:
     """`unoffered`: something in the environment has no value in this state."""
     b = Builder()
     with b.when(T[board.faults + F].equals(0)):
@@ -231,7 +231,7 @@ def _unoffered(board: Board) -> Function:
     return function("unoffered", (*rows("t"), *numbers("f")), b.block, "Something has no value here: the fault.")
 
 
-def _arrive(context: Context, board: Board) -> Function:
+def _arrive(context: Context, board: CounterLayout) -> Function:
     """`arrive`: a step is counted; if it ended well, its row is handed on, else the fault is noted."""
     layout, b, marked = context.layout, Builder(), bool(context.obligations)
     stride = layout.words + marked

@@ -13,8 +13,8 @@ from fsmdsl.core.triggers import trigger_name
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.program.builder import Builder
 from fsmdsl.program.nodes import Element, Expr, Function, Int, Operand, Var
-from fsmdsl.runs.liveness.plan import Delivery, Duty, Obligation, Waits
-from fsmdsl.search.layout import Box, Layout, has_cuts, kinds
+from fsmdsl.runs.liveness.plan import Delivery, FairnessConstraint, MessageWaits, Obligation
+from fsmdsl.search.layout import Layout, QueueLayout, has_cuts, kinds
 from fsmdsl.search.lower.fault_codes import FIRST
 from fsmdsl.search.shapes import Shape, shape, to_number
 from fsmdsl.search.symmetry import Reduction
@@ -53,7 +53,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class AsymmetryWitness:
     """How a search can find that members of symmetric sets are told apart."""
 
     sets: tuple[str, ...]
@@ -78,7 +78,7 @@ class Context:
     """Where it is kept that a transition was followed."""
     guards: dict[tuple[str, int], int] = field(default_factory=dict)
     """Where it is kept that a guard was false; behind it, that it was true."""
-    obligations: Sequence[Duty] = ()
+    obligations: Sequence[FairnessConstraint] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
     sends: int = 0
@@ -86,7 +86,7 @@ class Context:
     lets: dict[Key, Let] = field(default_factory=dict)
     parts: list[Function] = field(default_factory=list)
     """Functions for `let`s, and for loops that would stand too deep in others."""
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[AsymmetryWitness] = field(default_factory=list)
     loops: list[list[Function]] = field(default_factory=list)
     """The functions of each loop that is run in every order."""
     bits: int = 0
@@ -136,7 +136,7 @@ class Context:
 
     def doubt(self, names: Sequence[str], why: str) -> int:
         """The number of a doubt, from 1 on."""
-        found = Doubt(tuple(names), why)
+        found = AsymmetryWitness(tuple(names), why)
         if found not in self.doubts:
             self.doubts.append(found)
         return self.doubts.index(found) + 1
@@ -158,7 +158,7 @@ class Context:
         """What is fulfilled when an instance ignores an event."""
         return self._bits(machine, event, lambda o: event in o.ignored)
 
-    def delivered_bits(self, box: Box, kind: type[Delivery | Waits]) -> dict[int, int]:
+    def delivered_bits(self, box: QueueLayout, kind: type[Delivery | MessageWaits]) -> dict[int, int]:
         """By the number of a message: the bit of its delivery, or that it waits."""
         return {
             self.layout.message_number(box, o.message): 1 << n

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from fsmdsl.runs.frontier import Frontier
 from fsmdsl.search.compiled import Compiled
-from fsmdsl.search.counters import Board
+from fsmdsl.search.counters import CounterMemory
 from fsmdsl.search.engine import Together
 from fsmdsl.search.errors import FullError
 from fsmdsl.search.lower import Lowered
@@ -59,7 +59,7 @@ class Distributed:
         self._f = functions
         self._before = before
         """The board of what was found before, with numbers of all ranks."""
-        self._row, self._board = (Board(lowered) for _ in range(2))
+        self._row, self._board = (CounterMemory(lowered) for _ in range(2))
         self._cap = 0
         self._out, self._hashes, self._origins, self._marks = Memory(1), Memory(1), Memory(1, "I"), Memory(1)
         self._hold(CAP)
@@ -185,7 +185,7 @@ class Distributed:
         self.frontier.back(self.origin(most), most)
         self.share.count = self.share.place(most)
         self._before = row(self.lowered)
-        self._row, self._board = (Board(self.lowered) for _ in range(2))
+        self._row, self._board = (CounterMemory(self.lowered) for _ in range(2))
         for first in range(0, self.frontier.first, self._step):
             self._expand(first, min(first + self._step, self.frontier.first))
 

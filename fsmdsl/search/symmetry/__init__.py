@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.runs.independence import independent
 from fsmdsl.runs.liveness.plan import Plan
-from fsmdsl.search.symmetry.arranging import MOST_ARRANGEMENTS, arrangements, division
+from fsmdsl.search.symmetry.arranging import MAX_ARRANGEMENTS, arrangements, division
 from fsmdsl.search.symmetry.conditions import objection
 from fsmdsl.search.symmetry.sets import SymmetricSet, symmetric_sets
 from fsmdsl.step.universe import Universe
@@ -78,10 +78,10 @@ def reducible(universe: Universe, doubted: Mapping[str, str] | None = None, plan
         else:
             refused[x.name] = why
     ordered, arranged = division(universe, left)
-    while arrangements(arranged) > MOST_ARRANGEMENTS:
+    while arrangements(arranged) > MAX_ARRANGEMENTS:
         largest = max(arranged, key=lambda x: x.count)
         count = f"{arrangements(arranged):,} arrangements"
-        refused[largest.name] = f"{count} would have to be compared in every state, more than {MOST_ARRANGEMENTS}"
+        refused[largest.name] = f"{count} would have to be compared in every state, more than {MAX_ARRANGEMENTS}"
         left.remove(largest)
         ordered, arranged = division(universe, left)
     return Reduction(tuple(ordered), tuple(arranged), refused)

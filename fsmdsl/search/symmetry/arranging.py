@@ -10,10 +10,10 @@ from fsmdsl import model as m
 from fsmdsl.search.symmetry.sets import SymmetricSet, is_reference, mentions
 from fsmdsl.step.instances import Roster
 
-MOST_ARRANGEMENTS = 720
+MAX_ARRANGEMENTS = 720
 """More than these are not compared for one world."""
 
-MOST_MESSAGES = 15
+MAX_MESSAGES = 15
 """In a larger bag it is not counted who is in how many messages of which kind: the counts would not fit in a word."""
 
 
@@ -60,4 +60,4 @@ def _in_one_message(bag: m.Channel, event: m.Event, a: SymmetricSet, b: Symmetri
     of_a, of_b = ([t for t in types if mentions(t, x.machine)] for x in (a, b))
     if a is not b:
         return bool(of_a and of_b)
-    return len(of_a) > 1 or not all(map(is_reference, of_a)) or (bool(of_a) and bag.bound > MOST_MESSAGES)
+    return len(of_a) > 1 or not all(map(is_reference, of_a)) or (bool(of_a) and bag.bound > MAX_MESSAGES)

@@ -9,7 +9,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.model.walk import computed_by, effects, effects_of, expressions, offered, recovery, required
 from fsmdsl.runs.liveness.formula import atoms
-from fsmdsl.runs.liveness.plan import Atom, Crashes, Delivery, Duty, Obligation, Plan, Waits
+from fsmdsl.runs.liveness.plan import Atom, Crashes, Delivery, FairnessConstraint, MessageWaits, Obligation, Plan
 from fsmdsl.search.symmetry.sets import SymmetricSet, mentions, symmetric_sets, unordered
 from fsmdsl.step.data import Value
 from fsmdsl.step.describe import words
@@ -48,12 +48,12 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
             yield f"`{q.property.name}` follows them one by one through a run"
 
 
-def _of_one(universe: Universe, x: SymmetricSet, o: Duty) -> bool:
+def _of_one(universe: Universe, x: SymmetricSet, o: FairnessConstraint) -> bool:
     """Does fairness promise something of one of them or another?"""
     match o:
         case Obligation(instance, given=given):
             return instance in x.numbers or any(_moves(x, p.type, value) for p, value in given)
-        case Delivery(queue, message) | Waits(queue, message):
+        case Delivery(queue, message) | MessageWaits(queue, message):
             _, receiver, sender = universe.queues[queue]
             event = universe.machines[receiver].event_named[message.event]
             arguments = zip(event.parameters, message.arguments, strict=True)

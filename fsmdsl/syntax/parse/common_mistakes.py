@@ -18,7 +18,7 @@ DECLARATORS = frozenset({"var", "val", "field", "variable", "const", "int", "boo
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class MistakeContext:
     """The tokens around the mistake `at`, the stack below it, and, if known, the stack below the token before it."""
 
     table: Table
@@ -61,13 +61,13 @@ class Habit(NamedTuple):
     resume: int = 0
 
 
-def habit(around: Around) -> Habit | None:
+def habit(around: MistakeContext) -> Habit | None:
     """The habit that explains a mistake, if one does."""
     found = (recognize(around) for recognize in HABITS)
     return next((x for x in found if x is not None), None)
 
 
-def _declared_with_keyword(x: Around) -> Habit | None:
+def _declared_with_keyword(x: MistakeContext) -> Habit | None:
     """`var n: 0..3`"""
     word = x.text(-1)
     if word not in DECLARATORS or x.kinds(0, 2) != ["NAME", ":"] or x.before is None:
@@ -77,7 +77,7 @@ def _declared_with_keyword(x: Around) -> Habit | None:
     return Habit(f"unexpected `{word}` here", advice, x.at - 1, top, x.at + 1)
 
 
-def _assigned_by_operator(x: Around) -> Habit | None:
+def _assigned_by_operator(x: MistakeContext) -> Habit | None:
     """`n++`, `n += 1`"""
     sign = x.text(0)
     if sign not in ("+", "-") or x.text(1) not in (sign, "=") or (x.back_to("do") is None and not _in_block(x)):
@@ -91,12 +91,12 @@ def _assigned_by_operator(x: Around) -> Habit | None:
     return Habit(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2)
 
 
-def _in_block(x: Around) -> bool:
+def _in_block(x: MistakeContext) -> bool:
     """Is the mistake in a block of effects?"""
     return any(f.value.kind == "do" for f in chain(x.top) if isinstance(f.value, Token))
 
 
-def _effects_with_comma(x: Around) -> Habit | None:
+def _effects_with_comma(x: MistakeContext) -> Habit | None:
     """`do n = 1, k = 2`"""
     if x.text(0) != "," or x.kinds(1, 1) != ["NAME"]:
         return None
@@ -107,12 +107,12 @@ def _effects_with_comma(x: Around) -> Habit | None:
     return Habit("unexpected `,` here", f"several effects are written in braces: `do {{ {effects}; … }}`", x.at)
 
 
-def _ends(x: Around) -> bool:
+def _ends(x: MistakeContext) -> bool:
     """Does the declaration end behind the name that follows?"""
     return x.text(2) in ("", "}") or x.kinds(2, 1) == ["NAME"]
 
 
-def _event_behind_colon(x: Around) -> Habit | None:
+def _event_behind_colon(x: MistakeContext) -> Habit | None:
     """`A -> B: open`"""
     if x.text(0) != ":" or x.kinds(-2, 2) != ["->", "NAME"] or x.kinds(1, 1) != ["NAME"]:
         return None
@@ -120,7 +120,7 @@ def _event_behind_colon(x: Around) -> Habit | None:
     return Habit("unexpected `:` here", advice, x.at, x.instead("on"), x.at + 1)
 
 
-def _states_in_one(x: Around) -> Habit | None:
+def _states_in_one(x: MistakeContext) -> Habit | None:
     """`states A, B`, `state A, B`"""
     plural = x.text(-1).lower() == "states" and x.kinds(0, 1) == ["NAME"]
     listed = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
@@ -132,7 +132,7 @@ def _states_in_one(x: Around) -> Habit | None:
     return Habit(f"unexpected `{x.tokens[at].text}` here", advice, at)
 
 
-def _else_of_a_row(x: Around) -> Habit | None:
+def _else_of_a_row(x: MistakeContext) -> Habit | None:
     """`A -> B on open when n > 1 else C`"""
     arrow, when = x.back_to("->"), x.back_to("when")
     if x.text(0) != "else" or arrow is None or when is None or x.kinds(1, 1) != ["NAME"]:
@@ -144,7 +144,7 @@ def _else_of_a_row(x: Around) -> Habit | None:
     return Habit("unexpected `else` here", advice, x.at, x.top, x.at + 2)
 
 
-def _guard_in_brackets(x: Around) -> Habit | None:
+def _guard_in_brackets(x: MistakeContext) -> Habit | None:
     """`A -> B on open [n > 1]`"""
     if x.text(0) != "[" or x.back_to("on") is None or x.back_to("do", "when") is not None:
         return None
@@ -155,7 +155,7 @@ def _guard_in_brackets(x: Around) -> Habit | None:
     return Habit("unexpected `[` here", f"a guard follows `when`: `when {guard}`", x.at)
 
 
-def _text_as_value(x: Around) -> Habit | None:
+def _text_as_value(x: MistakeContext) -> Habit | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
         return None
@@ -163,7 +163,7 @@ def _text_as_value(x: Around) -> Habit | None:
     return Habit("unexpected text here", advice, x.at)
 
 
-HABITS: tuple[Callable[[Around], Habit | None], ...] = (
+HABITS: tuple[Callable[[MistakeContext], Habit | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
     _else_of_a_row, _guard_in_brackets, _text_as_value,
 )  # fmt: skip

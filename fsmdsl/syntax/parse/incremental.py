@@ -1,12 +1,12 @@
 """A file read in parts, so that after an edit only what has changed is read again.
 
 NOTE(parts): a part is one declaration of the module or a few, with the comments before it, and a source of its own.
-What is read of it holds places within it, so nothing changes when it moves as a whole; `Passage` knows where it stands.
-Parts begin at lines that begin with a word that opens declarations. Each is read as if it stood behind a complete
-declaration. If there is no mistake in it, it depends on its own text and the word after it alone; else also on the rest
-of the file, through which `recovery` may have looked for a place to go on. What is read in parts is what `parse` reads,
-to the letter. A file is one part where that could not be promised: with comments as in C, odd spaces, lines that end in
-`\\r` alone, too many errors.
+Its nodes hold positions relative to it, so nothing changes when it moves as a whole; `PartSource` knows its offset.
+Parts begin at lines that begin with a word that opens declarations. Each is parsed as if it followed a complete
+declaration. A part without mistakes depends on its own text and the word after it alone; one with mistakes also on the
+rest of the file, where `recovery` may have looked for a place to resume. Parsing in parts gives exactly what `parse`
+gives. A file is one part where that cannot be guaranteed: with comments as in C, unusual spaces, lines that end in
+`\\r` alone, or too many errors.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class Passage(Source):
+class PartSource(Source):
     """The text of a part, and of a part with mistakes all that follows too. Lines and columns are those of the file.
 
     Moves with its file, so two passages are the same only if they are one object.
@@ -74,7 +74,7 @@ class Part:
     """Some declarations of a file, and what was wrong with them. `head` is the text up to where the next part might
     have begun, `follower` the word after it."""
 
-    source: Passage
+    source: PartSource
     length: int
     head: str
     follower: str
@@ -103,7 +103,7 @@ class _Seam:
 
 def in_file(span: Span) -> Span:
     """A place in its file as that stands now."""
-    if not isinstance(span.source, Passage):
+    if not isinstance(span.source, PartSource):
         return span
     standing = span.source.standing
     return Span(standing.file, span.start + standing.offset, span.end + standing.offset)
@@ -129,7 +129,7 @@ def read_parts(source: Source, before: Sequence[Part] = ()) -> tuple[Part, ...]:
 
 
 def _undivided(source: Source) -> Part:
-    passage = Passage(source.name, source.text, Standing(source))
+    passage = PartSource(source.name, source.text, Standing(source))
     with uncollected():
         reading = read(passage)
         module = build(passage, reading.tree, reading.tokens, reading.comments)
@@ -269,8 +269,8 @@ class _Reader:
             passage = self._passage(passage.text[:length])
         return self._made(n, passage, top, tokens, [c for c in lexed.comments if c.start < length], found)
 
-    def _passage(self, text: str) -> Passage:
-        return Passage(self._source.name, text, Standing(self._source))
+    def _passage(self, text: str) -> PartSource:
+        return PartSource(self._source.name, text, Standing(self._source))
 
     def _bottom(self, n: int) -> Frame:
         return BOTTOM if n == 0 else _behind_a_declaration()
@@ -278,7 +278,7 @@ class _Reader:
     def _made(
         self,
         n: int,
-        passage: Passage,
+        passage: PartSource,
         top: Frame,
         tokens: list[Token],
         comments: list[Comment],

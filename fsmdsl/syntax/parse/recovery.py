@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
-from fsmdsl.syntax.parse.common_mistakes import Around, habit
+from fsmdsl.syntax.parse.common_mistakes import MistakeContext, habit
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.syntax.parse.table import Table
@@ -116,7 +116,7 @@ def _too_deep(place: Place) -> Mistake | None:
 
 def _habit(place: Place) -> Mistake | None:
     """What another language writes there."""
-    found = habit(Around(place.table, place.tokens, place.at, place.top, place.before))
+    found = habit(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
     if found is None:
         return None
     diagnostic = UNEXPECTED.at(place.span(found.at), found.message).help(found.advice)

@@ -42,7 +42,7 @@ from fsmdsl.search.lower.values.sets import bit, collected
 from fsmdsl.search.shapes import UnpackableError, to_number
 from fsmdsl.step.evaluate import TooManyValuesError, domain
 
-MOST_REPEATED = 1 << 13
+MAX_REPEATED = 1 << 13
 """So many different events can be told apart in one state where the environment may come to one in two ways."""
 
 
@@ -277,7 +277,7 @@ class Environment:
     def _tell_apart(self, offers: Sequence[Line]) -> None:
         """A table of events: a number that says from which row, and the event."""
         most = sum(self._most(o) for o in offers)
-        size = 1 << (2 * min(most, MOST_REPEATED) - 1).bit_length()
+        size = 1 << (2 * min(most, MAX_REPEATED) - 1).bit_length()
         self.seen = self.context.layout.reserve(1 + size * (1 + self.width))
         key = [Var(f"k{n}") for n in range(self.width)]
         b, h, turn = Builder(), Var("h"), Var("_")
@@ -314,7 +314,7 @@ class Environment:
                 found *= over.type.bound
             else:
                 found *= element_of(self.steps.scope, over.type).codes
-        return min(found, MOST_REPEATED)
+        return min(found, MAX_REPEATED)
 
     # All of them
 

@@ -12,8 +12,8 @@ from fsmdsl.model.typing import is_structured
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.program.source import functions_in
-from fsmdsl.runs.liveness.plan import Delivery, Waits
-from fsmdsl.search.layout import Box, awaitable
+from fsmdsl.runs.liveness.plan import Delivery, MessageWaits
+from fsmdsl.search.layout import QueueLayout, awaitable
 from fsmdsl.search.lower.context import Context, F, S, T
 from fsmdsl.search.lower.environment.steps import Steps
 from fsmdsl.search.lower.fault_codes import IGNORED
@@ -23,14 +23,14 @@ from fsmdsl.search.shapes import UnpackableError, parts_of, shape
 K, MESSAGE, RECEIVER, SENDER = Var("k"), Var("message"), Var("receiver"), Var("sender")
 
 
-def place_of(context: Context, channel: str, ends: Sequence[Expr]) -> tuple[Box, Expr] | None:
+def place_of(context: Context, channel: str, ends: Sequence[Expr]) -> tuple[QueueLayout, Expr] | None:
     """Where the number of messages of a queue stands, and a box like it; `ends` as in `model.Post`. None where the
     channel leads out of the system."""
     boxes = [x for x in context.layout.boxes if x.channel.qualified == channel]
     return (boxes[0], _place(boxes, ends)) if boxes else None
 
 
-def _place(boxes: Sequence[Box], ends: Sequence[Expr]) -> Expr:
+def _place(boxes: Sequence[QueueLayout], ends: Sequence[Expr]) -> Expr:
     """Where one of the queues of a channel begins, by its ends."""
     first = boxes[0]
     if not ends:
@@ -41,12 +41,12 @@ def _place(boxes: Sequence[Box], ends: Sequence[Expr]) -> Expr:
     return rank * first.places + first.length
 
 
-def receivers(boxes: Iterable[Box]) -> list[int]:
+def receivers(boxes: Iterable[QueueLayout]) -> list[int]:
     """The instances to which queues lead."""
     return sorted({x.receiver for x in boxes})
 
 
-def senders(boxes: Iterable[Box]) -> list[int]:
+def senders(boxes: Iterable[QueueLayout]) -> list[int]:
     """The instances from which queues lead, where each has its own."""
     return sorted({x.sender for x in boxes if x.sender is not None})
 
@@ -78,7 +78,7 @@ def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
         yield [variable] if len(of) > 1 else [Int(n) for n in of]
 
 
-def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Expr) -> None:
+def _queue(steps: Steps, boxes: Sequence[QueueLayout], ends: Sequence[Expr], length: Expr) -> None:
     receiver = ends[-1]
     context, b, s, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
     machine, first = context.universe.machines[boxes[0].receiver], length + 1
@@ -103,14 +103,14 @@ def _queue(steps: Steps, boxes: Sequence[Box], ends: Sequence[Expr], length: Exp
             steps.take(call("double", T, length, K))
 
 
-def _mark(steps: Steps, box: Box) -> None:
+def _mark(steps: Steps, box: QueueLayout) -> None:
     """Note in the step's mark which message is delivered, and which wait."""
     context, b, s, j = steps.context, steps.builder, steps.scope.row, Var("j")
     mark = T[context.layout.mark]
     for number, bit in context.delivered_bits(box, Delivery).items():
         with b.when(MESSAGE.equals(number)):
             b.update(mark, "|", bit)
-    waiting = context.delivered_bits(box, Waits)
+    waiting = context.delivered_bits(box, MessageWaits)
     if waiting:
         with nullcontext() if box.channel.chooses else b.count(j, s[box.length]):
             for number, bit in waiting.items():
@@ -118,7 +118,7 @@ def _mark(steps: Steps, box: Box) -> None:
                     b.update(mark, "|", bit)
 
 
-def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length: Expr) -> None:
+def _receive(steps: Steps, box: QueueLayout, machine: m.Machine, receiver: Expr, length: Expr) -> None:
     """Whatever message it is: its arguments, then its handler. That it is not handled is a fault here, or no step at
     all if the channel waits."""
     context, b, waits = steps.context, steps.builder, box.channel.waiting
@@ -139,7 +139,7 @@ def _receive(steps: Steps, box: Box, machine: m.Machine, receiver: Expr, length:
 # Order ---------------------------------------------------------------------------------------------------------------
 
 
-def put(context: Context, box: Box) -> str:
+def put(context: Context, box: QueueLayout) -> str:
     """The function that puts a message into a queue: at the end, or, where order means nothing, in its place."""
     if box.channel.order == "fifo":
         return "put"
@@ -160,7 +160,7 @@ def orders(context: Context) -> list[Function]:
 LIBRARY = Path(__file__).parents[1] / "library" / "messages.py"
 
 
-def _before(context: Context, box: Box, n: int) -> Function:
+def _before(context: Context, box: QueueLayout, n: int) -> Function:
     """`before`: does one message stand before another? See `step.cascade.message_order`."""
     b, x, y = Builder(), Var("x"), Var("y")
     with b.when((x >> box.argument_bits).differs(y >> box.argument_bits)):

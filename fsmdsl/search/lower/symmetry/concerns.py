@@ -13,7 +13,7 @@ from operator import add
 from fsmdsl import model as m
 from fsmdsl.program.builder import Builder, function, numbers
 from fsmdsl.program.nodes import ONE, ZERO, Choice, Expr, Function, Int, Statement, Var, all_of, call
-from fsmdsl.search.layout import Box, Layout
+from fsmdsl.search.layout import Layout, QueueLayout
 from fsmdsl.search.lower.context import T
 from fsmdsl.search.lower.symmetry.renaming import J, X, awaited, columns, queues, referring
 from fsmdsl.search.lower.values.convert import code_of, number_of
@@ -80,7 +80,7 @@ def _between(layout: Layout, x: SymmetricSet, members: Set[int]) -> Iterator[Pie
         yield _sum([length for length, _ in listed]), sum(bound for _, bound in listed).bit_length()
 
 
-def _waiting(layout: Layout, box: Box, apart: int, machines: Sequence[str]) -> Iterator[Piece]:
+def _waiting(layout: Layout, box: QueueLayout, apart: int, machines: Sequence[str]) -> Iterator[Piece]:
     """The queue of a member: how many messages wait and, where they have an order, which; whoever of these machines
     they are about."""
     yield T[box.length + J * apart], layout.shapes[box.length].bits
@@ -93,7 +93,7 @@ def _waiting(layout: Layout, box: Box, apart: int, machines: Sequence[str]) -> I
         yield (message & ~_sum(about) if about else message), box.shape.bits
 
 
-def _about(layout: Layout, box: Box, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _about(layout: Layout, box: QueueLayout, machines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """By event: the bits of a message that refer to instances of these machines."""
     for n, arguments in enumerate(box.records):
         parts = parts_of(arguments, layout.universe).values()
@@ -166,7 +166,7 @@ def _mapped(layout: Layout, x: SymmetricSet, key: m.Type, of: m.Type, value: Exp
 # Channels and answers ------------------------------------------------------------------------------------------------
 
 
-def _in_line(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
+def _in_line(layout: Layout, x: SymmetricSet, box: QueueLayout) -> Iterator[Piece]:
     """Where messages have an order: whether the member is an argument of this one."""
     for place in range(box.first, box.first + box.channel.bound):
         event = T[place] >> box.argument_bits
@@ -177,7 +177,7 @@ def _in_line(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
             yield Choice(there, _sum(parts), ZERO), max(bits for _, bits in same)
 
 
-def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
+def _in_bag(layout: Layout, x: SymmetricSet, box: QueueLayout) -> Iterator[Piece]:
     """Where messages have none: in how many messages of each rank the member is the argument. See `ranks`."""
     each = box.channel.bound.bit_length()
     parts = []
@@ -191,7 +191,7 @@ def _in_bag(layout: Layout, x: SymmetricSet, box: Box) -> Iterator[Piece]:
         yield _sum(parts), box.channel.bound * each
 
 
-def _rank(box: Box, i: int) -> Var:
+def _rank(box: QueueLayout, i: int) -> Var:
     """The rank of a message, by its place in a bag."""
     return Var(f"rank_{box.length}_{i}")
 
@@ -214,7 +214,7 @@ def ranks(layout: Layout, x: SymmetricSet) -> tuple[list[Function], list[Stateme
     return functions, b.statements
 
 
-def _bare(layout: Layout, x: SymmetricSet, box: Box) -> Function:
+def _bare(layout: Layout, x: SymmetricSet, box: QueueLayout) -> Function:
     """A message of a bag, with nothing where the member stands."""
     b = Builder()
     for n, bits in _about(layout, box, [x.machine]):

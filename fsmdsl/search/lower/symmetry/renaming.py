@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import ZERO, Choice, Compare, Expr, Function, Int, Var, call
-from fsmdsl.search.layout import Box, Layout, awaitable, kinds
+from fsmdsl.search.layout import Layout, QueueLayout, awaitable, kinds
 from fsmdsl.search.lower.context import Context, N, T
 from fsmdsl.search.lower.machines.channels import put
 from fsmdsl.search.lower.values.convert import code_of, number_of
@@ -65,7 +65,7 @@ class Renaming:
             with b.through(P, places):
                 b.set(T[P], self._renamed(t, T[P]))
 
-    def _messages(self, b: Builder, box: Box) -> None:
+    def _messages(self, b: Builder, box: QueueLayout) -> None:
         with b.aside() as changes:
             for n, arguments in enumerate(box.records):
                 if mentions(arguments, self.of.machine):
@@ -80,7 +80,7 @@ class Renaming:
         if box.channel.order == "bag":
             self._in_order(b, box)
 
-    def _in_order(self, b: Builder, box: Box) -> None:
+    def _in_order(self, b: Builder, box: QueueLayout) -> None:
         """A bag whose messages have changed, filled anew."""
         spare = self.layout.reserve(box.channel.bound)
         b.set(N, T[box.length])
@@ -189,7 +189,7 @@ def referring(layout: Layout, of: SymmetricSet, among: Iterable[int]) -> Iterato
                 yield f.type, [column + n for n in instances]
 
 
-def queues(layout: Layout, of: SymmetricSet) -> list[tuple[Box, int]]:
+def queues(layout: Layout, of: SymmetricSet) -> list[tuple[QueueLayout, int]]:
     """The queues that lead to the first member, and those that lead from it; and how far apart the same ones of two
     members stand."""
     to = [(box, box.senders * box.places) for box in layout.boxes if box.receiver == of.first]
