@@ -20,7 +20,7 @@ class Expansion:
     """What the program says about one state."""
 
     board: Sequence[int]
-    """What it notes about this state alone; see `lower.Board`."""
+    """What it notes about this state alone; see `lower.CounterLayout`."""
     successors: Sequence[tuple[int, ...]]
     """The words of the states that its steps lead to, in the order of the steps."""
 
@@ -32,7 +32,7 @@ class Engine(Protocol):
 
     @property
     def board(self) -> list[int]:
-        """What was found first, and what was ever followed; see `Board`. Where several take part, at the end."""
+        """What was found first, and what was ever followed; see `CounterMemory`. Where several take part, at the end."""
         ...
 
     def merged(self) -> list[int]:

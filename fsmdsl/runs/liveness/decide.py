@@ -44,7 +44,7 @@ class Prepared:
 
     @cached_property
     def enabled(self) -> Ints:
-        """The obligations that some edge of each state fulfils, and deliveries of what waits; see `plan.Waits`."""
+        """The obligations that some edge of each state fulfils, and deliveries of what waits; see `plan.MessageWaits`."""
         found = self.engine.filled(self.states, wide=True)
         self.engine.kernels.gather(self.offsets, self.marks, found, self.states, self.deliveries)
         return found
@@ -159,7 +159,7 @@ class _Product:
         g, k = self.graph, self.graph.engine.kernels
         block, useful = g.engine.ints(self.automaton.block), g.engine.ints(map(int, self.automaton.useful))
         local = g.engine.filled(count)
-        total = int(k.crop(self.nodes, count, self.size, useful, local, kept))
+        total = int(k.restrict(self.nodes, count, self.size, useful, local, kept))
         offsets, enabled = g.engine.filled(total + 1, wide=True), g.engine.filled(total, wide=True)
         edges = int(
             k.degrees(

@@ -45,7 +45,7 @@ def settled(graph: Prepared, apart: int) -> Settled:
     edges = len(graph.targets) + count
     offsets, marks = using.filled(graph.states + count + 1, wide=True), using.filled(edges, wide=True)
     targets = using.filled(edges)
-    using.kernels.settle(
+    using.kernels.finally_never(
         graph.offsets, graph.targets, graph.marks, apart, graph.states, listed, count, offsets, targets, marks
     )
     columns = tuple(using.ints(chain(x, [x[s] for s in ends]), wide=True) for x in graph.columns)

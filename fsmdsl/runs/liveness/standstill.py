@@ -40,7 +40,7 @@ def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
     graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states, 0)
     for state in graph.open:
         ahead[state] = (1 << BITS) - 1
-    while graph.engine.kernels.foresee(graph.offsets, graph.targets, ahead, graph.states):
+    while graph.engine.kernels.reachable_obligations(graph.offsets, graph.targets, ahead, graph.states):
         pass
     for x in stuck:
         waiting, column = graph.columns[x.waiting // BITS], graph.columns[x.atom // BITS]
