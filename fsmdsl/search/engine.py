@@ -32,7 +32,7 @@ class Engine(Protocol):
 
     @property
     def board(self) -> list[int]:
-        """What was found first, and what was ever followed; see `CounterMemory`. Where several take part, at the end."""
+        """What was found first, and what was ever followed (`CounterMemory`). Where several take part, at the end."""
         ...
 
     def merged(self) -> list[int]:

@@ -44,7 +44,7 @@ class Prepared:
 
     @cached_property
     def enabled(self) -> Ints:
-        """The obligations that some edge of each state fulfils, and deliveries of what waits; see `plan.MessageWaits`."""
+        """The obligations that some edge of each state fulfils, and deliveries of waiting messages (`MessageWaits`)."""
         found = self.engine.filled(self.states, wide=True)
         self.engine.kernels.gather(self.offsets, self.marks, found, self.states, self.deliveries)
         return found
