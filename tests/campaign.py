@@ -5,6 +5,7 @@ from somewhere on; and, by their verdicts, with symmetric sets reduced.
     python tests/campaign.py packed --seeds 0:5000
     python tests/campaign.py specs --seeds 0:2000 --compiled 4
 
+`core` takes steps as core statements say, and as the definition does, in systems of all kinds (see `core_comparison`).
 `packed` explores systems made for it, `specs` those of specs of all kinds, `newer` both with the newer words of the
 language, `environments` those whose environment may have no value, `unevaluated` both with much that is decided
 without being evaluated. A seed gives one module of each kind, of which every system is explored, and a small one around
@@ -29,7 +30,11 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+import core_comparison
+from random_crowds import crowd
 from random_environments import text_of as environment
+from random_mail import mail
+from random_polls import poll
 from random_specs import spec
 from random_systems import text_of
 from random_unevaluated import unevaluated_spec, unevaluated_system
@@ -57,10 +62,16 @@ from fsmdsl.step import GuardsSeen, Result, Step, Universe, World, enabled, fire
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.source import Source
 
-KINDS = "systems made to be explored, specs of all kinds, both with newer words; environments, operands without values"
+KINDS = (
+    "systems made to be explored, specs of all kinds, both with newer words; environments, operands without values; "
+    "core statements"
+)
 
 STATES = 1000
 """A system with more is explored so far and no further."""
+
+CORE_STATES = 6
+"""The same, where the steps of each state are taken both ways, and some that are not enabled."""
 
 REPORT_EVERY = 200
 """Seeds between two lines that tell how far the campaign is."""
@@ -316,6 +327,12 @@ def _differing(how: str, wanted: Mapping[str, object], search: PackedSearch) -> 
     yield from (f"{how}, {search.limits}: {line}" for line in differences(wanted, found(search)))
 
 
+def compare_core(model: m.Model, system: m.System, states: int, random: Random) -> tuple[str, list[str]]:
+    """How core statements compare with the definition, in a word, and all differences."""
+    told = core_comparison.compare(model, system, states, random)
+    return ("different", told) if told else ("the same", [])
+
+
 def texts(kind: str, seed: int) -> list[str]:
     """The modules of a seed."""
     match kind:
@@ -327,6 +344,9 @@ def texts(kind: str, seed: int) -> list[str]:
             return [environment(seed)]
         case "unevaluated":
             return [unevaluated_system(seed), unevaluated_spec(seed)]
+        case "core":
+            kinds = (text_of, spec, crowd, mail, poll, environment, unevaluated_system, unevaluated_spec)
+            return [kinds[seed % len(kinds)](seed), (text_of, spec)[seed % 2](seed, newer=True)]
         case _:
             return [text_of(seed, newer=True), spec(seed, newer=True)]
 
@@ -349,7 +369,10 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
             number += 1
             try:
                 compiled = every > 0 and number % every == 0
-                outcome, told = compare(model, system, states, compiled=compiled, random=random)
+                if kind == "core":
+                    outcome, told = compare_core(model, system, min(states, CORE_STATES), random)
+                else:
+                    outcome, told = compare(model, system, states, compiled=compiled, random=random)
             except Exception as error:  # whatever it is, the others are still of interest
                 outcome, told = "failed", [repr(error)[:300]]
             counted[outcome] += 1
@@ -361,7 +384,7 @@ def campaign(kind: str, seeds: range, every: int, states: int) -> Counter[str]:
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="Random systems, explored in every way there is, and compared.")
-    choices = ["packed", "specs", "newer", "environments", "unevaluated"]
+    choices = ["packed", "specs", "newer", "environments", "unevaluated", "core"]
     parser.add_argument("kind", choices=choices, help=KINDS)
     parser.add_argument("--seeds", default="0:100", help="from:to, the last one left out")
     parser.add_argument("--compiled", type=int, default=10, help="compile every so many systems; 0: none")

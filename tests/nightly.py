@@ -31,6 +31,7 @@ def campaigns(first: int, last: int, minutes: float) -> dict[str, list[str]]:
         "specs": ["tests/campaign.py", "specs", "--seeds", some],
         "environments": ["tests/campaign.py", "environments", "--seeds", some],
         "unevaluated": ["tests/campaign.py", "unevaluated", "--seeds", some],
+        "core": ["tests/campaign.py", "core", "--seeds", some],
         "twin": [*test, "tests/twin/test_random_twin.py"],
         "liveness": [*test, "tests/test_liveness.py", "-k", "textbook"],
         "properties": [*test, "--hypothesis-profile", "campaign", "tests/test_checks.py", "tests/test_oracles.py"],

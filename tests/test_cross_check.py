@@ -5,23 +5,18 @@ of a maintainer would. A spec of this repository must notice it, through the com
 """
 
 from __future__ import annotations
-import __future__
 
-import inspect
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from random import Random
-from textwrap import dedent
-from unittest.mock import patch
 
 import pytest
 from campaign import packed, systems
 from packed_search import own_objects
+from planting import planted
 
 from fsmdsl.cli import main
 from fsmdsl.runs.disagreement import DisagreementError
@@ -87,19 +82,6 @@ PLANTS = {
         channels._queue, 'channel.order == "fifo"', "False", "benchmarks/models/chandy_lamport.fsm"
     ),
 }
-
-
-@contextmanager
-def planted(function: Callable[..., object], old: str, new: str) -> Iterator[None]:
-    """The function with `new` for `old`, wherever it is imported."""
-    source, name = dedent(inspect.getsource(function)), function.__name__
-    assert old in source, f"{name} has changed: plant the bug in what it is now"
-    module, namespace = sys.modules[function.__module__], dict[str, Callable[..., object]]()
-    exec(compile(source.replace(old, new), name, "exec", __future__.annotations.compiler_flag), vars(module), namespace)
-    with ExitStack() as patches:
-        for other in [x for x in list(sys.modules.values()) if getattr(x, name, None) is function]:
-            patches.enter_context(patch.object(other, name, namespace[name]))
-        yield
 
 
 @pytest.fixture

@@ -1,0 +1,271 @@
+"""What is translated, where an expression or effect is, and the procedure that is being written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from fsmdsl import model as m
+from fsmdsl.core import statements as s
+from fsmdsl.core.elaborate import Body, Elaboration
+from fsmdsl.core.presence import NOTHING, Known, without
+from fsmdsl.core.selection import Selection
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.syntax.operators import Comparison
+from fsmdsl.text.source import NOWHERE, Span
+
+TRUE, FALSE = s.Constant(True, m.BOOL), s.Constant(False, m.BOOL)
+NONE = s.Constant(None, s.NOTHING)
+
+# Conditions ----------------------------------------------------------------------------------------------------------
+
+
+def negated(e: s.Expr) -> s.Expr:
+    """The opposite of a condition."""
+    match e:
+        case s.Constant(value=value):
+            return FALSE if value else TRUE
+        case s.Not(operand=operand):
+            return operand
+        case _:
+            return s.Not(e)
+
+
+def all_of(conditions: Sequence[s.Expr]) -> s.Expr:
+    """Do all hold? Evaluated from left to right, as far as needed."""
+    parts = tuple([x for x in conditions if x != TRUE])
+    return TRUE if not parts else parts[0] if len(parts) == 1 else s.Logic("and", parts)
+
+
+def any_of(conditions: Sequence[s.Expr]) -> s.Expr:
+    """Does one hold?"""
+    if TRUE in conditions:
+        return TRUE
+    parts = tuple([x for x in conditions if x != FALSE])
+    return FALSE if not parts else parts[0] if len(parts) == 1 else s.Logic("or", parts)
+
+
+def compared(left: s.Expr, operator: Comparison, right: s.Expr | int) -> s.Expr:
+    """A comparison of two values, or with a number."""
+    return s.Binary(operator, left, number(right) if isinstance(right, int) else right, m.BOOL)
+
+
+def number(n: int) -> s.Constant:
+    """A number."""
+    return s.Constant(n, m.RangeType(n, n))
+
+
+def is_none(e: s.Expr) -> s.Expr:
+    """Is a value none?"""
+    return compared(e, "==", NONE)
+
+
+def is_present(e: s.Expr) -> s.Expr:
+    """Is a value not none?"""
+    return compared(e, "!=", NONE)
+
+
+def size(e: s.Expr) -> s.Expr:
+    """How many items a list or set holds."""
+    high = e.type.bound if isinstance(e.type, m.ListType) else 1 << 16
+    return s.Apply("size", (e,), m.RangeType(0, high))
+
+
+# The procedure -------------------------------------------------------------------------------------------------------
+
+
+class Builder:
+    """The statements of a procedure, while it is written."""
+
+    def __init__(self) -> None:
+        self._block: list[s.Statement] = []
+        self._names = {"self"}
+
+    @property
+    def block(self) -> s.Block:
+        """What has been written."""
+        return tuple(self._block)
+
+    def add(self, *statements: s.Statement) -> None:
+        """The next statements."""
+        self._block += statements
+
+    def variable(self, name: str, t: m.Type) -> s.Variable:
+        """A new variable, whose name is unique in the procedure."""
+        count, unique = 1, name
+        while unique in self._names:
+            count, unique = count + 1, f"{name}_{count + 1}"
+        self._names.add(unique)
+        return s.Variable(unique, t)
+
+    def parameters(self, variables: Sequence[m.Variable]) -> tuple[s.Variable, ...]:
+        """Parameters of an event or a `let`, as parameters of the procedure."""
+        return tuple([self.variable(x.name, x.type) for x in variables])
+
+    def named(self, e: s.Expr, name: str = "value") -> s.Expr:
+        """A value that is used more than once."""
+        if isinstance(e, s.Variable | s.Constant):
+            return e
+        variable = self.variable(name, e.type)
+        self.add(s.Let(variable, e))
+        return variable
+
+    @contextmanager
+    def aside(self) -> Iterator[list[s.Statement]]:
+        """What is added inside is collected, and not part of the procedure yet."""
+        before, self._block = self._block, []
+        try:
+            yield self._block
+        finally:
+            self._block = before
+
+    @contextmanager
+    def when(self, condition: s.Expr) -> Iterator[None]:
+        """What is added inside is done only if a condition holds."""
+        with self.aside() as inside:
+            yield
+        if condition == TRUE:
+            self.add(*inside)
+        elif inside and condition != FALSE:
+            self.add(s.If(condition, tuple(inside)))
+
+    @contextmanager
+    def each(self, variable: s.Variable, over: s.Expr) -> Iterator[None]:
+        """What is added inside is done for each member of a set or list."""
+        with self.aside() as inside:
+            yield
+        if inside:
+            self.add(s.Each(variable, over, tuple(inside)))
+
+    @contextmanager
+    def attempt(self, *otherwise: s.Statement) -> Iterator[None]:
+        """What is added inside is attempted, if it can fail."""
+        with self.aside() as inside:
+            yield
+        if can_fail(inside):
+            self.add(s.Attempt(tuple(inside), otherwise))
+        else:
+            self.add(*inside)
+
+
+def can_fail(block: Sequence[s.Statement]) -> bool:
+    """Can an evaluation end in a fault? A `let` that is called can; see `Derived`."""
+    return any(map(_can_fail, block))
+
+
+def _can_fail(x: s.Statement) -> bool:
+    match x:
+        case s.Require() | s.Fail() | s.Call() | s.CallOn() | s.Progress():
+            return True
+        case s.If(then=then, otherwise=otherwise):
+            return can_fail(then) or can_fail(otherwise)
+        case s.Each(body=body) | s.Repeat(body=body):
+            return can_fail(body)
+        case s.Attempt(otherwise=otherwise):
+            return can_fail(otherwise)
+        case _:
+            return False
+
+
+# What is translated --------------------------------------------------------------------------------------------------
+
+
+class Context:
+    """The machines and channels of a system; without a system, those of the model."""
+
+    def __init__(self, elaboration: Elaboration) -> None:
+        self.elaboration = elaboration
+        self.model, self.system = elaboration.model, elaboration.system
+        if self.system is None:
+            self.machines = tuple(self.model.machines.values())
+            self.channels = tuple(self.model.channels.values())
+        else:
+            names = dict.fromkeys(i.machine for i in self.system.instances)
+            self.machines = tuple([self.model.machines[name] for name in names])
+            self.channels = tuple([self.model.channels[name] for name in self.system.channels])
+        self.procedures: dict[s.Name, s.Procedure] = {}
+        self.lets: dict[tuple[str, str], list[tuple[Body, s.Procedure]]] = {}
+        """By owner and name: what a `let` stands for, for each of the types that its arguments have."""
+        self._selections: dict[str, Selection] = {}
+
+    @property
+    def span(self) -> Span:
+        """Where the system is declared."""
+        return NOWHERE if self.system is None else self.system.span
+
+    def selection(self, machine: m.Machine) -> Selection:
+        """Which transitions are candidates where."""
+        if machine.qualified not in self._selections:
+            self._selections[machine.qualified] = Selection(machine)
+        return self._selections[machine.qualified]
+
+    def has(self, machine: str) -> bool:
+        """Does a machine (qualified) take part?"""
+        return any(x.qualified == machine for x in self.machines)
+
+    def define(self, name: s.Name, parameters: Sequence[s.Variable], builder: Builder) -> s.Procedure:
+        """The procedure that has been written."""
+        assert name not in self.procedures, name
+        self.procedures[name] = s.Procedure(name, tuple(parameters), builder.block)
+        return self.procedures[name]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where an expression or effect is: in which procedure, of which machine, with which variables."""
+
+    context: Context
+    builder: Builder
+    machine: m.Machine | None
+    """None: part of the system."""
+    self: s.Expr
+    locals: Mapping[str, s.Expr]
+    known: Known = NOTHING
+    """Values that are not none here."""
+
+    def bind(self, name: str, value: s.Expr) -> Scope:
+        """The same place, where a name stands for a value."""
+        return replace(self, locals={**self.locals, name: value}, known=without(self.known, name))
+
+    def knowing(self, known: Known) -> Scope:
+        """The same place, where more values are known not to be none."""
+        return replace(self, known=self.known | known)
+
+    def fault(self, cause: s.Cause, span: Span) -> s.Fault:
+        """A fault of the instance."""
+        return s.Fault(cause, self.self, s.Location(span))
+
+    def require(self, condition: s.Expr, cause: s.Cause, span: Span) -> None:
+        """The step fails unless a condition holds."""
+        self.builder.add(s.Require(condition, self.fault(cause, span)))
+
+
+def instance_of(machine: m.Machine) -> s.Variable:
+    """The parameter of a procedure about an instance."""
+    return s.Variable("self", m.RefType(machine.qualified))
+
+
+def of_machine(context: Context, builder: Builder, machine: m.Machine) -> Scope:
+    """Inside a procedure about an instance of a machine."""
+    return Scope(context, builder, machine, instance_of(machine), {})
+
+
+def of_system(context: Context, builder: Builder) -> Scope:
+    """Inside a procedure about no instance."""
+    return Scope(context, builder, None, NONE, {})
+
+
+def state(machine: m.Machine, owner: s.Expr) -> s.State:
+    """The leaf in which an instance of a machine is."""
+    return s.State(owner, leaf_type(machine))
+
+
+def leaf(machine: m.Machine, name: str) -> s.Constant:
+    """A leaf of a machine."""
+    return s.Constant(name, leaf_type(machine))
+
+
+def leaf_type(machine: m.Machine) -> m.EnumType:
+    """The type of the leaves of a machine."""
+    leaves = tuple([x.name for x in machine.leaves])
+    return m.EnumType(f"state of {machine.qualified}", leaves, False, machine.qualified)

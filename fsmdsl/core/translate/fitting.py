@@ -1,0 +1,106 @@
+"""Whether a place can hold a value: a field, an argument, a part of a record, an entry of a map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from fsmdsl import model as m
+from fsmdsl.core import statements as s
+from fsmdsl.core.translate.context import NONE, Scope, all_of, compared, is_present, size
+from fsmdsl.dataclasses import dataclass
+from fsmdsl.model.typing import bare, holds
+from fsmdsl.syntax.operators import LARGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that takes a value, as its fault names it."""
+
+    kind: s.PlaceKind
+    name: str
+    of: str
+    instance: s.Expr
+    location: s.Expr
+
+    def fault(self, kind: Literal["range", "overflow", "none"], value: s.Expr, low: int = 0, high: int = 0) -> s.Fault:
+        """The place cannot hold a value."""
+        cause = s.Unfit(self.kind, self.name, self.of, kind, value, low, high)
+        return s.Fault(cause, self.instance, self.location)
+
+
+def fits(scope: Scope, t: m.Type, value: s.Expr, place: Place) -> None:
+    """Requires that a place of a type can hold a value; nothing, where its type says so. `value` is used several times.
+
+    Of a list, its length is checked first; of the members of a list or set, the first that does not fit is the fault.
+    """
+    if holds(t, value.type):
+        return
+    b, given = scope.builder, value.type
+    match t:
+        case m.RangeType(low, high):
+            assert isinstance(given, m.RangeType)
+            bounds = [compared(value, ">=", low)] if given.low < low else []
+            bounds += [compared(value, "<=", high)] if given.high > high else []
+            b.add(s.Require(all_of(bounds), place.fault("range", value, low, high)))
+        case m.OptionalType(of) if isinstance(given, m.OptionalType):
+            with b.when(is_present(value)):
+                fits(scope, of, s.Apply("present", (value,), given.of), place)
+        case m.OptionalType(of):
+            fits(scope, of, value, place)
+        case m.RefType():
+            b.add(s.Require(is_present(value), place.fault("none", NONE)))
+        case m.ListType(of, bound):
+            assert isinstance(given, m.ListType)
+            if given.bound > bound:
+                b.add(s.Require(compared(size(value), "<=", bound), place.fault("overflow", value, high=bound)))
+            _members_fit(scope, of, value, place)
+        case m.SetType(of):
+            _members_fit(scope, of, value, place)
+        case _:
+            pass
+
+
+def fitting(scope: Scope, t: m.Type, value: s.Expr, name: str, place: Place) -> s.Expr:
+    """A value for a place of a type, which requires that it fits, and is named if that has to be checked."""
+    if holds(t, value.type):
+        return value
+    value = scope.builder.named(value, name)
+    fits(scope, t, value, place)
+    return value
+
+
+def _members_fit(scope: Scope, of: m.Type, value: s.Expr, place: Place) -> None:
+    member = scope.builder.variable("member", m.element_of(value.type))
+    with scope.builder.each(member, value):
+        fits(scope, of, member, place)
+
+
+def arguments_fit(
+    scope: Scope,
+    name: str,
+    parameters: Sequence[m.Variable],
+    values: Sequence[s.Expr],
+    instance: s.Expr,
+    location: s.Expr,
+) -> None:
+    """Requires that the parameters of an event or action can hold values, from the first to the last."""
+    for p, value in zip(parameters, values, strict=True):
+        fits(scope, p.type, value, Place("argument", p.name, name, instance, location))
+
+
+def unlimited(t: m.Type) -> m.Type:
+    """The type of what comes from outside: of the same kind, but it may not fit."""
+    match t:
+        case m.RangeType():
+            return m.RangeType(-LARGEST, LARGEST)
+        case m.RefType():
+            return m.OptionalType(t)
+        case m.OptionalType(of):
+            return m.OptionalType(bare(unlimited(of)))
+        case m.SetType(of):
+            return m.SetType(unlimited(of))
+        case m.ListType(of):
+            return m.ListType(unlimited(of), LARGEST)
+        case _:
+            return t
