@@ -46,9 +46,9 @@ from fsmdsl.step.world import Crashed, Misfit
 
 RENAMED = {"Down": "IsDown"}
 """Causes of the definition that have another name in core statements."""
-MOST_STARTS = 2000
+MAX_STARTS = 2000
 """First worlds are compared if there are no more than this."""
-MOST_STEPS = 30
+MAX_STEPS = 30
 """Of more steps in a state, a sample is taken."""
 
 # From the definition -------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class Pair:
             self.interpreter.initial = self.world(self.universe.start).fields
             self._first_world(())
             return []
-        found = [x.key() for x in self._starts()] if self._ways() <= MOST_STARTS else None
+        found = [x.key() for x in self._starts()] if self._ways() <= MAX_STARTS else None
         wanted = [self.world(x).key() for x in starts]
         differences = [] if found in (None, wanted) else [f"first worlds {found}\n   not {wanted}"]
         unoffered = self._first_world(())[1]
@@ -421,7 +421,7 @@ def compare(
         differences += found
         others = [x for x in odd_steps(pair, random) if x not in steps]
         count["steps not enabled"] += len(others)
-        chosen = steps if len(steps) <= MOST_STEPS else random.sample(steps, MOST_STEPS)
+        chosen = steps if len(steps) <= MAX_STEPS else random.sample(steps, MAX_STEPS)
         for x in [*chosen, *others]:
             after, found = pair.compare_step(w, x, count)
             differences += found
