@@ -42,7 +42,8 @@ from fsmdsl.step import (
     Universe,
 )
 from fsmdsl.step import data as step_data
-from fsmdsl.step.world import Crashed, Misfit
+from fsmdsl.step.values import cardinality
+from fsmdsl.step.world import Crashed
 
 RENAMED = {"Down": "IsDown"}
 """Causes of the definition that have another name in core statements."""
@@ -75,7 +76,7 @@ def fault_of(fault: Fault | None) -> Any:
         return None
     data: list[Any] = []
     for x in (getattr(fault.cause, f.name) for f in fields(fault.cause)):
-        data += [x.kind, plain(x.value), x.low, x.high] if isinstance(x, Misfit) else [plain(x)]
+        data += [x.kind, plain(x.value), x.low, x.high] if isinstance(x, step_data.Misfit) else [plain(x)]
     name = type(fault.cause).__name__
     return RENAMED.get(name, name), tuple(data), fault.instance, fault.span
 
@@ -159,7 +160,8 @@ class Pair:
         return free
 
     def _ways(self) -> int:
-        counts = [step.universe.cardinality(m_.type, self.universe) for m_ in self._free_fields()]
+        """How many first worlds there are, without `start when`."""
+        counts = [cardinality(f.type, self.universe) for f in self._free_fields()]
         return prod(counts) * prod(len(x.states) or 1 for x in self.system.instances)
 
     def _free_fields(self) -> Iterator[m.Field]:
@@ -357,7 +359,9 @@ def odd_steps(pair: Pair, random: Random) -> Iterator[step.Step]:
         kinds = ["deliver", *["lose"] * c.lossy, *["duplicate"] * c.duplicating]
         kind_: Any = random.choice(kinds)
         yield ChannelStep(kind_, queue, random.randrange(3))
-    yield random.choice([RecoverStep(), CrashStep(), CrashStep(of=(n,)), CrashStep(of=tuple(range(len(u.machines))))])
+    everyone = tuple(range(len(u.machines)))
+    others: list[step.Step] = [RecoverStep(), CrashStep(), CrashStep(of=(n,)), CrashStep(of=everyone)]
+    yield random.choice(others)
 
 
 def some_value(u: Universe, t: m.Type, random: Random, *, fits: bool) -> Any:

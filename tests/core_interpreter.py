@@ -275,7 +275,7 @@ class Interpreter:
 
     # Changes
 
-    def change(self, x: s.Statement, env: Environment) -> None:
+    def change(self, x: s.Change | s.Progress | s.Note | s.Offer | s.Unoffered, env: Environment) -> None:
         """Executes a statement that changes the world or the step."""
         self.derived.clear()
         world, step = self.world, self.step
@@ -319,10 +319,6 @@ class Interpreter:
                 step.offers.append(self.data(offer, env))
             case s.Unoffered():
                 step.unoffered.append(self.failed)
-            case s.Let() | s.Set() | s.Require() | s.Fail() | s.If() | s.Each() | s.EachPending() | s.Repeat():
-                raise TypeError(x)
-            case s.Leave() | s.Call() | s.CallOn() | s.Return() | s.Attempt():
-                raise TypeError(x)
             case _:
                 assert_never(x)
 
@@ -427,10 +423,9 @@ class Interpreter:
                 return not self.value(operand, env)
             case s.Binary():
                 return self.binary(x, env)
-            case s.Logic("and", operands):
-                return all(self.value(y, env) for y in operands)
-            case s.Logic("or", operands):
-                return any(self.value(y, env) for y in operands)
+            case s.Logic(operator, operands):
+                truths = (self.value(y, env) for y in operands)
+                return all(truths) if operator == "and" else any(truths)
             case s.Apply():
                 return self.apply(x, env)
             case s.Conditional(condition, then, otherwise):
@@ -449,19 +444,19 @@ class Interpreter:
                 return self.value(of, env).parts[[y for y, _ in of.type.parts].index(name)]
             case s.Negative(operand):
                 return -self.value(operand, env)
-            case s.State(owner):
-                return self.world.states[self.value(owner, env)]
             case s.Location(span):
                 return span
             case s.Instances(kind, name):
                 return frozenset(n for n, y in enumerate(self.roster.instances) if self.belongs(y, kind, name))
             case _:
-                return self.status(x, env)
+                return self.query(x, env)
 
-    def status(self, x: s.Expr, env: Environment) -> Value:
-        """What is asked of flags, answers, queues and the system."""
+    def query(self, x: s.Query, env: Environment) -> Value:
+        """What is asked of instances, of the step under way, and of queues."""
         pending = self.world.pending
         match x:
+            case s.State(owner):
+                return self.world.states[self.value(owner, env)]
             case s.Flag(flag, instance):
                 return self.value(instance, env) in self.flags(flag)
             case s.Flagged(flag):
@@ -496,7 +491,7 @@ class Interpreter:
                 held, k = self.world.channels[self.queue(queue, env)], self.value(position, env)
                 return k > 0 and held[k - 1] == held[k]
             case _:
-                raise TypeError(x)
+                assert_never(x)
 
     def let(self, name: s.Name, given: tuple[Value, ...]) -> Value:
         """What a `let` is worth; computed once while nothing changes."""
@@ -534,7 +529,8 @@ class Interpreter:
     def apply(self, x: s.Apply, env: Environment) -> Value:
         """What a function gives."""
         given = [self.value(y, env) for y in x.arguments]
-        first, of = (given[0], x.arguments[0].type) if given else (None, x.type)
+        first: Any = given[0] if given else None
+        of = x.arguments[0].type if given else x.type
         match x.function:
             case "present":
                 return first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import assert_never
 
 from fsmdsl.core import statements as s
 from fsmdsl.text.source import Span
@@ -53,7 +54,7 @@ def _parts(x: s.Statement) -> Sequence[str | s.Block]:
             return [_line(x)]
 
 
-def _line(x: s.Statement) -> str:
+def _line(x: s.Simple | s.Change) -> str:
     """A statement without blocks."""
     match x:
         case s.Let(variable, value):
@@ -88,7 +89,7 @@ def _into(variable: s.Variable | None) -> str:
     return "" if variable is None else f"set {variable.name} = "
 
 
-def _change(x: s.Statement) -> str:
+def _change(x: s.Change) -> str:
     match x:
         case s.Write(_, owner, name, value):
             return f"write {_text(owner)}.{name} = {_text(value)}"
@@ -121,7 +122,7 @@ def _change(x: s.Statement) -> str:
         case s.SetDown(down):
             return "down" if down else "up"
         case _:
-            raise TypeError(x)
+            assert_never(x)
 
 
 # Faults, happenings, steps -------------------------------------------------------------------------------------------
@@ -202,11 +203,10 @@ def _text(e: s.Expr) -> str:
         case s.Derived(let, arguments):
             return f"{_name(let)}({_list(arguments)})"
         case _:
-            return _status(e)
+            return _query(e)
 
 
-def _status(e: s.Expr) -> str:
-    """What is asked of an instance, of the step, of a queue."""
+def _query(e: s.Query) -> str:
     match e:
         case s.State(owner):
             return f"state({_text(owner)})"
@@ -239,7 +239,7 @@ def _status(e: s.Expr) -> str:
         case s.IsRepeated(queue, position):
             return f"repeated({_queue(queue)}[{_text(position)}])"
         case _:
-            raise TypeError(e)
+            assert_never(e)
 
 
 def _constant(value: bool | int | str | None) -> str:

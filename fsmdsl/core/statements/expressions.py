@@ -24,8 +24,8 @@ __all__ = [
     "INSTANCE", "INSTANCES", "NOTHING", "Apply", "Argument", "Awaited", "Binary", "Blocker", "Blocks", "Chosen",
     "Collection", "Conditional", "Constant", "DataKind", "Depth", "Derived", "Down", "Expr", "Flag", "FlagName",
     "Flagged", "Function", "InState", "Instances", "IsMessage", "IsPending", "IsRepeated", "Length", "Location",
-    "Logic", "Name", "Negative", "Not", "Part", "ProcedureKind", "Quantifier", "Queue", "Read", "Record", "State",
-    "Variable", "Waits",
+    "Logic", "Name", "Negative", "Not", "Part", "ProcedureKind", "Quantifier", "Query", "Queue", "Read", "Record",
+    "State", "Variable", "Waits",
 ]  # fmt: skip
 
 INSTANCE = RefType("")
@@ -340,8 +340,13 @@ class IsRepeated:
     type: ClassVar[Type] = BOOL
 
 
+Query = (
+    State | Flag | Flagged | Depth | Down | Waits | Awaited | IsPending | Blocker | Blocks | Chosen | Length | IsMessage
+    | Argument | IsRepeated
+)  # fmt: skip
+"""What is asked of instances, of the step under way, and of queues."""
+
 Expr = (
-    Constant | Variable | Location | Read | State | InState | Instances | Not | Negative | Logic | Binary | Conditional
-    | Quantifier | Collection | Record | Part | Apply | Derived | Flag | Flagged | Depth | Down | Waits | Awaited
-    | IsPending | Blocker | Blocks | Chosen | Length | IsMessage | Argument | IsRepeated
+    Constant | Variable | Location | Read | InState | Instances | Not | Negative | Logic | Binary | Conditional
+    | Quantifier | Collection | Record | Part | Apply | Derived | Query
 )  # fmt: skip

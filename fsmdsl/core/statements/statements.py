@@ -11,10 +11,10 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.types import Type
 
 __all__ = [
-    "Answered", "Arm", "Attempt", "Await", "Block", "Call", "CallOn", "Choose", "Cut", "Disarm", "Drop", "DropAll",
-    "Duplicate", "Each", "EachPending", "Enter", "Fail", "Forget", "If", "Leave", "Let", "Mark", "Note", "Offer",
-    "PendingAction", "Procedure", "Program", "Progress", "Put", "Repeat", "Require", "Return", "Set", "SetDown",
-    "Statement", "Unoffered", "Write",
+    "Answered", "Arm", "Attempt", "Await", "Block", "Call", "CallOn", "Change", "Choose", "Compound", "Cut", "Disarm",
+    "Drop", "DropAll", "Duplicate", "Each", "EachPending", "Enter", "Fail", "Forget", "If", "Leave", "Let", "Mark",
+    "Note", "Offer", "PendingAction", "Procedure", "Program", "Progress", "Put", "Repeat", "Require", "Return", "Set",
+    "SetDown", "Simple", "Statement", "Unoffered", "Write",
 ]  # fmt: skip
 
 # Control -------------------------------------------------------------------------------------------------------------
@@ -271,11 +271,18 @@ class Offer:
     step: Step
 
 
-Statement = (
-    Let | Set | Require | Fail | If | Each | EachPending | Repeat | Leave | Call | CallOn | Return | Attempt | Unoffered
-    | Write | Enter | Cut | Arm | Disarm | Put | Drop | Duplicate | DropAll | Await | Answered | Forget | Mark | Choose
-    | SetDown | Progress | Note | Offer
+Compound = If | Each | EachPending | Repeat | Attempt
+"""Statements with blocks inside."""
+
+Simple = Let | Set | Require | Fail | Leave | Call | CallOn | Return | Unoffered | Progress | Note | Offer
+
+Change = (
+    Write | Enter | Cut | Arm | Disarm | Put | Drop | Duplicate | DropAll | Await | Answered | Forget | Mark | Choose
+    | SetDown
 )  # fmt: skip
+"""What changes the world, or what the step remembers of it."""
+
+Statement = Compound | Simple | Change
 
 Block = tuple[Statement, ...]
 

@@ -33,6 +33,8 @@ def negated(e: s.Expr) -> s.Expr:
 
 def all_of(conditions: Sequence[s.Expr]) -> s.Expr:
     """Do all hold? Evaluated from left to right, as far as needed."""
+    if FALSE in conditions:
+        return FALSE
     parts = tuple([x for x in conditions if x != TRUE])
     return TRUE if not parts else parts[0] if len(parts) == 1 else s.Logic("and", parts)
 
@@ -237,7 +239,8 @@ class Scope:
 
     def require(self, condition: s.Expr, cause: s.Cause, span: Span) -> None:
         """The step fails unless a condition holds."""
-        self.builder.add(s.Require(condition, self.fault(cause, span)))
+        if condition != TRUE:
+            self.builder.add(s.Require(condition, self.fault(cause, span)))
 
 
 def instance_of(machine: m.Machine) -> s.Variable:
