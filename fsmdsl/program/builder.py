@@ -10,12 +10,12 @@ from fsmdsl.program.arithmetic import Operator
 
 
 class Builder:
-    """Collects statements, nests blocks, and makes variables that nobody else uses."""
+    """Collects statements, nests blocks, and makes fresh variables."""
 
     def __init__(self, prefix: str = "v") -> None:
         self.statements: list[ir.Statement] = []
         self._prefix = prefix
-        self._named = 0
+        self._count = 0
         self.loops = 0
         """How many loops stand around what is written now."""
 
@@ -35,7 +35,7 @@ class Builder:
         self.statements.append(ir.Update(target, operator, ir.number(value)))
 
     def do(self, call: ir.Expr) -> None:
-        """A call whose result nobody needs."""
+        """A call whose result is discarded."""
         self.statements.append(ir.Do(call))
 
     def leave(self, value: ir.Operand) -> None:
@@ -51,7 +51,7 @@ class Builder:
         self.statements.append(ir.Continue())
 
     def comment(self, text: str) -> None:
-        """A line for people, who see it in the Python text."""
+        """A comment, for readers of the Python text."""
         self.statements.append(ir.Comment(text))
 
     # Blocks
@@ -93,8 +93,8 @@ class Builder:
 
     def name(self) -> ir.Var:
         """A new variable."""
-        self._named += 1
-        return ir.Var(f"{self._prefix}{self._named}")
+        self._count += 1
+        return ir.Var(f"{self._prefix}{self._count}")
 
     def named(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
         """A variable with a value; the value itself where it is a variable or a number already."""
@@ -107,19 +107,19 @@ class Builder:
     def inner(self) -> Builder:
         """For a part of the function that becomes one of its own: a builder with variables of its own."""
         other = Builder(self._prefix)
-        other._named = self._named
+        other._count = self._count
         return other
 
 
 class Inside(AbstractContextManager[list[ir.Statement]]):
     """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
 
-    __slots__ = ("_before", "_builder", "_loop", "_made", "_statements")
+    __slots__ = ("_before", "_build", "_builder", "_loop", "_statements")
 
     def __init__(
-        self, builder: Builder, made: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
+        self, builder: Builder, build: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
     ) -> None:
-        self._builder, self._made, self._loop = builder, made, loop
+        self._builder, self._build, self._loop = builder, build, loop
         self._statements: list[ir.Statement] = []
 
     def __enter__(self) -> list[ir.Statement]:
@@ -132,8 +132,8 @@ class Inside(AbstractContextManager[list[ir.Statement]]):
         builder = self._builder
         builder.statements = self._before
         builder.loops -= self._loop
-        if self._made is not None:
-            builder.statements.append(self._made(tuple(self._statements)))
+        if self._build is not None:
+            builder.statements.append(self._build(tuple(self._statements)))
 
 
 def function(name: str, parameters: Sequence[ir.Parameter], body: Sequence[ir.Statement], doc: str = "") -> ir.Function:

@@ -3,8 +3,8 @@
 A `Budget` is entered around the work. In the main thread of a process a timer looks at the clock and at the memory of
 the process twenty times a second, and raises `LimitError` in the middle of whatever is under way. Work that can stop by
 itself at a good moment (a search between two states) asks for `patience`: then the budget only notes that a limit is
-reached, and raises where nobody has stopped within `GRACE`. So the work ends within about a second of the limit, except
-in one call into C that does not return.
+reached, and raises if the work has not stopped within `GRACE`. So the work ends within about a second of the limit,
+except in one call into C that does not return.
 
 Where signals cannot be used (another thread, a system without `setitimer`, a process whose signals are taken), the
 limits hold where `check` or `over` is called.
@@ -29,8 +29,8 @@ GRACE = 0.3
 """Seconds for work that stops by itself."""
 
 LULL = 5.0
-"""Seconds from one `LimitError` to the next. Who catches one cleans up undisturbed; one that was lost, in a destructor
-or a callback that lets no error out, comes again."""
+"""Seconds from one `LimitError` to the next. Clean-up code after the first is not interrupted. An error that was lost,
+in a destructor or a callback that lets no error out, is raised again."""
 
 SLACK = 64 << 20
 """Bytes by which patient work may pass the limit of memory while it comes to its end."""
@@ -42,7 +42,7 @@ class LimitError(BaseException):
     """A limit was reached in the middle of something. The message is `Budget.reached`.
 
     Like `KeyboardInterrupt` it is no `Exception`: code that answers or suppresses those does not mean this, and only
-    who has entered a budget catches it.
+    the code that entered the budget catches it.
     """
 
 

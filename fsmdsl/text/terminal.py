@@ -27,7 +27,7 @@ def printable(text: str) -> str:
     """A text on one line, with escapes as in Python (`\\n`, `\\x1b`, `\\u202e`) for all that `HIDDEN` names."""
     if text.isprintable():  # it is nearly always
         return text
-    return HIDDEN.sub(lambda found: repr(found[0])[1:-1], text)
+    return HIDDEN.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def printable_line(text: str) -> str:
@@ -44,7 +44,7 @@ def printable_text(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """A document of JSON with escapes of JSON in its strings, which mean the same; it may be shown by a terminal."""
-    return HIDDEN.sub(lambda found: found[0] if found[0] in "\n\t" else _json_escape(found[0]), text)
+    return HIDDEN.sub(lambda match: match[0] if match[0] in "\n\t" else _json_escape(match[0]), text)
 
 
 def _json_escape(character: str) -> str:

@@ -1,4 +1,4 @@
-"""A file that grows, or a pipe: what is written to it, as soon as it is there, until somebody says to stop."""
+"""A file that grows, or a pipe: its new content as soon as it is written, until `stop` is called."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PipeTail:
         self._stopped = True
 
     def close(self) -> None:
-        """It belongs to somebody else."""
+        """Does nothing: the caller owns the descriptor."""
 
     def read1(self, size: int) -> bytes:
         """Some bytes, at most so many, as soon as there are any; none: the end, or it was stopped."""
