@@ -25,7 +25,7 @@ from fsmdsl.model.workspace import load
 from fsmdsl.runs.replay import simplest
 from fsmdsl.search import Trace, explore
 from fsmdsl.step import CrashStep, EventStep, OutcomeStep, TimerStep, Universe
-from fsmdsl.testing.plain_values import named
+from fsmdsl.testing.plain_values import arguments_by_name
 from fsmdsl.text.source import Source
 
 SPECS = Path(__file__).parent.parent / "specs"
@@ -99,7 +99,7 @@ def log(trace: Trace, hidden: tuple[str, ...]) -> Iterator[dict[str, object]]:
     for before, entry in trace.befores():
         match entry.step:
             case EventStep(n, event, arguments) if event not in hidden:
-                given = named(roster, roster.machines[n].event_named[event].parameters, arguments)  # type: ignore[arg-type]
+                given = arguments_by_name(roster, roster.machines[n].event_named[event].parameters, arguments)  # type: ignore[arg-type]
                 told = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in given.items()}
                 yield {"msg": event, "id": roster.name(n), **told}
             case OutcomeStep(n, action, outcome) if action not in hidden:

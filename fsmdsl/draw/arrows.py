@@ -87,10 +87,10 @@ def _trigger(t: m.Transition) -> str:
             assert_never(t.trigger)
 
 
-def bundles(machine: m.Machine, listed: Sequence[Arrow]) -> Iterator[Bundle]:
+def bundles(machine: m.Machine, all_arrows: Sequence[Arrow]) -> Iterator[Bundle]:
     """What flows together; readings with the same sources and target share a junction. Loops stay out of it."""
     readings: dict[tuple[str, Row], list[Arrow]] = defaultdict(list)
-    for a in listed:
+    for a in all_arrows:
         if a.target is not None and a.source not in (ANY, a.target):
             readings[a.target, a.row].append(a)
     joined: dict[tuple[tuple[str, ...], str, Line], list[Arrow]] = defaultdict(list)

@@ -24,7 +24,7 @@ def detailed(graph: Graph, detail: Detail = "folded") -> Graph:
         case "folded":
             return replace(graph, nodes=tuple(map(_folded, graph.nodes)))
         case "labels":
-            nodes = tuple(map(_named, graph.nodes))
+            nodes = tuple(map(_with_names_only, graph.nodes))
             return replace(graph, nodes=nodes, edges=tuple(replace(e, labels=names(e.labels)) for e in graph.edges))
 
 
@@ -42,8 +42,8 @@ def _rest(labels: Sequence[Label]) -> Label:
     return _joined(labels, replace(labels[0], name="", trigger=text, guard="", line="plain"))
 
 
-def _named(node: Node) -> Node:
-    return replace(node, inside=names(node.inside), children=tuple(map(_named, node.children)))
+def _with_names_only(node: Node) -> Node:
+    return replace(node, inside=names(node.inside), children=tuple(map(_with_names_only, node.children)))
 
 
 def names(labels: Iterable[Label]) -> tuple[Label, ...]:
