@@ -12,8 +12,8 @@ from fsmdsl.draw.graph import Graph, Label, Mark, Node
 
 Detail = Literal["folded", "full", "labels"]
 
-SHOWN = 6
-"""Rows inside a state; where there are more, the last one stands for the rest."""
+MAX_ROWS = 6
+"""Maximum number of rows inside a state; with more, the last one stands for the rest."""
 
 
 def detailed(graph: Graph, detail: Detail = "folded") -> Graph:
@@ -31,8 +31,8 @@ def detailed(graph: Graph, detail: Detail = "folded") -> Graph:
 def _folded(node: Node) -> Node:
     children = tuple(map(_folded, node.children))
     inside = node.inside
-    if len(inside) > SHOWN:
-        inside = (*inside[: SHOWN - 1], _rest(inside[SHOWN - 1 :]))
+    if len(inside) > MAX_ROWS:
+        inside = (*inside[: MAX_ROWS - 1], _rest(inside[MAX_ROWS - 1 :]))
     return replace(node, inside=inside, children=children)
 
 

@@ -83,15 +83,15 @@ class Twin(Implementation):
 
     @classmethod
     def finish(cls) -> None:
-        """Called behind the last walk of a test: give back what walks have shared."""
+        """Called after the last walk of a test: release what the walks shared."""
 
     @contextmanager
     def _running(self) -> Iterator[None]:
         """While walks run. A difference is shortened."""
         try:
             yield
-        except DifferenceError as found:
-            shortest = shrink(type(self), found)
+        except DifferenceError as difference:
+            shortest = shrink(type(self), difference)
             raise shortest from shortest.__cause__
         finally:
             self.finish()
