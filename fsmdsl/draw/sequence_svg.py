@@ -6,8 +6,8 @@ behind text, since the colour of the page is not known.
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Iterator
-from collections.abc import Sequence as Listed
 from html import escape
 from itertools import pairwise
 from typing import assert_never
@@ -85,7 +85,7 @@ class _Canvas:
         self.gaps.extend((i, top, bottom) for i, x in enumerate(self.columns) if left <= x <= right)
 
     def text(
-        self, lines: Listed[str], x: float, y: float, look: str = _INK, anchor: str = "middle", *,
+        self, lines: abc.Sequence[str], x: float, y: float, look: str = _INK, anchor: str = "middle", *,
         bold: bool = False, size: int = SIZE,
     ) -> None:  # fmt: skip
         """Lines from `y` downwards."""
@@ -101,7 +101,7 @@ def _text(text: str) -> str:
     return escape(clean(text))
 
 
-def _wide(lines: Listed[str], *, bold: bool = False) -> float:
+def _wide(lines: abc.Sequence[str], *, bold: bool = False) -> float:
     return max((text_width(clean(line), SIZE, bold=bold) for line in lines), default=0)
 
 

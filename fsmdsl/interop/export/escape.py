@@ -22,8 +22,8 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def _harmless(text: str) -> str:
     half = LONGEST // 2 - 2
     short = text if len(text) <= LONGEST else f"{text[:half]}...{text[-half:]}"
-    kept = "".join(c if c.isalnum() or c in _SIGNS else "_" for c in short)
-    return kept.replace("??", "?_")
+    safe = "".join(c if c.isalnum() or c in _SIGNS else "_" for c in short)
+    return safe.replace("??", "?_")
 
 
 def c_comment(text: str) -> str:

@@ -41,11 +41,11 @@ def run(command: Sequence[str], folder: Path, seconds: float) -> Ended:
     return Ended(process.returncode, output)
 
 
-def program(names: Sequence[str], given: str | None, advice: str) -> str:
+def program(names: Sequence[str], configured: str | None, advice: str) -> str:
     """The path of the first that is installed. Raises `MissingError`."""
-    wanted = [given] if given is not None else names
-    for name in wanted:
+    candidates = [configured] if configured is not None else names
+    for name in candidates:
         path = shutil.which(name)
         if path is not None:
             return os.path.abspath(path)
-    raise MissingError(f"`{wanted[0]}` is not installed, or not on PATH; {advice}")
+    raise MissingError(f"`{candidates[0]}` is not installed, or not on PATH; {advice}")

@@ -19,7 +19,7 @@ from fsmdsl.interop.second_opinion.process import Ended, program, run
 from fsmdsl.step.evaluate import TooManyValuesError
 
 FEW = 30_000
-"""So many states are searched before a compiler has optimised the verifier."""
+"""Number of states below which optimizing the verifier takes longer than the search."""
 
 MAX_CHOICES = 16 * CHOICES
 """A state with more steps than this is not explored."""
@@ -51,9 +51,9 @@ class Spin:
             except (RefusedError, TooManyValuesError, TooLargeNumberError) as error:
                 return Opinion("SPIN", unfinished=f"not exported: {error}")
             with tempfile.TemporaryDirectory() as folder:
-                found = _Run(self, text, Path(folder), states, budget, begun).opinion()
-            if found.unfinished != _TOO_MANY or choices >= MAX_CHOICES:
-                return found
+                opinion = _Run(self, text, Path(folder), states, budget, begun).opinion()
+            if opinion.unfinished != _TOO_MANY or choices >= MAX_CHOICES:
+                return opinion
             choices *= 4
 
 
@@ -70,12 +70,12 @@ class _Run:
     begun: float
 
     def opinion(self) -> Opinion:
-        made = self._generate("")
-        if made.code != 0:
-            return self._unfinished("SPIN does not read the model", made)
-        made = self._compile("-DSAFETY", "-DBFS", "-DNOCLAIM")
-        if made.code != 0:
-            return self._unfinished("the verifier does not compile", made)
+        process = self._generate("")
+        if process.code != 0:
+            return self._unfinished("SPIN does not read the model", process)
+        process = self._compile("-DSAFETY", "-DBFS", "-DNOCLAIM")
+        if process.code != 0:
+            return self._unfinished("the verifier does not compile", process)
         bits = min(max(12, (2 * self.states).bit_length()), 28)
         ended = self._run(["./pan", "-c0", f"-w{bits}"])
         beyond = re.search(r"^beyond: (.*)$", ended.output, re.MULTILINE)
@@ -84,15 +84,21 @@ class _Run:
         count = re.search(r"([\d.e+]+) states, stored", ended.output)
         if ended.code != 0 or count is None or "Search not completed" in ended.output:
             return self._unfinished("SPIN's search did not end", ended)
-        found = frozenset(self._found(ended.output))
+        findings = frozenset(self._findings(ended.output))
         runs: dict[str, bool] = {}
         without = dict(self.text.claims.without)
         self._decide(runs, without)
         return Opinion(
-            "SPIN", round(float(count[1])) - self.text.before, found, runs, without, None, time.monotonic() - self.begun
+            "SPIN",
+            round(float(count[1])) - self.text.before,
+            findings,
+            runs,
+            without,
+            None,
+            time.monotonic() - self.begun,
         )
 
-    def _found(self, output: str) -> Iterator[Key]:
+    def _findings(self, output: str) -> Iterator[Key]:
         for line in output.splitlines():
             if match := re.match(r"pan:\d+: (invariant|reachable) (\d+) ", line):
                 yield Key(match[1], self.text.questions[int(match[2])].name)
@@ -146,5 +152,5 @@ class _Run:
         if ended.code is None:
             return Opinion("SPIN", unfinished=f"{what} in {self.budget.seconds:g} s")
         lines = [x for x in ended.output.splitlines() if x.strip()]
-        told = next((x for x in lines if "memory" in x or "error" in x.lower()), lines[-1] if lines else "no output")
-        return Opinion("SPIN", unfinished=f"{what}: {told.strip()}")
+        reason = next((x for x in lines if "memory" in x or "error" in x.lower()), lines[-1] if lines else "no output")
+        return Opinion("SPIN", unfinished=f"{what}: {reason.strip()}")
