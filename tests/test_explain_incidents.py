@@ -153,13 +153,13 @@ def test_the_document_explains_an_incident_and_its_repair_does_not(incident: Inc
     trace = counterexample(incident)
     documented = explained(incident, trace, as_documented=True)
     assert documented.outcome == "explained"
-    assert documented.ledger.steps[-1].entry.world.states == trace.end.states
+    assert documented.summary.steps[-1].entry.world.states == trace.end.states
     repaired = explained(incident, trace, as_documented=False)
     assert repaired.outcome == "not explained"
     assert repaired.failure is not None
     assert str(repaired.failure.record.claim) == incident.says
     assert incident.because in "; ".join(repaired.failure.reasons)
-    amended = amended_rows(documented.ledger, model(incident.hole, as_documented=False))
+    amended = amended_rows(documented.summary, model(incident.hole, as_documented=False))
     assert [x.row for x in amended][:1] == ([incident.row] if incident.row else [])
 
 
@@ -167,7 +167,7 @@ def test_steps_without_a_line_are_found_where_some_are_allowed() -> None:
     incident = next(x for x in INCIDENTS if x.system == "Leak")
     trace = counterexample(incident)
     found = explained(incident, trace, as_documented=True)
-    assert found.ledger.hidden == 2
+    assert found.summary.hidden == 2
     of = model(incident.hole, as_documented=True)
     universe = Universe(of, system(of, incident.system))
     reading = bind(read(Source("mapping.toml", mapping(universe, incident.hidden))), universe)

@@ -82,7 +82,7 @@ def explain_log(request: Request, form: str) -> None:
         say_json("explain", data(found, name, other=other))
     else:
         say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.output.show, other=other, told=told):
+        for line in details(found, name, paint, whole=request.output.show, other=other, reported=told):
             say(line)
         for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
             say(line)
@@ -213,9 +213,9 @@ def _write_counts(path: Path, found: Explanation) -> None:
     from fsmdsl.report.counts import write_counts
     from fsmdsl.text.files.write import write
 
-    machines = dict.fromkeys(found.ledger.roster.machines)
+    machines = dict.fromkeys(found.summary.roster.machines)
     try:
-        write(path, write_counts(machines, lambda machine, t: found.ledger.rows[machine.qualified, t.index]))
+        write(path, write_counts(machines, lambda machine, t: found.summary.rows[machine.qualified, t.index]))
     except OSError as error:
         misuse(f"`{path}` cannot be written: {reason(error)}")
 
@@ -248,7 +248,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
         other = explain(reading, request.log, log, depth=depth, match=match)
         if other.outcome == "explained" and request.budget.reached is None:
             amended = found.reading.universe.model if documented else loaded.model
-            return OtherReading(documented, amended_rows(other.ledger, amended))
+            return OtherReading(documented, amended_rows(other.summary, amended))
     return None
 
 
