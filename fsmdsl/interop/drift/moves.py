@@ -75,7 +75,7 @@ def of_table(table: Table) -> Moves:
     leaves = [s.name for s in table.states if s.name not in table.children]
     moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(table.around(leaf)), written))
     names = {s.name: (s.name, s.title) for s in table.states}
-    places = {name: table.named[name].place for name in leaves}
+    places = {name: table.state_by_name[name].place for name in leaves}
     triggers = tuple(dict.fromkeys(x.trigger for x in moves))
     return Moves(table.name, table.entered(table.initial), places, names, triggers, moves, table.place)
 

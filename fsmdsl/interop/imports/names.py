@@ -24,12 +24,12 @@ class Names:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*RESERVED, *taken}
 
-    def give(self, *wanted: str) -> str:
+    def give(self, *candidates: str) -> str:
         """The first of the names that is free, else the last with a number."""
-        free = next((name for name in wanted if name not in self._taken), None)
+        free = next((name for name in candidates if name not in self._taken), None)
         n = 2
         while free is None:
-            numbered = f"{wanted[-1]}_{n}"
+            numbered = f"{candidates[-1]}_{n}"
             free = numbered if numbered not in self._taken else None
             n += 1
         self._taken.add(free)
