@@ -38,15 +38,15 @@ class Builder:
         """A call whose result is discarded."""
         self.statements.append(ir.Do(call))
 
-    def leave(self, value: ir.Operand) -> None:
+    def return_(self, value: ir.Operand) -> None:
         """`return value`"""
         self.statements.append(ir.Return(ir.number(value)))
 
-    def stop(self) -> None:
+    def break_(self) -> None:
         """`break`"""
         self.statements.append(ir.Break())
 
-    def resume(self) -> None:
+    def continue_(self) -> None:
         """`continue`"""
         self.statements.append(ir.Continue())
 
@@ -56,17 +56,17 @@ class Builder:
 
     # Blocks
 
-    def when(self, condition: ir.Expr) -> Inside:
+    def if_(self, condition: ir.Expr) -> Inside:
         """What is written inside happens if the condition is not 0."""
         return Inside(self, lambda block: ir.If(condition, block))
 
-    def otherwise(self) -> Inside:
-        """What is written inside happens if the condition of the `when` just before is 0."""
+    def else_(self) -> Inside:
+        """What is written inside happens if the condition of the `if_` just before is 0."""
         before = self.statements.pop()
         assert isinstance(before, ir.If)
         return Inside(self, lambda block: ir.If(before.condition, before.then, block))
 
-    def repeat(self, condition: ir.Expr) -> Inside:
+    def while_(self, condition: ir.Expr) -> Inside:
         """What is written inside happens for as long as the condition is not 0."""
         return Inside(self, lambda block: ir.While(condition, block), loop=True)
 
@@ -74,18 +74,18 @@ class Builder:
         """What is written inside happens for each number from `first` on, below `end`."""
         return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
 
-    def through(self, variable: ir.Var, values: Sequence[int]) -> Inside:
+    def for_each(self, variable: ir.Var, values: Sequence[int]) -> Inside:
         """What is written inside happens for each of the values, of which there are some; without gaps it counts."""
         counted = range(values[0], values[0] + len(values))
         if [*values] == [*counted]:
             return self.count(variable, counted.stop, counted.start)
         return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
 
-    def aside(self) -> Inside:
+    def capture(self) -> Inside:
         """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
         return Inside(self)
 
-    def put(self, statements: Sequence[ir.Statement]) -> None:
+    def splice(self, statements: Sequence[ir.Statement]) -> None:
         """Statements that were written aside."""
         self.statements.extend(statements)
 
@@ -96,7 +96,7 @@ class Builder:
         self._count += 1
         return ir.Var(f"{self._prefix}{self._count}")
 
-    def named(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
+    def temporary(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
         """A variable with a value; the value itself where it is a variable or a number already."""
         if isinstance(value, ir.Var | ir.Int | ir.Bool):
             return value
