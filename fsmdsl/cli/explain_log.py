@@ -169,7 +169,7 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 def _explained(request: Request, reading: Reading, form: str, name: str) -> Explanation:
     from fsmdsl.interop.logs.explanation import Explainer
     from fsmdsl.interop.logs.lines import lines
-    from fsmdsl.interop.logs.nearest import AHEAD
+    from fsmdsl.interop.logs.nearest import LINES_AFTER
     from fsmdsl.interop.logs.render_text import unexplained
     from fsmdsl.interop.logs.rules import LogError
 
@@ -185,7 +185,8 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
                 log = _in_time(lines(file, growing=watch.follow), request.budget)
-                whole, ahead = request.output.show, 0 if watch.follow else AHEAD  # who watches wants to know at once
+                # With `--follow` a failure is reported at once, before the lines after it are written.
+                whole, ahead = request.output.show, 0 if watch.follow else LINES_AFTER
                 explainer = Explainer(reading, request.log, log, depth=depth, whole=whole, match=match, ahead=ahead)
                 report.explainer = explainer
                 found = explainer.explanation(tell if watch.keep_going else None)

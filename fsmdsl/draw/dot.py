@@ -29,8 +29,9 @@ from fsmdsl.draw.palette import FONT, GREY, INK, LINES, PALE, PALER, RED, TONES
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-MANY = 250
-"""From so many edges on, Graphviz is told to take less trouble: it would take a quarter of a minute for a thousand."""
+MAX_FULL_LAYOUT_EDGES = 250
+"""Maximum number of edges laid out with full effort. Above it Graphviz uses faster settings: with full effort, a
+thousand edges would take 15 seconds."""
 
 
 def dot(graph: Graph, direction: Direction | None = None, *, with_legend: bool = True, fixed_text: bool = False) -> str:
@@ -50,7 +51,7 @@ def dot(graph: Graph, direction: Direction | None = None, *, with_legend: bool =
     drawing.attr("edge", color=GREY, arrowsize="0.7", penwidth="1.1")
     drawing.attr("edge", labeltooltip=" ", tooltip=" ")
     drawing.attr("node", tooltip=" ")
-    if len(graph.edges) > MANY:
+    if len(graph.edges) > MAX_FULL_LAYOUT_EDGES:
         drawing.attr("graph", nslimit="1", nslimit1="1", mclimit="0.1", splines="polyline")
     entries = legend(graph) if with_legend else []
     if entries:

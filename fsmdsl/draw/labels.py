@@ -9,13 +9,13 @@ from fsmdsl.draw.graph import Label, Node
 from fsmdsl.draw.text import wrapped
 
 WIDTH = 30
-"""Letters in a line, unless a word is longer."""
+"""Maximum length of a line in characters, unless a word is longer."""
 
 NAME_WIDTH = 36
-"""Letters in a line of a state's name: a box grows wide rather than high."""
+"""Maximum length of a line of a state name, in characters. Larger than `WIDTH`: boxes grow wide rather than high."""
 
 MAX_LINES = 8
-"""Lines of a guard; the whole of it is in the tooltip."""
+"""Maximum number of lines of a guard; the tooltip has the whole guard."""
 
 Role = Literal["name", "trigger", "guard", "note"]
 

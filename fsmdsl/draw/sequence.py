@@ -13,7 +13,7 @@ from fsmdsl.draw import mermaid, plantuml
 from fsmdsl.draw.text import wrapped
 
 WIDTH = 36
-"""Letters in a line of a note or message."""
+"""Maximum length of a line of a note or message, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

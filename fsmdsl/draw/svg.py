@@ -64,7 +64,7 @@ Write the diagram as text, with `--format dot` or `--format mermaid`, and lay it
 RULES = (NO_GRAPHVIZ, NOT_DRAWN)
 
 TIMEOUT = 60.0
-"""Seconds that a drawing may take."""
+"""Maximum time for one drawing, in seconds."""
 
 
 def is_drawing(content: bytes) -> bool:

@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-LONG_WORD = 44
-"""Letters of a word that may make a line longer than it should be."""
+MAX_WORD = 44
+"""Maximum length of a word that may make a line longer than its width, in characters."""
 
 
 def clean(text: str) -> str:
@@ -19,7 +19,7 @@ def wrapped(text: str, width: int, most: int = 6) -> list[str]:
     """Lines broken at words, in the middle of a word only where it is endless; cut after `most` lines. No wider than
     that number of lines needs, so that the last is not one short word."""
     longest = max((len(word) for word in clean(text).split()), default=width)
-    width = max(width, min(longest, LONG_WORD))
+    width = max(width, min(longest, MAX_WORD))
     lines = _broken(text, width)
     if len(lines) > most:
         return [*lines[: most - 1], f"{lines[most - 1][: width - 2]} …"]

@@ -17,11 +17,11 @@ class Builder:
         self._prefix = prefix
         self._count = 0
         self.loops = 0
-        """How many loops stand around what is written now."""
+        """Number of loops around the current position."""
 
     @property
     def block(self) -> ir.Block:
-        """What was written."""
+        """The statements so far."""
         return tuple(self.statements)
 
     # Statements
@@ -57,36 +57,37 @@ class Builder:
     # Blocks
 
     def if_(self, condition: ir.Expr) -> Inside:
-        """What is written inside happens if the condition is not 0."""
+        """`if condition:` around the statements written inside."""
         return Inside(self, lambda block: ir.If(condition, block))
 
     def else_(self) -> Inside:
-        """What is written inside happens if the condition of the `if_` just before is 0."""
+        """`else:` of the `if_` directly before."""
         before = self.statements.pop()
         assert isinstance(before, ir.If)
         return Inside(self, lambda block: ir.If(before.condition, before.then, block))
 
     def while_(self, condition: ir.Expr) -> Inside:
-        """What is written inside happens for as long as the condition is not 0."""
+        """`while condition:` around the statements written inside."""
         return Inside(self, lambda block: ir.While(condition, block), loop=True)
 
     def count(self, variable: ir.Var, end: ir.Operand, first: ir.Operand = ir.ZERO) -> Inside:
-        """What is written inside happens for each number from `first` on, below `end`."""
+        """`for variable in range(first, end):` around the statements written inside."""
         return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
 
     def for_each(self, variable: ir.Var, values: Sequence[int]) -> Inside:
-        """What is written inside happens for each of the values, of which there are some; without gaps it counts."""
+        """`for variable in values:` around the statements written inside. There is at least one value;
+        consecutive values become a `range`."""
         counted = range(values[0], values[0] + len(values))
         if [*values] == [*counted]:
             return self.count(variable, counted.stop, counted.start)
         return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
 
     def capture(self) -> Inside:
-        """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
+        """Collects the statements written inside in a list of their own, to be inserted elsewhere with `splice`."""
         return Inside(self)
 
     def splice(self, statements: Sequence[ir.Statement]) -> None:
-        """Statements that were written aside."""
+        """Append statements from `capture`."""
         self.statements.extend(statements)
 
     # Variables
@@ -97,7 +98,7 @@ class Builder:
         return ir.Var(f"{self._prefix}{self._count}")
 
     def temporary(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
-        """A variable with a value; the value itself where it is a variable or a number already."""
+        """A new variable with this value; the value itself if it already is a variable or a number."""
         if isinstance(value, ir.Var | ir.Int | ir.Bool):
             return value
         new = self.name()
@@ -105,14 +106,14 @@ class Builder:
         return new
 
     def inner(self) -> Builder:
-        """For a part of the function that becomes one of its own: a builder with variables of its own."""
+        """A builder for a part that becomes a function of its own. Its variables differ from those here."""
         other = Builder(self._prefix)
         other._count = self._count
         return other
 
 
 class Inside(AbstractContextManager[list[ir.Statement]]):
-    """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
+    """The context of a block: yields the list of the statements inside, on exit builds the statement around them."""
 
     __slots__ = ("_before", "_build", "_builder", "_loop", "_statements")
 

@@ -20,18 +20,18 @@ from fsmdsl.text.files.private import distrust, read_private
 from fsmdsl.text.files.write import LITTER, write
 
 MAX_AGE = 30 * 24 * 3600.0
-"""Seconds after which an object that was not used is removed."""
+"""Maximum time since the last use of an object, in seconds. Older objects are removed."""
 
 MAX_BYTES = 512 * 2**20
-"""The objects that were used last and are not larger than this together are kept."""
+"""Maximum size of all objects together, in bytes. The least recently used ones are removed."""
 
 MAX_OBJECT = 64 * 2**20
-"""A larger file is no object."""
+"""Maximum size of an object, in bytes; a larger file is ignored."""
 
 _DAY = 24 * 3600.0
 _NAME = re.compile(r"[0-9a-f]{64}(\.hasty)?\.obj")
 _REST = re.compile(rf"[0-9a-f]{{64}}.*|\..*{re.escape(LITTER)}")
-"""What killed processes leave behind, those of earlier versions included."""
+"""Leftover files of killed processes, those of earlier versions included."""
 _SUM = 32
 
 

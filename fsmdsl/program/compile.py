@@ -11,7 +11,7 @@ from typing import Any
 HURRY = "--hurry"
 
 OPTIMISED = 2
-"""LLVM's level. The third takes a tenth longer, and the code is no faster."""
+"""Optimization level of LLVM. Level 3 takes a tenth longer, and the code is no faster."""
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ from fsmdsl.program.source import functions_in
 COMPILER = (sys.executable, "-P", str(Path(__file__).parent / "compile.py"))
 """The command that compiles."""
 
-LONG = 1 << 21
+MAX_IN_PROCESS = 1 << 21
 """Maximum number of characters of a program compiled in this process: about a quarter of a second in a hurry."""
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
@@ -106,7 +106,7 @@ def compiled_here(job: Job, *, store: bool, hurry: bool = True) -> dict[str, Cal
         if cached is not None:
             return loaded(cached, job.signatures())
     text = job.program()
-    code = compiled(text, hurry=hurry) if hurry and len(text) < LONG else _elsewhere(text, hurry)
+    code = compiled(text, hurry=hurry) if hurry and len(text) < MAX_IN_PROCESS else _elsewhere(text, hurry)
     if store:
         objects.store(job.name(hasty=hurry), code)
     return loaded(code, job.signatures())

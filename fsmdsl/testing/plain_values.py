@@ -65,42 +65,42 @@ def instances(universe: Universe) -> tuple[Instance, ...]:
 
 
 def _parameters(universe: Universe, n: int) -> dict[str, object]:
-    return {p.name: outward(universe, p.type, universe.params[n][p.name]) for p in universe.machines[n].params}
+    return {p.name: plain_value(universe, p.type, universe.params[n][p.name]) for p in universe.machines[n].params}
 
 
 def fields(universe: Universe, world: World, n: int) -> dict[str, object]:
     """The fields of an instance, by name."""
     pairs = zip(universe.machines[n].fields, world.fields[n], strict=True)
-    return {f.name: outward(universe, f.type, value) for f, value in pairs}
+    return {f.name: plain_value(universe, f.type, value) for f, value in pairs}
 
 
 def arguments_by_name(
     universe: Universe, parameters: Sequence[m.Variable], values: Sequence[Value]
 ) -> dict[str, object]:
     """Arguments, by the names of the parameters."""
-    return {p.name: outward(universe, p.type, value) for p, value in zip(parameters, values, strict=True)}
+    return {p.name: plain_value(universe, p.type, value) for p, value in zip(parameters, values, strict=True)}
 
 
-def outward(universe: Universe, t: m.Type, value: Value) -> object:
-    """One value."""
+def plain_value(universe: Universe, t: m.Type, value: Value) -> object:
+    """A model value as a plain Python value."""
     match t, value:
         case _, None:
             return None
         case m.OptionalType(of), _:
-            return outward(universe, of, value)
+            return plain_value(universe, of, value)
         case m.RefType(), int():
             return InstanceName(universe.name(value))
         case m.DurationType(), int():
             return value / 1000
         case m.RecordType(parts=parts), RecordValue(values):
             pairs = zip(parts, values, strict=True)
-            return RecordParts(tuple((name, outward(universe, of, x)) for (name, of), x in pairs))
+            return RecordParts(tuple((name, plain_value(universe, of, x)) for (name, of), x in pairs))
         case m.SetType(of), frozenset():
-            return frozenset(outward(universe, of, x) for x in value)
+            return frozenset(plain_value(universe, of, x) for x in value)
         case m.ListType(of=of), tuple():
-            return tuple(outward(universe, of, x) for x in value)
+            return tuple(plain_value(universe, of, x) for x in value)
         case m.MapType(key, of), Table(entries):
-            return {outward(universe, key, k): outward(universe, of, x) for k, x in entries}
+            return {plain_value(universe, key, k): plain_value(universe, of, x) for k, x in entries}
         case _:
             return value
 

@@ -18,7 +18,9 @@ from fsmdsl.testing.comparison import SideBySide
 from fsmdsl.testing.drive import drivable
 from fsmdsl.testing.implementation import Implementation
 
-USUAL = settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+DEFAULT_SETTINGS = settings(
+    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def walk(twin: type[Implementation], universe: Universe) -> None:
             super().__init__(twin(), universe)
 
     # The story says what the draws were and needs no explanation; one difference at a time is enough.
-    chosen: settings = twin.settings or USUAL
+    chosen: settings = twin.settings or DEFAULT_SETTINGS
     phases = [x for x in chosen.phases if x is not Phase.explain]
     quiet = settings(chosen, verbosity=Verbosity.quiet, report_multiple_bugs=False, phases=phases, deadline=None)
     run_state_machine_as_test(Walk, settings=quiet)

@@ -13,7 +13,7 @@ from fsmdsl.interop.export.scope import Scope, identifier
 from fsmdsl.interop.export.values import Values, type_shown
 
 SUBSETS = 4096
-"""A loop over subsets visits no more."""
+"""Maximum number of subsets that a loop visits."""
 
 
 def local(name: str) -> str:

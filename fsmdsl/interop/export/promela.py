@@ -24,8 +24,8 @@ CHOICES = 128
 BEGUN = "c_expr { (now.w.begun) }"
 """Has one of several first states been chosen?"""
 
-LONGEST = 40_000
-"""SPIN reads no longer pieces of C than 64 KiB."""
+MAX_BLOCK = 40_000
+"""Maximum length of a block of C code in characters: SPIN reads at most 64 KiB."""
 
 HEAD = """\
 {about}
@@ -123,7 +123,7 @@ def _postponed(text: str) -> str:
 def _pieces(parts: tuple[str, ...]) -> list[str]:
     pieces: list[str] = []
     for part in parts:
-        if pieces and len(pieces[-1]) + len(part) < LONGEST:
+        if pieces and len(pieces[-1]) + len(part) < MAX_BLOCK:
             pieces[-1] += f"\n\n{part}"
         else:
             pieces.append(part)

@@ -6,7 +6,7 @@ import re
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 MAX_MILLISECONDS = 10**12
-"""Milliseconds; no duration is that long."""
+"""Upper bound of a duration (exclusive), in milliseconds."""
 
 
 def duration(milliseconds: float) -> str | None:

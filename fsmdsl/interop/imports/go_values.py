@@ -15,10 +15,10 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
 MAX_STEPS = 500_000
-"""Expressions and statements that are looked at, turns of loops and bodies of functions counted."""
+"""Maximum number of evaluated expressions and statements; each loop iteration and function call counts."""
 
 MAX_LEVELS = 100
-"""Calls inside of calls that are followed."""
+"""Maximum depth of nested calls."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from fsmdsl.syntax import words
 from fsmdsl.text.source import NOWHERE, Span
 
 WIDTH = 110
-"""Letters of a comment; the rest of it is cut."""
+"""Maximum length of a comment, in characters; the rest is cut."""
 
 WIDTH_BEHIND = 40
-"""Letters of a comment behind an event; a longer one stands above it."""
+"""Maximum length of a comment after an event, in characters; a longer one is on the line above."""
 
 AFTER_ON_OR_DO = (*words.HOOKS, *words.EVENTS, *words.of_role("effect", soft=True))
 """Words that mean something behind `on` or `do`."""

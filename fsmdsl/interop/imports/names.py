@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.syntax.words import RESERVED
 
-LONGEST = 40
-"""Letters of a name that is made of an expression; the comment beside it has the whole."""
+MAX_NAME = 40
+"""Maximum length of a name made from an expression, in characters; the comment beside it has the whole expression."""
 
 _CALL = re.compile(r"(?:\w+\.)*(\w+)\s*(?:\(\s*\))?", re.ASCII)
 _SIGNS = {
@@ -64,10 +64,10 @@ def term_name(text: str) -> str:
     words = re.findall(r"[A-Za-z0-9_]+", spelled)
     name = ""
     for word in words:
-        if name and len(name) + len(word) >= LONGEST:
+        if name and len(name) + len(word) >= MAX_NAME:
             break
         name = f"{name}_{word}" if name else word
-    return _begun(name[:LONGEST], "condition")
+    return _begun(name[:MAX_NAME], "condition")
 
 
 def module_name(file: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl.dataclasses import dataclass, field
 
 MAX_ITEMS = 10_000
-"""Items of a list, or turns of a loop, that are followed."""
+"""Maximum number of list items, or iterations of a loop, that are evaluated."""
 
 _FIELD = re.compile(r"\{\d{0,4}\}|%s")
 

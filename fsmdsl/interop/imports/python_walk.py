@@ -12,7 +12,7 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
 MAX_STATEMENTS = 200_000
-"""Statements that are followed, turns of loops counted."""
+"""Maximum number of evaluated statements; each loop iteration counts."""
 
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "States")
 

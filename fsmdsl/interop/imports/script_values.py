@@ -14,10 +14,10 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source
 
 MAX_EXPRESSIONS = 200_000
-"""Expressions that are read, those of a constant as often as it is used."""
+"""Maximum number of evaluated expressions; those of a constant count for each use."""
 
 MAX_LEVELS = 400
-"""Levels of expressions in expressions."""
+"""Maximum nesting depth of expressions."""
 
 _WRAPPED = ("parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression")
 _SCOPES = ("program", "statement_block", "switch_case")

@@ -15,7 +15,7 @@ from fsmdsl.text.source import Span
 
 _TRANSITION = ("trigger", "source", "dest", "conditions", "unless", "before", "after", "prepare")
 MAX_LEVELS = 100
-"""Levels of states in states."""
+"""Maximum nesting depth of states."""
 
 _STATE = ("name", "on_enter", "on_exit")
 _ORDERED = ("states", "trigger", "loop", "loop_includes_initial", "conditions", "unless", "before", "after", "prepare")

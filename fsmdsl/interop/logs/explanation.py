@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.logs.binding import Reading
 from fsmdsl.interop.logs.lines import Line, Match, search
-from fsmdsl.interop.logs.nearest import AHEAD, BACK, Change, changes
+from fsmdsl.interop.logs.nearest import LINES_AFTER, LINES_BEFORE, Change, changes
 from fsmdsl.interop.logs.reasons import enabled_steps, reasons
 from fsmdsl.interop.logs.records import RawRecord, Record, Records, Tally
 from fsmdsl.interop.logs.run_summary import RunSummary
@@ -74,7 +74,7 @@ class Explainer:
         depth: int,
         whole: bool = False,
         match: Match = search,
-        ahead: int = AHEAD,
+        ahead: int = LINES_AFTER,
     ) -> None:
         """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: so many lines behind
         a line that nothing explains are read to find the nearest miss."""
@@ -135,6 +135,6 @@ def _failure(walk: Walk, record: Record, behind: Sequence[RawRecord], tally: Tal
     tracker, possible = walk.tracker, walk.possible()
     best = possible[0]
     worlds = len({id(x.node) for level in tracker.levels(possible) for x in level})
-    nearest = changes(tracker, [*walk.recent(), (record, possible)][-BACK:], list(map(Record._make, behind)))
+    nearest = changes(tracker, [*walk.recent(), (record, possible)][-LINES_BEFORE:], list(map(Record._make, behind)))
     why = reasons(tracker, possible, record.claim)
     return Failure(record, worlds, best.node.world, enabled_steps(tracker, best), why, tally, nearest)

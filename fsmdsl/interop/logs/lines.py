@@ -13,13 +13,13 @@ from typing import Any, Protocol, TypeAlias, cast
 from fsmdsl.interop.logs.mapping import LogMapping
 
 MAX_LINE = 1 << 20
-"""Bytes of a line; a longer one is not read. Of a text log, `MAX_TEXT`."""
+"""Maximum length of a line in bytes; a longer one is not read. For a text log it is `MAX_TEXT`."""
 
 BLOCK = 1 << 16
-"""Bytes that are read at once, at most."""
+"""Maximum number of bytes per read."""
 
 MAX_TEXT = 1 << 14
-"""Bytes of a line that a pattern is tried on: a pattern can take time that grows fast with the line."""
+"""Maximum length of a line that a pattern is tried on, in characters: matching time can grow fast with the length."""
 
 Match = Callable[[re.Pattern[str], str], "re.Match[str] | None"]
 """How a pattern is tried on a line. Raises `TimeoutError` where that takes too long."""

@@ -15,8 +15,8 @@ from fsmdsl.text.source import Source, Span
 
 Format = Literal["json", "logfmt", "text"]
 
-HIDDEN = 3
-"""Default maximum number of steps without a line between two lines, if neither mapping nor command sets one."""
+DEFAULT_HIDDEN = 3
+"""Default for the maximum number of steps without a line between two lines."""
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|h)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -164,7 +164,7 @@ class _Reader:
         return LogMapping(
             self.source, self._places(data, top) | self._names(names),
             (specs,) if isinstance(specs, str) else tuple(specs),
-            get("system", None), *self._form(get, top), max(get("hidden", HIDDEN), 0), get("strict", False),
+            get("system", None), *self._form(get, top), max(get("hidden", DEFAULT_HIDDEN), 0), get("strict", False),
             get("time", None), self._window(get, top), tuple((k, str(v)) for k, v in names.items()),
             get("in_order", False), rules,
         )  # fmt: skip

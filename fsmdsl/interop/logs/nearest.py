@@ -14,13 +14,13 @@ from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker,
 from fsmdsl.step import Step
 from fsmdsl.step.describe import describe
 
-BACK = 8
+LINES_BEFORE = 8
 """Number of lines, up to the failing one, for which changes are tried."""
 
-AHEAD = 3
+LINES_AFTER = 3
 """Number of lines after the failing one that must be explained after a change."""
 
-ALTERNATIVES = 3
+MAX_ALTERNATIVES = 3
 """Maximum number of missing lines that are reported."""
 
 Kind = Literal["duplicate", "swapped", "missing", "superfluous"]
@@ -57,8 +57,8 @@ def changes(
 ) -> tuple[Change, ...]:
     """One change of each kind that helps, the nearest to the failing line, which is the last of `recent`.
 
-    Takes about `BACK` × `AHEAD` lines' time for each kind, and for a missing line as often as there are steps with a
-    line of their own.
+    Takes the time of about `LINES_BEFORE` × `LINES_AFTER` lines for each kind, and for a missing line as often as there
+    are steps with a line of their own.
     """
     nearest = []
     for kind in _ORDER:
@@ -92,7 +92,7 @@ def _of_kind(
             case "missing":
                 steps = tuple(_missing(tracker, before, records[n:]))
                 if steps:
-                    yield Change(kind, record.line, None, steps[:ALTERNATIVES])
+                    yield Change(kind, record.line, None, steps[:MAX_ALTERNATIVES])
 
 
 def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Iterator[str]:

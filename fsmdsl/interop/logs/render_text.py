@@ -15,9 +15,9 @@ MAX_ENABLED = 12
 """Maximum number of enabled steps that a report lists."""
 
 MAX_LINE = 160
-"""Characters of a log's line that are shown."""
+"""Maximum length of a log line in a report, in characters."""
 
-MANY_STEPS = 6
+MAX_STEPS = 6
 """Maximum number of steps before a failure that a report shows, unless the whole run is requested."""
 
 _ROLES = {"explained": "good", "not explained": "error", "nothing to explain": "warning", "undecided": "warning"}
@@ -107,7 +107,7 @@ def _failure(x: Explanation, failure: Failure, name: str, paint: Paint, *, whole
     yield f"  {paint(f'{name}:{failure.record.line}', 'place')}: {text[:MAX_LINE]}{'…' * (len(text) > MAX_LINE)}"
     yield f"  the line says: {failure.record.claim}"
     steps = list(x.summary.steps)
-    last_steps = steps if whole else steps[-MANY_STEPS:]
+    last_steps = steps if whole else steps[-MAX_STEPS:]
     if last_steps:
         left_out = x.summary.count - len(last_steps)
         yield f"  before it, {_count(x.summary.count, 'step')}{f', the last {len(last_steps)}' if left_out else ''}:"

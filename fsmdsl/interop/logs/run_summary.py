@@ -13,7 +13,7 @@ from fsmdsl.runs.trace import Entry
 from fsmdsl.step import World
 from fsmdsl.step.instances import Roster
 
-TAIL = 12
+MAX_STEPS = 12
 """Maximum number of steps in the summary, unless the whole run is requested."""
 
 MAX_LINES = 100
@@ -100,4 +100,4 @@ class RunSummary:
 
 def empty_summary(roster: Roster, *, whole: bool) -> RunSummary:
     """An empty one, that keeps the whole run or its last steps."""
-    return RunSummary(roster, deque(maxlen=None if whole else TAIL))
+    return RunSummary(roster, deque(maxlen=None if whole else MAX_STEPS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fsmdsl.interop.logs.belief import BeliefAutomaton, line_outline, possibilities, slots_after
-from fsmdsl.interop.logs.nearest import BACK
+from fsmdsl.interop.logs.nearest import LINES_BEFORE
 from fsmdsl.interop.logs.records import RawRecord, Record
 from fsmdsl.interop.logs.run_summary import MatchedLine, RunSummary, empty_summary
 from fsmdsl.interop.logs.worlds import Possibility, Tracker
@@ -15,6 +15,7 @@ COMPACT_EVERY = 512
 lines would not fit into the cache of the processor."""
 
 SUMMARY_LINES = 4
+"""Additional matched lines before compaction, per summary: compaction takes time for each of them."""
 
 MAX_SUMMARIES = 1_000
 """Maximum number of summaries, one for each possible world. With more worlds, all matched lines stay in memory."""
@@ -76,7 +77,7 @@ class Walk:
 
     def recent(self) -> list[tuple[Record, Sequence[Possibility]]]:
         """The last lines, each with the possibilities before it."""
-        last = [*self._earlier, *self._matched_lines[-BACK:]][-BACK:]
+        last = [*self._earlier, *self._matched_lines[-LINES_BEFORE:]][-LINES_BEFORE:]
         return [(Record._make(raw), possibilities(t.source, slots)) for raw, slots, t in last]
 
     def summary(self) -> RunSummary:
@@ -113,7 +114,7 @@ class Walk:
             (way,) = ways
             summaries = {way: _extended(summaries, matched_lines[:shared], way)}
         self._summaries = [_extended(summaries, matched_lines[shared:], n) for n in range(len(self._belief.members))]
-        self._earlier = [*self._earlier, *matched_lines[-BACK:]][-BACK:]
+        self._earlier = [*self._earlier, *matched_lines[-LINES_BEFORE:]][-LINES_BEFORE:]
         self._matched_lines = []
 
 

@@ -17,7 +17,7 @@ from fsmdsl.interop.logs.unify import Names
 from fsmdsl.step import EventStep, Followed, Sent, TraceEvent, Value, World
 
 MAX_WORLDS = 20_000
-"""A log that leaves more possibilities open than this is not followed further."""
+"""Maximum number of possibilities after a line. With more, the log is not followed further."""
 
 
 MAX_RESUMED = 200

@@ -18,11 +18,11 @@ from fsmdsl.interop.second_opinion.opinion import Budgeted, Key, Opinion
 from fsmdsl.interop.second_opinion.process import Ended, program, run
 from fsmdsl.step.evaluate import TooManyValuesError
 
-FEW = 30_000
-"""Number of states below which optimizing the verifier takes longer than the search."""
+MAX_UNOPTIMIZED_STATES = 30_000
+"""Maximum number of states for which the verifier is compiled unoptimized: optimizing would cost more time."""
 
 MAX_CHOICES = 16 * CHOICES
-"""A state with more steps than this is not explored."""
+"""Maximum number of steps from one state; with more, SPIN gives no opinion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class _Run:
 
     def _compile(self, *flags: str) -> Ended:
         memory = f"-DMEMLIM={max(self.budget.memory >> 20, 16)}"
-        speed = ["-O2"] if self.states > FEW and not self.tools.quick else ["-O0"]
+        speed = ["-O2"] if self.states > MAX_UNOPTIMIZED_STATES and not self.tools.quick else ["-O0"]
         vector = f"-DVECTORSZ={self.text.vector}"
         return self._run(
             [self.tools.compiler, *speed, "-w", "-DNOREDUCE", memory, vector, *flags, "-o", "pan", "pan.c"]

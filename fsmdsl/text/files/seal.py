@@ -17,6 +17,7 @@ from fsmdsl.text.files.private import read_private
 from fsmdsl.text.files.write import create
 
 BYTES = 32
+"""Length of the key in bytes."""
 
 
 def place() -> Path:
