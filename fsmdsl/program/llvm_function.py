@@ -1,7 +1,7 @@
 """One function of a program in LLVM's language, statement by statement.
 
-What the processor has an instruction for is said so (`ones`, `lowest`, a loop that copies): code that is compiled in a
-hurry is twice as fast for it.
+Operations with a processor instruction of their own (`ones`, `lowest`, a loop that copies) are printed as such. This
+makes unoptimized code twice as fast.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Printer:
         """The function."""
         parameters = ", ".join(f"{type_of(of, self.width)} %{x}.given" for x, of in self.types.items())
         variables = (*self.numbers, *sorted(assigned(self.function.body) - set(self.numbers)))
+        # Variables are in memory: LLVM moves them into registers, which is simpler than writing phi nodes.
         self.places = [f"  %{x}.kept = alloca {self.i}" for x in variables]
         for x in self.numbers:
             self.emit(f"store {self.i} %{x}.given, ptr %{x}.kept")
@@ -270,6 +271,7 @@ class Printer:
 
     def divided(self, left: str, right: str) -> tuple[str, str]:
         """Quotient and rest, which has the sign of the divisor, as in Python."""
+        # `srem` has the sign of the dividend. Adding the divisor and dividing again gives that of the divisor.
         rest = self.result(f"srem i64 {left}, {right}")
         rest = self.result(f"srem i64 {self.result(f'add i64 {rest}, {right}')}, {right}")
         return self.result(f"sdiv i64 {self.result(f'sub i64 {left}, {rest}')}, {right}"), rest

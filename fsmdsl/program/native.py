@@ -1,7 +1,7 @@
-"""Programs as machine code: compiled by another process, or here in a hurry; kept in a cache; loaded.
+"""Programs as machine code: compiled by another process, or in this one without optimization; cached; loaded.
 
 A job is what is compiled into one object: a set of functions and the names of its entry points. Optimized
-objects take long to compile and run fast; objects compiled in a hurry are the opposite.
+objects take long to compile and run fast. Unoptimized (`hasty`) objects are the opposite.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COMPILER = (sys.executable, "-P", str(Path(__file__).parent / "compile.py"))
 """The command that compiles."""
 
 MAX_IN_PROCESS = 1 << 21
-"""Maximum number of characters of a program compiled in this process: about a quarter of a second in a hurry."""
+"""Maximum length of a program that this process compiles, in characters: about 0.25 s without optimization."""
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
 
@@ -181,7 +181,7 @@ def loaded(code: bytes, signatures: Signatures) -> dict[str, Callable[..., int]]
         arguments = (ctypes.c_int64 if x == "number" else ctypes.c_void_p for x in types)
         prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)
         function = prototype(engine.get_function_address(name))
-        function.engine = engine  # type: ignore[attr-defined]
+        function.engine = engine  # type: ignore[attr-defined]  # which owns the code, and must live as long
         functions[name] = function
     return functions
 

@@ -162,11 +162,11 @@ class _Program:
         assert self.process.stdout is not None, "a pipe"
         for line in self.process.stdout:
             self.lines.put(line)
-        self.lines.put("")
+        self.lines.put("")  # the program has closed its output: no line is empty, each has its line feed
 
     def ask(self, request: Mapping[str, object], seconds: float) -> Reply:
         """One request, answered within so many seconds. Raises `ProgramError`; then the program is of no more use."""
-        self.failed = True
+        self.failed = True  # until the reply is complete, so that every exception below leaves it set
         if not self.lines.empty():
             raise ProgramError(f"the program wrote more than one line for a request: {_shortened(self.lines.get())}")
         assert self.process.stdin is not None, "a pipe"

@@ -42,7 +42,7 @@ def _by_words(
 ) -> dict[str, str]:
     left = list(spec)
     matches: dict[str, str] = {}
-    for exact in (True, False):
+    for exact in (True, False):  # exact names first: a name that differs in case only must not take their place
         for name in (x for x in code if x not in matches):
             aliases = [renames[name]] if name in renames else [name, *code_names.get(name, ())]
             keys = aliases if exact else [key(x) for x in aliases]

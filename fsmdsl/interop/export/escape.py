@@ -23,7 +23,7 @@ def _harmless(text: str) -> str:
     half = MAX_TEXT // 2 - 2
     short = text if len(text) <= MAX_TEXT else f"{text[:half]}...{text[-half:]}"
     safe = "".join(c if c.isalnum() or c in _SIGNS else "_" for c in short)
-    return safe.replace("??", "?_")
+    return safe.replace("??", "?_")  # `??/` is a trigraph in C: a backslash, which would continue a comment line
 
 
 def c_comment(text: str) -> str:

@@ -46,6 +46,7 @@ class Walk:
         belief, slots, matched_lines = self._belief, self._slots, self._matched_lines
         for raw in records:
             _, _, meaning, values = raw
+            # With one value, the slot of the name is the whole outline, and much cheaper to compute.
             key = (meaning.number, slots.get(values[0])) if len(values) == 1 else line_outline(meaning, values, slots)
             t = belief.following.get(key)
             if t is None:

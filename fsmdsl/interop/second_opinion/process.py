@@ -25,6 +25,7 @@ def run(command: Sequence[str], folder: Path, seconds: float) -> Ended:
     """Run a program to its end, or end it with all that it has started when the time is up."""
     if seconds <= 0:
         return Ended(None, "")
+    # A session of its own: the tools start processes themselves, and `killpg` must end these as well.
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         text=True, errors="replace", start_new_session=True,

@@ -77,6 +77,7 @@ class _Run:
         if process.code != 0:
             return self._unfinished("the verifier does not compile", process)
         bits = min(max(12, (2 * self.states).bit_length()), 28)
+        # -c0: do not stop at an error. -w: a hash table of 2**bits slots, about two for each expected state.
         ended = self._run(["./pan", "-c0", f"-w{bits}"])
         beyond = re.search(r"^beyond: (.*)$", ended.output, re.MULTILINE)
         if beyond is not None:

@@ -32,9 +32,10 @@ def distrusted(status: os.stat_result) -> str | None:
 def open_private(path: Path) -> BinaryIO:
     """Open a regular file that only this user can have written. Raises `OSError`; `ValueError`, with the reason, if
     another user could have written it."""
+    # Without O_NONBLOCK, opening a named pipe would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     number = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    status = os.fstat(number)
+    status = os.fstat(number)  # not of the path, which may lead elsewhere by now
     why = distrusted(status)
     if why is None and not stat.S_ISREG(status.st_mode):
         why = "it is not a regular file"

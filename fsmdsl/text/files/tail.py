@@ -46,7 +46,7 @@ class Tail:
             if self._is_another():
                 self.close()
                 self._open()
-                if self._within_line:
+                if self._within_line:  # end the last line of the old file, so that the new one begins a line
                     self._within_line = False
                     return b"\n"
             else:
