@@ -210,7 +210,7 @@ def test_without_a_home_there_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Path, "home", nobody)
     cache.store(NAME, b"code")
-    assert (cache.folder(), cache.read(NAME), cache.listed(), cache.refusal()) == (None, None, [], None)
+    assert (cache.folder(), cache.read(NAME), cache.stored_objects(), cache.refusal()) == (None, None, [], None)
 
 
 def test_what_is_old_or_too_much_goes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,6 +221,6 @@ def test_what_is_old_or_too_much_goes(place: Path, monkeypatch: pytest.MonkeyPat
     for name, days in zip(names, (40, 3, 2, 1), strict=True):
         os.utime(place / name, (time.time() - days * 86400,) * 2)
     cache.store("a" * 64 + ".obj", b"y" * 18)
-    assert sorted(x.path.name[0] for x in cache.listed()) == ["2", "3", "a"]
+    assert sorted(x.path.name[0] for x in cache.stored_objects()) == ["2", "3", "a"]
     assert cache.read("3" * 64 + ".obj") is None, "it is not what was stored"
     assert cache.read("a" * 64 + ".obj") == b"y" * 18

@@ -18,7 +18,7 @@ from fsmdsl.draw.labels import lines, plain, written
 from fsmdsl.draw.legend import legend
 from fsmdsl.draw.mermaid import RESERVED, mermaid
 from fsmdsl.draw.plantuml import plantuml
-from fsmdsl.draw.text import LONG_WORD, identifiers, safe, wrapped
+from fsmdsl.draw.text import MAX_WORD, identifiers, safe, wrapped
 from fsmdsl.model.resolve import resolve
 from fsmdsl.model.workspace import load
 from fsmdsl.syntax.parse import parse
@@ -205,7 +205,7 @@ words = st.lists(st.text("abcXYZ_(){}", min_size=1, max_size=60), max_size=30)
 def test_wrapping_keeps_words_and_width(listed: list[str], width: int) -> None:
     laid = wrapped(" ".join(listed), width, most=10_000)
     assert "".join(laid).replace(" ", "") == "".join(listed)
-    assert max(map(len, laid), default=0) <= max(width, min(LONG_WORD, max(map(len, listed), default=0)))
+    assert max(map(len, laid), default=0) <= max(width, min(MAX_WORD, max(map(len, listed), default=0)))
 
 
 def test_a_long_text_is_cut() -> None:

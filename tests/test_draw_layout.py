@@ -13,7 +13,7 @@ import pytest
 from test_draw import XML, needs_graphviz, of
 
 from fsmdsl.draw import svg
-from fsmdsl.draw.detail import SHOWN, detailed
+from fsmdsl.draw.detail import MAX_ROWS, detailed
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import Graph, Mark, Overlay, graph_of
 from fsmdsl.draw.labels import written
@@ -163,7 +163,7 @@ def test_rows_beyond_six_are_folded_and_none_is_lost() -> None:
     folded = detailed(full)
     (a, _) = (x for x in folded.every() if x.kind == "state")
     assert [written(x) for x in a.inside[:2]] == ["r0 x(n) [n == 0]", "r1 x(n) [n == 1]"]
-    assert len(a.inside) == SHOWN
+    assert len(a.inside) == MAX_ROWS
     assert written(a.inside[-1]) == "… 5 more, 1 amended"
     assert sorted(t for x in a.inside for t in x.transitions) == list(range(10))
     assert "late: A on x(n) when n > 15" in a.inside[-1].tooltip

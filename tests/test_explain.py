@@ -86,8 +86,8 @@ def steps(x: Explanation) -> list[str]:
     """Each step with the lines that told of it."""
     from fsmdsl.step.describe import describe
 
-    roster = x.ledger.roster
-    return [f"{describe(roster, t.entry.step)} {','.join(map(str, t.lines)) or 'hidden'}" for t in x.ledger.steps]
+    roster = x.summary.roster
+    return [f"{describe(roster, t.entry.step)} {','.join(map(str, t.lines)) or 'hidden'}" for t in x.summary.steps]
 
 
 def changes(x: Explanation) -> list[str]:
@@ -102,8 +102,8 @@ def test_each_line_is_a_step() -> None:
     x = explained(log("a grow", "a grow", "a finish", "b grow"))
     assert x.outcome == "explained"
     assert steps(x) == ["g0.grow 1", "g0.grow 2", "g0.finish 3", "g1.grow 4"]
-    assert x.ledger.names == {"a": 0, "b": 1}
-    assert [n for n, *_ in covered(x.ledger)] == [2, 1, 1]
+    assert x.summary.names == {"a": 0, "b": 1}
+    assert [n for n, *_ in covered(x.summary)] == [2, 1, 1]
 
 
 def test_lines_that_say_nothing_are_counted() -> None:
@@ -121,18 +121,18 @@ def test_a_name_of_the_log_may_be_any_instance_that_fits_what_comes_later() -> N
     spec = GANG.replace("on grow    do gpus = 1", "on grow    do gpus = if big then 2 else 1")
     mapping = EVENTS + STATE.replace('"now"', '"has"').replace('state = "Running"', "fields = { gpus = 2 }")
     x = explained(log("a grow", "a has"), mapping, spec)
-    assert (x.outcome, x.ledger.names) == ("explained", {"a": 1})
+    assert (x.outcome, x.summary.names) == ("explained", {"a": 1})
 
 
 def test_names_in_order_of_appearance() -> None:
     spec = GANG.replace("on grow    do gpus = 1", "on grow    do gpus = if big then 2 else 1")
     mapping = EVENTS + STATE.replace('"now"', '"has"').replace('state = "Running"', "fields = { gpus = 2 }")
     assert explained(log("a grow", "a has"), "in_order = true\n" + mapping, spec).outcome == "not explained"
-    assert explained(log("b grow", "a grow"), "in_order = true\n" + mapping, spec).ledger.names == {"b": 0, "a": 1}
+    assert explained(log("b grow", "a grow"), "in_order = true\n" + mapping, spec).summary.names == {"b": 0, "a": 1}
 
 
 def test_names_of_the_system_are_its_own() -> None:
-    assert explained(log("g1 grow")).ledger.names == {}
+    assert explained(log("g1 grow")).summary.names == {}
     assert steps(explained(log("g1 grow"))) == ["g1.grow 1"]
 
 
@@ -183,7 +183,7 @@ def test_hidden_steps_are_found_and_as_few_as_possible() -> None:
     assert steps(explained(log("a finish"), only)) == ["g0.grow hidden", "g0.grow hidden", "g0.finish 1"]
     assert explained(log("a finish"), only, depth=1).outcome == "not explained"
     x = explained(log("a finish", "b finish", "a finish"), only)
-    assert (x.outcome, x.ledger.hidden, x.ledger.count) == ("explained", 6, 9)
+    assert (x.outcome, x.summary.hidden, x.summary.count) == ("explained", 6, 9)
 
 
 def test_an_event_that_is_logged_does_not_happen_without_a_line_unless_lines_may_be_lost() -> None:
@@ -356,7 +356,7 @@ def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too
     lost = EVENTS.replace("event =", "lost = true\nevent =")
     found = explained(log(*rest), lost, depth=40)
     assert found.outcome == "explained"
-    assert found.ledger.hidden <= len(told) - len(rest)
+    assert found.summary.hidden <= len(told) - len(rest)
 
 
 # Memory --------------------------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too
 @pytest.mark.parametrize("told", ["a", "a b"], ids=["one world", "two worlds to the end"])
 @pytest.mark.parametrize("depth", [0, 2], ids=["nothing hidden", "hidden steps"])
 def test_memory_does_not_grow_with_the_log(told: str, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.interop.logs.walk.SETTLE_EVERY", 64)
+    monkeypatch.setattr("fsmdsl.interop.logs.walk.COMPACT_EVERY", 64)
     turn = [f"{x} {y}" for x in told.split() for y in ("grow", "grow", "finish")]
     most: list[int] = []
 
@@ -379,7 +379,7 @@ def test_memory_does_not_grow_with_the_log(told: str, depth: int, monkeypatch: p
     one = 'of = "gangs"\ninstance = "{id}"'
     mapping = EVENTS.replace(one, 'instance = "g0"') if told == "a" else EVENTS  # whatever g1 does is hidden
     x = explain(bind(read(Source("mapping.toml", mapping)), universe()), "run.log", watched(), depth=depth)
-    assert (x.outcome, x.ledger.count, len(x.ledger.steps)) == ("explained", 1000 * len(turn), 12)
+    assert (x.outcome, x.summary.count, len(x.summary.steps)) == ("explained", 1000 * len(turn), 12)
     assert max(most[1:]) < most[0] + 400
 
 
@@ -471,7 +471,7 @@ def pods_log(dice: random.Random, count: int) -> bytes:
 @pytest.mark.parametrize("seed", range(16))
 def test_what_is_remembered_of_lines_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)
-    monkeypatch.setattr("fsmdsl.interop.logs.walk.SETTLE_EVERY", dice.choice([1, 3, 16, 4096]))
+    monkeypatch.setattr("fsmdsl.interop.logs.walk.COMPACT_EVERY", dice.choice([1, 3, 16, 4096]))
     monkeypatch.setattr("fsmdsl.interop.logs.belief.MAX_PATHS", dice.choice([1, 50, 4096]))
     ends, lost = dice.random() < 0.9, dice.choice(["", "lost = true\n"])
     given = 'arguments = { at = "{at}", over = "{over}" }'
@@ -485,12 +485,12 @@ def test_what_is_remembered_of_lines_changes_no_answer(seed: int, monkeypatch: p
     depth = dice.randrange(3)
     x = explain(reading, "run.log", lines(io.BytesIO(text)), depth=depth, whole=True)
     outcome, found, names = reference(reading, text, depth)
-    assert (x.outcome, x.ledger.names) == (outcome, names)
-    assert [(t.entry.step, list(t.lines)) for t in x.ledger.steps] == found
+    assert (x.outcome, x.summary.names) == (outcome, names)
+    assert [(t.entry.step, list(t.lines)) for t in x.summary.steps] == found
     short = explain(reading, "run.log", lines(io.BytesIO(text)), depth=depth)
-    assert (short.outcome, short.ledger.rows, short.ledger.count) == (outcome, x.ledger.rows, len(found))
-    assert (short.ledger.names, short.ledger.hidden) == (names, sum(not told for _, told in found))
-    assert list(short.ledger.steps) == list(x.ledger.steps)[-len(short.ledger.steps) :]
+    assert (short.outcome, short.summary.rows, short.summary.count) == (outcome, x.summary.rows, len(found))
+    assert (short.summary.names, short.summary.hidden) == (names, sum(not told for _, told in found))
+    assert list(short.summary.steps) == list(x.summary.steps)[-len(short.summary.steps) :]
 
 
 # Formats -------------------------------------------------------------------------------------------------------------
@@ -507,7 +507,7 @@ def test_logfmt() -> None:
 def test_text_by_a_pattern() -> None:
     mapping = "format = \"text\"\npattern = '(?P<id>\\S+) did (?P<msg>\\w+)'\n" + EVENTS
     x = explained(b"12:00 a did grow\n12:01 something else\n12:02 a did grow\n", mapping)
-    assert (x.outcome, x.tally.skipped, x.ledger.count) == ("explained", 1, 2)
+    assert (x.outcome, x.tally.skipped, x.summary.count) == ("explained", 1, 2)
 
 
 def test_fields_inside_fields_and_several_values() -> None:
@@ -516,7 +516,7 @@ def test_fields_inside_fields_and_several_values() -> None:
     )
     line = {"o": {"kind": "H", "meta": {"uid": 7}}, "n": 1}
     x = explained(json.dumps(line).encode() + b'\n{"o": {"kind": "K"}}\n{"o": 3}\n', mapping)
-    assert (x.outcome, x.ledger.names, x.tally.skipped) == ("explained", {"7/x": 0}, 2)
+    assert (x.outcome, x.summary.names, x.tally.skipped) == ("explained", {"7/x": 0}, 2)
 
 
 def test_clocks_that_are_not_quite_in_order() -> None:

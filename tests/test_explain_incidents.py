@@ -25,7 +25,7 @@ from fsmdsl.model.workspace import load
 from fsmdsl.runs.replay import simplest
 from fsmdsl.search import Trace, explore
 from fsmdsl.step import CrashStep, EventStep, OutcomeStep, TimerStep, Universe
-from fsmdsl.testing.plain_values import named
+from fsmdsl.testing.plain_values import arguments_by_name
 from fsmdsl.text.source import Source
 
 SPECS = Path(__file__).parent.parent / "specs"
@@ -99,7 +99,7 @@ def log(trace: Trace, hidden: tuple[str, ...]) -> Iterator[dict[str, object]]:
     for before, entry in trace.befores():
         match entry.step:
             case EventStep(n, event, arguments) if event not in hidden:
-                given = named(roster, roster.machines[n].event_named[event].parameters, arguments)  # type: ignore[arg-type]
+                given = arguments_by_name(roster, roster.machines[n].event_named[event].parameters, arguments)  # type: ignore[arg-type]
                 told = {k: sorted(v) if isinstance(v, frozenset) else v for k, v in given.items()}
                 yield {"msg": event, "id": roster.name(n), **told}
             case OutcomeStep(n, action, outcome) if action not in hidden:
@@ -153,13 +153,13 @@ def test_the_document_explains_an_incident_and_its_repair_does_not(incident: Inc
     trace = counterexample(incident)
     documented = explained(incident, trace, as_documented=True)
     assert documented.outcome == "explained"
-    assert documented.ledger.steps[-1].entry.world.states == trace.end.states
+    assert documented.summary.steps[-1].entry.world.states == trace.end.states
     repaired = explained(incident, trace, as_documented=False)
     assert repaired.outcome == "not explained"
     assert repaired.failure is not None
     assert str(repaired.failure.record.claim) == incident.says
     assert incident.because in "; ".join(repaired.failure.reasons)
-    amended = amended_rows(documented.ledger, model(incident.hole, as_documented=False))
+    amended = amended_rows(documented.summary, model(incident.hole, as_documented=False))
     assert [x.row for x in amended][:1] == ([incident.row] if incident.row else [])
 
 
@@ -167,7 +167,7 @@ def test_steps_without_a_line_are_found_where_some_are_allowed() -> None:
     incident = next(x for x in INCIDENTS if x.system == "Leak")
     trace = counterexample(incident)
     found = explained(incident, trace, as_documented=True)
-    assert found.ledger.hidden == 2
+    assert found.summary.hidden == 2
     of = model(incident.hole, as_documented=True)
     universe = Universe(of, system(of, incident.system))
     reading = bind(read(Source("mapping.toml", mapping(universe, incident.hidden))), universe)

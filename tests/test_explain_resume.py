@@ -59,8 +59,8 @@ def test_a_system_that_begins_anew_is_followed_again() -> None:
     x, told = resumed(log("a grow", "b grow", "b grow", "b grow", "b finish", "a grow", "a grow", "a finish"))
     assert told == [3]
     assert steps(x)[2:] == ["g0.grow 3", "g0.grow 4", "g0.finish 5", "g1.grow 6", "g1.grow 7", "g1.finish 8"]
-    assert x.ledger.names == {"a": 1, "b": 0}
-    first = x.ledger.steps[2]
+    assert x.summary.names == {"a": 1, "b": 0}
+    first = x.summary.steps[2]
     assert first.before.states == ("Queued", "Queued")
 
 
@@ -82,7 +82,7 @@ def test_it_finds_back_behind_a_gap(seed: int) -> None:
 
 
 def test_lines_are_told_of_up_to_a_limit_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fsmdsl.interop.logs.explanation.MAX_TOLD", 3)
+    monkeypatch.setattr("fsmdsl.interop.logs.explanation.MAX_FAILURES", 3)
     x, told = resumed(log(*["c finish"] * 5, "a grow"), depth=0)
     assert (told, x.unexplained, x.tally.matched, steps(x)) == ([1, 2, 3], 5, 6, ["g0.grow 6"])
 

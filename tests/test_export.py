@@ -211,7 +211,7 @@ def test_a_timer_is_sent_on_entry_cancelled_on_exit_and_taken_by_its_state_alone
 ) -> None:
     (table,) = read(Source("a.scxml", TIMED.replace(old, new))).tables
     assert next(x.trigger for x in of_table(table).moves if x.source == "a") == trigger
-    assert table.named["a"].entry == (() if trigger.startswith("after ") else ("send late",))
+    assert table.state_by_name["a"].entry == (() if trigger.startswith("after ") else ("send late",))
 
 
 def test_rows_of_composites_come_before_those_of_any_state_and_timers_run_beside_each_other() -> None:

@@ -19,7 +19,7 @@ import fsmdsl.interop.export
 from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
-from fsmdsl.interop.export.escape import LONGEST, c_comment, c_string, tla_comment, xml_comment
+from fsmdsl.interop.export.escape import MAX_TEXT, c_comment, c_string, tla_comment, xml_comment
 from fsmdsl.interop.second_opinion.opinion import Budgeted
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.model.resolve import resolve
@@ -174,7 +174,7 @@ def test_no_other_code_writes_comments() -> None:
 
 def test_a_long_path_is_cut_in_the_middle() -> None:
     made = c_string("invariant 3 violated: " + "a" * 5000 + "/b.fsm:3:4")
-    assert len(made) <= LONGEST + 2
+    assert len(made) <= MAX_TEXT + 2
     assert re.fullmatch(r'"invariant 3 violated: a+\.\.\.a+/b\.fsm:3:4"', made)
 
 

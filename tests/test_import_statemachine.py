@@ -146,8 +146,11 @@ def test_conditions_and_actions_are_those_of_the_library() -> None:
     assert {c.text: c.holds for c in send.conditions} == {"stamped": True, "heavy": False, "torn": False}
     assert [(x.attr_name, x.expected_value) for x in spec.cond] == [("stamped and !heavy", True), ("torn", False)]
     assert send.actions == ("load", "on_send")
-    assert table.named["waiting"].entry == ("weigh",)
-    assert (table.named["moving"].entry, table.named["moving"].exit) == (("on_enter_moving",), ("unload",))
+    assert table.state_by_name["waiting"].entry == ("weigh",)
+    assert (table.state_by_name["moving"].entry, table.state_by_name["moving"].exit) == (
+        ("on_enter_moving",),
+        ("unload",),
+    )
 
 
 def test_the_format_is_told_by_the_library_that_is_imported() -> None:

@@ -110,7 +110,7 @@ def test_patient_work_is_asked_to_stop_before_it_is_ended(monkeypatch: pytest.Mo
 
 
 def test_an_error_that_was_lost_comes_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget_module, "LULL", 0.1)
+    monkeypatch.setattr(budget_module, "RAISE_INTERVAL", 0.1)
 
     def loses_one() -> None:
         with suppress(LimitError):
@@ -262,7 +262,7 @@ def test_a_large_program_is_compiled_by_another_process(monkeypatch: pytest.Monk
     """During a call into the compiler no signal is handled; here the compiler does not end by itself."""
     pytest.importorskip("llvmlite")
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
-    monkeypatch.setattr(native, "LONG", 0)
+    monkeypatch.setattr(native, "MAX_IN_PROCESS", 0)
     model, means = compiled(BROKEN), Means(compiled="hastily", once=True)
     whole = explore(model, only_system(model), means=means)
     assert (whole.states, whole.note, verdicts(whole.verdicts)["p"]) == (4, None, "holds")

@@ -25,7 +25,7 @@ def command(action: str, form: str) -> None:
     if place is None:
         misuse("there is no home for a cache; name a folder in FSMDSL_CACHE")
     removed = cache.clear() if action == "clear" else 0
-    found, now, refusal = cache.listed(), time(), cache.refusal()
+    found, now, refusal = cache.stored_objects(), time(), cache.refusal()
     total = sum(x.bytes for x in found)
     if form == "json":
         content = {"folder": str(place), "objects": len(found), "bytes": total, "refused": refusal}

@@ -82,7 +82,7 @@ def explain_log(request: Request, form: str) -> None:
         say_json("explain", data(found, name, other=other))
     else:
         say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.output.show, other=other, told=told):
+        for line in details(found, name, paint, whole=request.output.show, other=other, reported=told):
             say(line)
         for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
             say(line)
@@ -169,7 +169,7 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 def _explained(request: Request, reading: Reading, form: str, name: str) -> Explanation:
     from fsmdsl.interop.logs.explanation import Explainer
     from fsmdsl.interop.logs.lines import lines
-    from fsmdsl.interop.logs.nearest import AHEAD
+    from fsmdsl.interop.logs.nearest import LINES_AFTER
     from fsmdsl.interop.logs.render_text import unexplained
     from fsmdsl.interop.logs.rules import LogError
 
@@ -185,7 +185,8 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
                 log = _in_time(lines(file, growing=watch.follow), request.budget)
-                whole, ahead = request.output.show, 0 if watch.follow else AHEAD  # who watches wants to know at once
+                # With `--follow` a failure is reported at once, before the lines after it are written.
+                whole, ahead = request.output.show, 0 if watch.follow else LINES_AFTER
                 explainer = Explainer(reading, request.log, log, depth=depth, whole=whole, match=match, ahead=ahead)
                 report.explainer = explainer
                 found = explainer.explanation(tell if watch.keep_going else None)
@@ -213,9 +214,9 @@ def _write_counts(path: Path, found: Explanation) -> None:
     from fsmdsl.report.counts import write_counts
     from fsmdsl.text.files.write import write
 
-    machines = dict.fromkeys(found.ledger.roster.machines)
+    machines = dict.fromkeys(found.summary.roster.machines)
     try:
-        write(path, write_counts(machines, lambda machine, t: found.ledger.rows[machine.qualified, t.index]))
+        write(path, write_counts(machines, lambda machine, t: found.summary.rows[machine.qualified, t.index]))
     except OSError as error:
         misuse(f"`{path}` cannot be written: {reason(error)}")
 
@@ -248,7 +249,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
         other = explain(reading, request.log, log, depth=depth, match=match)
         if other.outcome == "explained" and request.budget.reached is None:
             amended = found.reading.universe.model if documented else loaded.model
-            return OtherReading(documented, amended_rows(other.ledger, amended))
+            return OtherReading(documented, amended_rows(other.summary, amended))
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a diagram says, in lines of text: for those who do not see it."""
+"""The content of a diagram as lines of text, for screen readers."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ Line = Literal["plain", "amended", "crash"]
 ANY = "*"
 """The source of what leaves every state that is not final."""
 
-JUNCTION = 3
-"""From so many sources on, transitions that read the same flow together before they reach their target."""
+MIN_JUNCTION_SOURCES = 3
+"""Minimum number of sources for which transitions with the same label and target are joined into one arrow."""
 
 
 class Row(NamedTuple):
@@ -87,16 +87,16 @@ def _trigger(t: m.Transition) -> str:
             assert_never(t.trigger)
 
 
-def bundles(machine: m.Machine, listed: Sequence[Arrow]) -> Iterator[Bundle]:
+def bundles(machine: m.Machine, all_arrows: Sequence[Arrow]) -> Iterator[Bundle]:
     """What flows together; readings with the same sources and target share a junction. Loops stay out of it."""
     readings: dict[tuple[str, Row], list[Arrow]] = defaultdict(list)
-    for a in listed:
+    for a in all_arrows:
         if a.target is not None and a.source not in (ANY, a.target):
             readings[a.target, a.row].append(a)
     joined: dict[tuple[tuple[str, ...], str, Line], list[Arrow]] = defaultdict(list)
     for (target, row), same in readings.items():
         sources = tuple(dict.fromkeys(a.source for a in same))
-        if len(sources) >= JUNCTION:
+        if len(sources) >= MIN_JUNCTION_SOURCES:
             joined[tuple(sorted(sources)), target, row.line].extend(same)
     for (_, target, _), same in joined.items():
         sources = tuple(dict.fromkeys(a.source for a in same))

@@ -12,8 +12,8 @@ from fsmdsl.draw.graph import Graph, Label, Mark, Node
 
 Detail = Literal["folded", "full", "labels"]
 
-SHOWN = 6
-"""Rows inside a state; where there are more, the last one stands for the rest."""
+MAX_ROWS = 6
+"""Maximum number of rows inside a state; with more, the last one stands for the rest."""
 
 
 def detailed(graph: Graph, detail: Detail = "folded") -> Graph:
@@ -24,15 +24,15 @@ def detailed(graph: Graph, detail: Detail = "folded") -> Graph:
         case "folded":
             return replace(graph, nodes=tuple(map(_folded, graph.nodes)))
         case "labels":
-            nodes = tuple(map(_named, graph.nodes))
+            nodes = tuple(map(_with_names_only, graph.nodes))
             return replace(graph, nodes=nodes, edges=tuple(replace(e, labels=names(e.labels)) for e in graph.edges))
 
 
 def _folded(node: Node) -> Node:
     children = tuple(map(_folded, node.children))
     inside = node.inside
-    if len(inside) > SHOWN:
-        inside = (*inside[: SHOWN - 1], _rest(inside[SHOWN - 1 :]))
+    if len(inside) > MAX_ROWS:
+        inside = (*inside[: MAX_ROWS - 1], _rest(inside[MAX_ROWS - 1 :]))
     return replace(node, inside=inside, children=children)
 
 
@@ -42,8 +42,8 @@ def _rest(labels: Sequence[Label]) -> Label:
     return _joined(labels, replace(labels[0], name="", trigger=text, guard="", line="plain"))
 
 
-def _named(node: Node) -> Node:
-    return replace(node, inside=names(node.inside), children=tuple(map(_named, node.children)))
+def _with_names_only(node: Node) -> Node:
+    return replace(node, inside=names(node.inside), children=tuple(map(_with_names_only, node.children)))
 
 
 def names(labels: Iterable[Label]) -> tuple[Label, ...]:

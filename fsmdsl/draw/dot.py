@@ -29,8 +29,9 @@ from fsmdsl.draw.palette import FONT, GREY, INK, LINES, PALE, PALER, RED, TONES
 if TYPE_CHECKING:
     from graphviz import Digraph
 
-MANY = 250
-"""From so many edges on, Graphviz is told to take less trouble: it would take a quarter of a minute for a thousand."""
+MAX_FULL_LAYOUT_EDGES = 250
+"""Maximum number of edges laid out with full effort. Above it Graphviz uses faster settings: with full effort, a
+thousand edges would take 15 seconds."""
 
 
 def dot(graph: Graph, direction: Direction | None = None, *, with_legend: bool = True, fixed_text: bool = False) -> str:
@@ -50,7 +51,7 @@ def dot(graph: Graph, direction: Direction | None = None, *, with_legend: bool =
     drawing.attr("edge", color=GREY, arrowsize="0.7", penwidth="1.1")
     drawing.attr("edge", labeltooltip=" ", tooltip=" ")
     drawing.attr("node", tooltip=" ")
-    if len(graph.edges) > MANY:
+    if len(graph.edges) > MAX_FULL_LAYOUT_EDGES:
         drawing.attr("graph", nslimit="1", nslimit1="1", mclimit="0.1", splines="polyline")
     entries = legend(graph) if with_legend else []
     if entries:
@@ -123,7 +124,7 @@ def _look(node: Node) -> dict[str, str]:
 
 def _edge(drawing: Digraph, edge: Edge, plan: Layout) -> None:
     classes = [edge.line, *(f"transition-{i}" for i in edge.transitions), *_tone(edge.mark)]
-    common = {**_edge_look(edge), "class": " ".join(classes), **_tip(_told(edge))}
+    common = {**_edge_look(edge), "class": " ".join(classes), **_tip(_tooltip(edge))}
     if edge.id in plan.spine:
         common["weight"] = "2"
     if edge.id in plan.loose:
@@ -190,7 +191,7 @@ def _shaft(edge: Edge) -> tuple[Shaft, str, int]:
 
 def _grid(drawing: Digraph, plan: Layout) -> None:
     """The rows (or columns) of the spec's `layout`: states of one are side by side, and the first of each, the second
-    of each, … in line. Graphviz knows of ranks alone, so edges that nobody sees keep the order."""
+    of each, … in line. Graphviz knows ranks only, so invisible edges keep the order."""
     for rank in plan.ranks:
         with drawing.subgraph() as level:
             level.attr(rank="same")
@@ -207,7 +208,7 @@ def _middle(edge: Edge) -> str:
     return f"label-{edge.id}"
 
 
-def _told(edge: Edge) -> str:
+def _tooltip(edge: Edge) -> str:
     return "\n".join(label.tooltip for label in edge.labels)
 
 
@@ -249,14 +250,14 @@ def _tip(text: str) -> dict[str, str]:
 def _legend(entries: Sequence[Entry], *, fixed: bool) -> str:
     columns = 2 if len(entries) <= 6 else 3
     rows = [entries[i : i + columns] for i in range(0, len(entries), columns)]
-    shown = "".join(f"<TR>{''.join(_entry(entry, fixed=fixed) for entry in row)}</TR>" for row in rows)
-    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0">{shown}</TABLE>>'
+    cells = "".join(f"<TR>{''.join(_entry(entry, fixed=fixed) for entry in row)}</TR>" for row in rows)
+    return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="4" CELLPADDING="0">{cells}</TABLE>>'
 
 
 def _entry(entry: Entry, *, fixed: bool) -> str:
     meaning = MEANING[entry]
-    shown, width = f'{label_text(meaning)}<BR ALIGN="LEFT"/>', text_width(meaning, LEGEND_SIZE)
-    cell = text_cell(shown, width, LEGEND_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
+    label, width = f'{label_text(meaning)}<BR ALIGN="LEFT"/>', text_width(meaning, LEGEND_SIZE)
+    cell = text_cell(label, width, LEGEND_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
     return f'<TD WIDTH="26">{_swatch(entry)}</TD>{cell}{GAP}'
 
 

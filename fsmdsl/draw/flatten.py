@@ -21,8 +21,8 @@ def flattened(graph: Graph) -> Graph:
         return graph
     dropped = {child.id for n in inner.values() for child in n.children if child.kind == "start"}
     nodes = tuple(replace(n, children=tuple(_flat(n.children))) if n.children else n for n in graph.nodes)
-    kept = (edge for edge in graph.edges if edge.source not in dropped)
-    return replace(graph, nodes=nodes, edges=tuple(x for edge in kept for x in _rewired(edge, inner, starts)))
+    edges = (edge for edge in graph.edges if edge.source not in dropped)
+    return replace(graph, nodes=nodes, edges=tuple(x for edge in edges for x in _rewired(edge, inner, starts)))
 
 
 def _composites(node: Node) -> Iterator[Node]:

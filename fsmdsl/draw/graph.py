@@ -119,16 +119,16 @@ def graph_of(machine: m.Machine, overlay: Overlay | None = None, *, junctions: b
     Without `junctions` each source has an arrow of its own, for formats that could not draw a junction as one.
     """
     pen = _Pen(overlay or Overlay(), prefix)
-    listed = list(arrows(machine))
-    joined = list(bundles(machine, listed)) if junctions else []
-    taken = {id(a) for bundle in joined for a in bundle.arrows}
-    alone = [a for a in listed if a.target is not None and id(a) not in taken]
+    every = list(arrows(machine))
+    joined = list(bundles(machine, every)) if junctions else []
+    bundled = {id(a) for bundle in joined for a in bundle.arrows}
+    alone = [a for a in every if a.target is not None and id(a) not in bundled]
     inside: dict[str, list[Arrow]] = defaultdict(list)
-    for a in listed:
+    for a in every:
         if a.target is None:
             inside[a.source].append(a)
     nodes = list(_states(machine, None, inside, joined, pen))
-    if any(a.source == ANY for a in listed):
+    if any(a.source == ANY for a in every):
         tip = "every state that is not final"
         nodes.append(Node(pen.state(ANY), "any", "any state", tooltip=tip, inside=pen.labels(inside[ANY])))
     edges = [*_starts(machine, pen), *_direct(alone, pen), *(e for bundle in joined for e in _flow(bundle, pen))]
@@ -151,7 +151,7 @@ class _Pen:
     def __init__(self, overlay: Overlay, prefix: str) -> None:
         self.overlay = overlay
         self._prefix = prefix
-        self._given: Counter[str] = Counter()
+        self._label_counts: Counter[str] = Counter()
 
     def state(self, name: str) -> str:
         return f"{self._prefix}any" if name == ANY else f"{self._prefix}state-{safe(name)}"
@@ -178,10 +178,10 @@ class _Pen:
         return tuple(self._label(row, same) for row, same in rows.items())
 
     def _label(self, row: Row, same: Sequence[Arrow]) -> Label:
-        tooltip = "\n".join(dict.fromkeys(_told(a.transition) for a in same))
+        tooltip = "\n".join(dict.fromkeys(_tooltip(a.transition) for a in same))
         name = f"{self._prefix}transition-{same[0].transition.index}"
-        self._given[name] += 1
-        again = self._given[name]
+        self._label_counts[name] += 1
+        again = self._label_counts[name]
         indexes = tuple(dict.fromkeys(a.transition.index for a in same))
         return Label(name if again == 1 else f"{name}-{again}", *row, tooltip, self.mark(same), indexes)
 
@@ -267,7 +267,7 @@ def _flags(s: m.State) -> Iterator[Flag]:
 # Tooltips ------------------------------------------------------------------------------------------------------------
 
 
-def _told(t: m.Transition) -> str:
+def _tooltip(t: m.Transition) -> str:
     return _lines(t.doc, t.span.text or t.name, _reason(t.amended))
 
 

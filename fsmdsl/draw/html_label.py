@@ -42,10 +42,10 @@ def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool) -> str:
 
 def transition_labels(labels: Iterable[Label], on: str | None = None, *, fixed: bool) -> str:
     """One row for each transition. `on` is the colour of everything, where the background is dark."""
-    listed = list(labels)
+    labels_in_order = list(labels)
     rows = "".join(
-        _label_row(label, on, repeats=n > 0 and _same_head(listed[n - 1], label), fixed=fixed)
-        for n, label in enumerate(listed)
+        _label_row(label, on, repeats=n > 0 and _same_head(labels_in_order[n - 1], label), fixed=fixed)
+        for n, label in enumerate(labels_in_order)
     )
     return f'<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="2">{rows}</TABLE>'
 
@@ -69,11 +69,11 @@ def beside_line(rows: str, shaft: Shaft, colour: str, width: int, *, across: boo
     return f"{_TABLE}{inside}</TABLE>"
 
 
-def text_cell(shown: str, width: float, size: float, *, fixed: bool, attributes: str = "") -> str:
+def text_cell(content: str, width: float, size: float, *, fixed: bool, attributes: str = "") -> str:
     """A cell around one line of text; if `fixed`, of a width that we computed."""
     extent = f'FIXEDSIZE="TRUE" WIDTH="{ceil(width)}" HEIGHT="{ceil(size * LINE_HEIGHT)}"' if fixed else ""
     inside = " ".join(filter(None, (attributes, extent)))
-    return f"<TD {inside}>{shown}</TD>" if inside else f"<TD>{shown}</TD>"
+    return f"<TD {inside}>{content}</TD>" if inside else f"<TD>{content}</TD>"
 
 
 def label_text(text: str) -> str:
@@ -82,13 +82,13 @@ def label_text(text: str) -> str:
 
 
 def _name_row(line: str, tag: Literal["B", "I"], *, fixed: bool) -> str:
-    shown = f'<FONT POINT-SIZE="{NAME_SIZE}"><{tag}>{label_text(line)}</{tag}></FONT>'
-    return f"<TR>{text_cell(shown, text_width(line, NAME_SIZE, bold=tag == 'B'), NAME_SIZE, fixed=fixed)}</TR>"
+    content = f'<FONT POINT-SIZE="{NAME_SIZE}"><{tag}>{label_text(line)}</{tag}></FONT>'
+    return f"<TR>{text_cell(content, text_width(line, NAME_SIZE, bold=tag == 'B'), NAME_SIZE, fixed=fixed)}</TR>"
 
 
 def _note_row(line: str, colour: str, *, fixed: bool) -> str:
-    shown = f'<FONT COLOR="{colour}">{label_text(line)}</FONT>'
-    return f"<TR>{text_cell(shown, text_width(line, LABEL_SIZE), LABEL_SIZE, fixed=fixed)}</TR>"
+    content = f'<FONT COLOR="{colour}">{label_text(line)}</FONT>'
+    return f"<TR>{text_cell(content, text_width(line, LABEL_SIZE), LABEL_SIZE, fixed=fixed)}</TR>"
 
 
 def _same_head(one: Label, other: Label) -> bool:
@@ -107,8 +107,8 @@ def _label_row(label: Label, on: str | None, *, repeats: bool, fixed: bool) -> s
 
 def _line_row(parts: Sequence[Part], label: Label, on: str | None, *, fixed: bool) -> str:
     width = sum(text_width(part.text, LABEL_SIZE, bold=part.role == "name") for part in parts)
-    shown = "".join(_part(part, label, on) for part in parts)
-    cell = text_cell(f'{shown}<BR ALIGN="LEFT"/>', width, LABEL_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
+    content = "".join(_part(part, label, on) for part in parts)
+    cell = text_cell(f'{content}<BR ALIGN="LEFT"/>', width, LABEL_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
     return f"<TR>{cell}</TR>"
 
 

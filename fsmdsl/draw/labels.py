@@ -9,13 +9,13 @@ from fsmdsl.draw.graph import Label, Node
 from fsmdsl.draw.text import wrapped
 
 WIDTH = 30
-"""Letters in a line, unless a word is longer."""
+"""Maximum length of a line in characters, unless a word is longer."""
 
 NAME_WIDTH = 36
-"""Letters in a line of a state's name: a box grows wide rather than high."""
+"""Maximum length of a line of a state name, in characters. Larger than `WIDTH`: boxes grow wide rather than high."""
 
 MAX_LINES = 8
-"""Lines of a guard; the whole of it is in the tooltip."""
+"""Maximum number of lines of a guard; the tooltip has the whole guard."""
 
 Role = Literal["name", "trigger", "guard", "note"]
 
@@ -32,14 +32,14 @@ def lines(label: Label, width: int = WIDTH, *, repeats: bool = False) -> list[li
 
     Name and trigger are left out where the label `repeats` those of the label before.
     """
-    name, head, guard = ("", "", f"[{label.guard}]") if repeats else _told(label)
+    name, head, guard = ("", "", f"[{label.guard}]") if repeats else _label_parts(label)
     if head and guard and len(head) + len(guard) < width:
-        laid = [[*_head(head, name), Part(f" {guard}", "guard")]]
+        rows = [[*_head(head, name), Part(f" {guard}", "guard")]]
     else:
-        laid = [*_heads(head, name, width), *([Part(line, "guard")] for line in _clauses(guard, width))]
+        rows = [*_heads(head, name, width), *([Part(line, "guard")] for line in _clauses(guard, width))]
     if label.mark is not None:
-        laid.extend([Part(line, "note")] for line in wrapped(label.mark.note, width, 2))
-    return laid
+        rows.extend([Part(line, "note")] for line in wrapped(label.mark.note, width, 2))
+    return rows
 
 
 def plain(label: Label, width: int = WIDTH) -> list[str]:
@@ -49,7 +49,7 @@ def plain(label: Label, width: int = WIDTH) -> list[str]:
 
 def written(label: Label) -> str:
     """The whole on one line: `e0 schedule(choice) [guard]`, with a `+` before it when amended."""
-    _, head, guard = _told(label)
+    _, head, guard = _label_parts(label)
     note = f"({label.mark.note})" if label.mark is not None and label.mark.note else ""
     return " ".join(filter(None, (head, guard, note)))
 
@@ -60,7 +60,7 @@ def titled(node: Node) -> str:
     return ("+" if "amended" in node.flags else "") + (node.name or "?") + note
 
 
-def _told(label: Label) -> tuple[str, str, str]:
+def _label_parts(label: Label) -> tuple[str, str, str]:
     """The name, with a `+` when amended; the name and the trigger; the guard."""
     plus = "+" if label.line == "amended" else ""
     head = plus + " ".join(filter(None, (label.name, label.trigger)))
@@ -69,21 +69,21 @@ def _told(label: Label) -> tuple[str, str, str]:
 
 def _clauses(guard: str, width: int) -> list[str]:
     """Lines that end before `and`, `or` and `=>` or behind a colon, where such pieces are not too long themselves."""
-    laid: list[str] = []
+    rows: list[str] = []
     for clause in filter(None, re.split(r" (?=(?:and|or|=>) )|(?<=:) ", guard)):
-        if laid and len(laid[-1]) + len(clause) < width:
-            laid[-1] += f" {clause}"
+        if rows and len(rows[-1]) + len(clause) < width:
+            rows[-1] += f" {clause}"
         else:
-            laid.extend(wrapped(clause, width))
-    return laid if len(laid) <= MAX_LINES else [*laid[: MAX_LINES - 1], f"{laid[MAX_LINES - 1][: width - 2]} …"]
+            rows.extend(wrapped(clause, width))
+    return rows if len(rows) <= MAX_LINES else [*rows[: MAX_LINES - 1], f"{rows[MAX_LINES - 1][: width - 2]} …"]
 
 
 def _heads(head: str, name: str, width: int) -> list[list[Part]]:
-    laid = []
+    rows = []
     for line in wrapped(head, width):
-        laid.append(_head(line, name))
+        rows.append(_head(line, name))
         name = name[len(line) :].lstrip()
-    return laid
+    return rows
 
 
 def _head(line: str, name: str) -> list[Part]:

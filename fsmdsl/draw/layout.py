@@ -52,8 +52,8 @@ Place = tuple[int, int, int]
 
 def _places(graph: Graph, ranks: Sequence[Rank], ends: Mapping[str, tuple[str, str]]) -> dict[str, Place]:
     ranked = {node: (r, n) for r, rank in enumerate(ranks) for n, node in enumerate(rank)}
-    named = ((node.id, ends[node.id][1] if node.id in ends else node.id) for node in graph.every())
-    return {node: (*ranked.get(leaf, (-1, 0)), n) for n, (node, leaf) in enumerate(named)}
+    leaves = ((node.id, ends[node.id][1] if node.id in ends else node.id) for node in graph.every())
+    return {node: (*ranked.get(leaf, (-1, 0)), n) for n, (node, leaf) in enumerate(leaves)}
 
 
 def _loose(graph: Graph, places: Mapping[str, Place]) -> Iterator[str]:
@@ -66,12 +66,12 @@ def _loose(graph: Graph, places: Mapping[str, Place]) -> Iterator[str]:
 
 def _within_columns(graph: Graph, places: Mapping[str, Place], ranks: Sequence[Rank]) -> dict[str, Rank]:
     """The edges between neighbours of one column, with the column."""
-    found = {}
+    columns = {}
     for edge in graph.edges:
         (rank, a, _), (other, b, _) = places[edge.source], places[edge.target]
         if rank == other != -1 and abs(a - b) == 1:
-            found[edge.id] = ranks[rank]
-    return found
+            columns[edge.id] = ranks[rank]
+    return columns
 
 
 def enclosing(graph: Graph) -> dict[str, str | None]:

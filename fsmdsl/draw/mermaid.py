@@ -59,22 +59,22 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = joined(wrapped(titled(node), NAME_WIDTH))
+        title = joined(wrapped(titled(node), NAME_WIDTH))
         rows = [_coloured(label, joined([written(label)])) for label in node.inside]
         if node.children:
-            yield f'state "{"<br/>".join([shown, *rows])}" as {names[node.id]} {{'
+            yield f'state "{"<br/>".join([title, *rows])}" as {names[node.id]} {{'
             yield from (f"    {line}" for line in _scope(node.children, node.id, graph, names, home))
             yield "}"
         else:
-            yield f'state "{shown}" as {names[node.id]}'
+            yield f'state "{title}" as {names[node.id]}'
             yield from (f"{names[node.id]} : {row}" for row in rows)
     yield from (_arrow(edge, names) for edge in graph.edges if home[edge.id] == inside)
 
 
 def _arrow(edge: Edge, names: Mapping[str, str]) -> str:
     arrow = f"{names.get(edge.source, '[*]')} --> {names.get(edge.target, '[*]')}"
-    told = "<br/>".join(_coloured(label, joined(plain(label))) for label in edge.labels)
-    return f"{arrow} : {told}" if told else arrow
+    text = "<br/>".join(_coloured(label, joined(plain(label))) for label in edge.labels)
+    return f"{arrow} : {text}" if text else arrow
 
 
 def _coloured(label: Label, text: str) -> str:
@@ -107,4 +107,4 @@ def joined(lines: Iterable[str]) -> str:
 
 def escaped(text: str) -> str:
     """Text that Mermaid prints as it is."""
-    return _SPECIAL.sub(lambda found: "".join(f"#{ord(c)};" for c in found[0]), text)
+    return _SPECIAL.sub(lambda match: "".join(f"#{ord(c)};" for c in match[0]), text)

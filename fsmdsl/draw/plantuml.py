@@ -59,8 +59,8 @@ def _scope(
     for node in nodes:
         if node.id not in names:
             continue
-        shown = _BREAK.join(escaped(line) for line in wrapped(titled(node), NAME_WIDTH))
-        state = f'state "{shown}" as {names[node.id]}{_look(node)}'
+        title = _BREAK.join(escaped(line) for line in wrapped(titled(node), NAME_WIDTH))
+        state = f'state "{title}" as {names[node.id]}{_look(node)}'
         if node.children:
             yield f"{state} {{"
             yield from (f"  {line}" for line in _scope(node.children, node.id, graph, names, home))
@@ -108,6 +108,5 @@ _SPECIAL = re.compile(r"[<>&\"\\%'$~|#@!]|\*\*|//|__|--|\[\[|\]\]|^[\s=.*+-]")
 
 
 def escaped(text: str) -> str:
-    """Text that PlantUML prints as it is."""
-    """What could be markup, a comment, a variable or an escape goes by its number."""
-    return _SPECIAL.sub(lambda found: "".join(f"<U+{ord(c):04X}>" for c in found[0]), text)
+    """Text that PlantUML prints literally: characters with a meaning to it become numeric escapes."""
+    return _SPECIAL.sub(lambda match: "".join(f"<U+{ord(c):04X}>" for c in match[0]), text)

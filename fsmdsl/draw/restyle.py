@@ -72,11 +72,11 @@ def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[st
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
     }  # fmt: skip
-    name, told = described
-    if told:
+    name, description_text = described
+    if description_text:
         root.set("aria-describedby", name)
         description = Element("desc", {"id": name})
-        description.text = told
+        description.text = description_text
         root.insert(0, description)
     style = Element("style")
     style.text = f"\n{_style(theme)}\n"
@@ -87,7 +87,7 @@ def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[st
 def _tidy(group: Element) -> None:
     """Graphviz writes tooltips on links that lead nowhere, and as titles names of its own. Here each element has its
     tooltip as its title, which browsers show; a link inside a label, which is a transition's, becomes a group."""
-    shown = ""
+    title = ""
     children: list[Element] = []
     for child in group:
         tooltip, inside = _unlinked(child)
@@ -102,7 +102,7 @@ def _tidy(group: Element) -> None:
         _tidy(part)
         name = child.get("id", "").removeprefix("a_")
         if name.removesuffix("-label") == group.get("id"):
-            shown = shown or tooltip
+            title = title or tooltip
             children.extend(part)
         else:
             part.attrib = {"id": name, "class": "label"}
@@ -111,7 +111,7 @@ def _tidy(group: Element) -> None:
     group[:] = _joined(children)
     if group.get("class", "").startswith(("node", "cluster")):
         _centre(group)
-    _entitle(group, shown)
+    _entitle(group, title)
 
 
 def _centre(group: Element) -> None:
@@ -143,10 +143,10 @@ def _fit(text: Element) -> None:
         text.attrib |= {"textLength": f"{width:.2f}", "lengthAdjust": "spacingAndGlyphs"}
 
 
-def _entitle(element: Element, shown: str) -> None:
-    if shown:
+def _entitle(element: Element, text: str) -> None:
+    if text:
         title = Element("title")
-        title.text = shown
+        title.text = text
         element.insert(0, title)
 
 

@@ -13,7 +13,7 @@ from fsmdsl.draw import mermaid, plantuml
 from fsmdsl.draw.text import wrapped
 
 WIDTH = 36
-"""Letters in a line of a note or message."""
+"""Maximum length of a line of a note or message, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Change:
     internal: bool = False
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """`e0: Free → Used`, as notes print it; `died: in Started`."""
         arrow = f"in {self.before}" if self.internal else f"{self.before} → {self.after}"
         return f"{self.by}: {arrow}" if self.by else arrow
@@ -111,10 +111,10 @@ def numbered(items: tuple[Item, ...]) -> Iterator[tuple[int, Item]]:
 def without(chart: Sequence, hidden: frozenset[int]) -> Sequence:
     """A sequence without some of its participants, by their places: what is sent to the others by one of them, or by
     them to one, comes from outside or goes there."""
-    kept = [n for n in range(len(chart.participants)) if n not in hidden]
-    place = {old: new for new, old in enumerate(kept)}
+    remaining = [n for n in range(len(chart.participants)) if n not in hidden]
+    place = {old: new for new, old in enumerate(remaining)}
     items = (y for x in chart.items if (y := _moved(x, place)) is not None)
-    return Sequence(chart.title, tuple(chart.participants[n] for n in kept), tuple(items))
+    return Sequence(chart.title, tuple(chart.participants[n] for n in remaining), tuple(items))
 
 
 def _moved(x: Item, place: Mapping[int, int]) -> Item | None:
@@ -158,7 +158,7 @@ def _mermaid_item(n: int, item: Item, columns: list[str]) -> Iterator[str]:
             arrow = "-)" if posted else "->>"
             yield f"{columns[ends[0]]}{arrow}{columns[ends[-1]]}: {_mermaid(text)}"
         case Change(participant):
-            yield f"Note over {columns[participant]}: {_mermaid(item.shown)}"
+            yield f"Note over {columns[participant]}: {_mermaid(item.label)}"
         case Note(participant, text):
             yield f"Note over {everyone if participant is None else columns[participant]}: {_mermaid(text)}"
         case Failure(participant, text):
@@ -203,7 +203,7 @@ def _plantuml_item(n: int, item: Item, columns: list[str]) -> str:
             head = "]" if target is None else f" {columns[target]}"
             return f"{tail}{'->>' if posted else '->'}{head} : {_plantuml(text)}"
         case Change(participant):
-            return f"rnote over {columns[participant]} #dbe9fb : {_plantuml(item.shown)}"
+            return f"rnote over {columns[participant]} #dbe9fb : {_plantuml(item.label)}"
         case Note(participant, text):
             return f"note over {everyone if participant is None else columns[participant]} : {_plantuml(text)}"
         case Failure(participant, text):

@@ -6,8 +6,8 @@ behind text, since the colour of the page is not known.
 
 from __future__ import annotations
 
+from collections import abc
 from collections.abc import Iterator
-from collections.abc import Sequence as Listed
 from html import escape
 from itertools import pairwise
 from typing import assert_never
@@ -85,7 +85,7 @@ class _Canvas:
         self.gaps.extend((i, top, bottom) for i, x in enumerate(self.columns) if left <= x <= right)
 
     def text(
-        self, lines: Listed[str], x: float, y: float, look: str = _INK, anchor: str = "middle", *,
+        self, lines: abc.Sequence[str], x: float, y: float, look: str = _INK, anchor: str = "middle", *,
         bold: bool = False, size: int = SIZE,
     ) -> None:  # fmt: skip
         """Lines from `y` downwards."""
@@ -101,7 +101,7 @@ def _text(text: str) -> str:
     return escape(clean(text))
 
 
-def _wide(lines: Listed[str], *, bold: bool = False) -> float:
+def _wide(lines: abc.Sequence[str], *, bold: bool = False) -> float:
     return max((text_width(clean(line), SIZE, bold=bold) for line in lines), default=0)
 
 
@@ -147,7 +147,7 @@ def _item_needs(needs: dict[tuple[int, int], float], item: Item, last: int) -> N
                 pair = ((target or 0) - 1, target or 0)
             needs[pair] = max(needs.get(pair, 0), wide)
         case Change(participant):
-            _need(needs, participant, _wide(wrapped(item.shown, WIDTH)) / 2 + BOX / 2, last)
+            _need(needs, participant, _wide(wrapped(item.label, WIDTH)) / 2 + BOX / 2, last)
         case Note(int() as participant, text):
             _need(needs, participant, _wide(wrapped(text, WIDTH)) / 2 + BOX / 2, last)
         case Failure(int() as participant, text):
@@ -181,7 +181,7 @@ def _item(canvas: _Canvas, n: int, item: Item) -> None:
             _message(canvas, item)
         case Change(participant):
             look = f'fill="{BLUE}" fill-opacity="0.16" stroke="{BLUE}"'
-            _box(canvas, participant, item.shown, f'{look} rx="9"', _INK)
+            _box(canvas, participant, item.label, f'{look} rx="9"', _INK)
         case Note(participant, text):
             _box(canvas, participant, text, f'{_INK} fill-opacity="0.06" stroke="{GREY}" rx="2"', _INK)
         case Failure(participant, text):

@@ -64,7 +64,7 @@ Write the diagram as text, with `--format dot` or `--format mermaid`, and lay it
 RULES = (NO_GRAPHVIZ, NOT_DRAWN)
 
 TIMEOUT = 60.0
-"""Seconds that a drawing may take."""
+"""Maximum time for one drawing, in seconds."""
 
 
 def is_drawing(content: bytes) -> bool:
@@ -105,39 +105,39 @@ def finished(drawn: str, graph: Graph, theme: Theme = "auto", title: str = "Stat
 def pictures(graphs: Sequence[Graph]) -> list[str | Diagnostic]:
     """Several graphs as SVG, side by side."""
     drawn = rendered_together([(dot(g, fixed_text=True), "svg") for g in graphs])
-    named = zip(graphs, drawn, strict=True)
-    return [d if isinstance(d, Diagnostic) else finished(d, g) for g, d in named]
+    pairs = zip(graphs, drawn, strict=True)
+    return [d if isinstance(d, Diagnostic) else finished(d, g) for g, d in pairs]
 
 
-def rendered_together(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
+def rendered_together(texts: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
     """What Graphviz makes of several texts in its language, each with the format that is asked for (one of text).
 
     The library takes longer to start than to draw, so each processor starts it once.
     """
     with ThreadPoolExecutor() as pool:
-        if shutil.which("dot") is None and find_spec("pygraphviz") is not None and len(listed) > 1:
-            shares = min(os.cpu_count() or 1, len(listed))
-            dealt = pool.map(_batch, (listed[n::shares] for n in range(shares)))
+        if shutil.which("dot") is None and find_spec("pygraphviz") is not None and len(texts) > 1:
+            shares = min(os.cpu_count() or 1, len(texts))
+            dealt = pool.map(_batch, (texts[n::shares] for n in range(shares)))
             by_share = [iter(x) for x in dealt]
-            return [next(by_share[n % shares]) for n in range(len(listed))]
-        return list(pool.map(_alone, listed))
+            return [next(by_share[n % shares]) for n in range(len(texts))]
+        return list(pool.map(_alone, texts))
 
 
-def _alone(asked: tuple[str, str]) -> str | Diagnostic:
-    drawn = rendered(*asked)
+def _alone(text_and_format: tuple[str, str]) -> str | Diagnostic:
+    drawn = rendered(*text_and_format)
     return drawn if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
 
 
-def _batch(listed: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
+def _batch(texts: Sequence[tuple[str, str]]) -> list[str | Diagnostic]:
     """Drawn one after the other in one process; if that ends badly, each in its own, to see which is at fault."""
     command = [sys.executable, "-P", "-c", _LIBRARY_AGAIN]
-    asked = json.dumps(listed).encode("utf-8")
+    request = json.dumps(texts).encode("utf-8")
     try:
-        done = subprocess.run(command, input=asked, capture_output=True, timeout=TIMEOUT, check=False)
-        drawn = json.loads(done.stdout) if done.returncode == 0 else []
+        process = subprocess.run(command, input=request, capture_output=True, timeout=TIMEOUT, check=False)
+        drawn = json.loads(process.stdout) if process.returncode == 0 else []
     except (subprocess.TimeoutExpired, OSError, ValueError):
         drawn = []
-    return drawn if len(drawn) == len(listed) else [_alone(x) for x in listed]
+    return drawn if len(drawn) == len(texts) else [_alone(x) for x in texts]
 
 
 def rendered(text: str, form: str) -> bytes | Diagnostic:
@@ -148,14 +148,14 @@ def rendered(text: str, form: str) -> bytes | Diagnostic:
             "run `pip install 'fsmdsl[svg]'`, or draw with `--format mermaid`"
         )
     try:
-        done = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=TIMEOUT, check=False)
+        process = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=TIMEOUT, check=False)
     except subprocess.TimeoutExpired:
         return NOT_DRAWN.at(NOWHERE, f"Graphviz did not finish within {TIMEOUT:.0f} seconds")
     except OSError as error:
         return NOT_DRAWN.at(NOWHERE, f"Graphviz could not be started: {error.strerror}")
-    if done.returncode or not done.stdout:
-        return NOT_DRAWN.at(NOWHERE, f"Graphviz failed: {_complaint(done.stderr)}")
-    return done.stdout
+    if process.returncode or not process.stdout:
+        return NOT_DRAWN.at(NOWHERE, f"Graphviz failed: {_complaint(process.stderr)}")
+    return process.stdout
 
 
 def _command(form: str) -> list[str] | None:

@@ -6,8 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-LONG_WORD = 44
-"""Letters of a word that may make a line longer than it should be."""
+MAX_WORD = 44
+"""Maximum length of a word that may make a line longer than its width, in characters."""
 
 
 def clean(text: str) -> str:
@@ -19,7 +19,7 @@ def wrapped(text: str, width: int, most: int = 6) -> list[str]:
     """Lines broken at words, in the middle of a word only where it is endless; cut after `most` lines. No wider than
     that number of lines needs, so that the last is not one short word."""
     longest = max((len(word) for word in clean(text).split()), default=width)
-    width = max(width, min(longest, LONG_WORD))
+    width = max(width, min(longest, MAX_WORD))
     lines = _broken(text, width)
     if len(lines) > most:
         return [*lines[: most - 1], f"{lines[most - 1][: width - 2]} …"]
@@ -37,17 +37,17 @@ def _broken(text: str, width: int) -> list[str]:
 
 def safe(name: str) -> str:
     """A name that may stand in an id, a class and a bare identifier of every format; different for different names."""
-    return re.sub(r"[^A-Za-z0-9_]", lambda found: f"-{ord(found[0]):x}-", name)
+    return re.sub(r"[^A-Za-z0-9_]", lambda match: f"-{ord(match[0]):x}-", name)
 
 
 def identifiers(ids: Iterable[str], reserved: frozenset[str]) -> dict[str, str]:
     """A bare identifier for each id: the state's name, unless another has it or the format another use for it."""
-    given: dict[str, str] = {}
-    taken = {word.casefold() for word in reserved}
+    names: dict[str, str] = {}
+    in_use = {word.casefold() for word in reserved}
     for full in ids:
         name = re.sub(r"\W", "_", full.rpartition("state-")[2], flags=re.ASCII) or "_"
-        while name.casefold() in taken:
+        while name.casefold() in in_use:
             name += "_"
-        taken.add(name.casefold())
-        given[full] = name
-    return given
+        in_use.add(name.casefold())
+        names[full] = name
+    return names

@@ -10,18 +10,18 @@ from fsmdsl.program.arithmetic import Operator
 
 
 class Builder:
-    """Collects statements, nests blocks, and makes variables that nobody else uses."""
+    """Collects statements, nests blocks, and makes fresh variables."""
 
     def __init__(self, prefix: str = "v") -> None:
         self.statements: list[ir.Statement] = []
         self._prefix = prefix
-        self._named = 0
+        self._count = 0
         self.loops = 0
-        """How many loops stand around what is written now."""
+        """Number of loops around the current position."""
 
     @property
     def block(self) -> ir.Block:
-        """What was written."""
+        """The statements so far."""
         return tuple(self.statements)
 
     # Statements
@@ -35,69 +35,70 @@ class Builder:
         self.statements.append(ir.Update(target, operator, ir.number(value)))
 
     def do(self, call: ir.Expr) -> None:
-        """A call whose result nobody needs."""
+        """A call whose result is discarded."""
         self.statements.append(ir.Do(call))
 
-    def leave(self, value: ir.Operand) -> None:
+    def return_(self, value: ir.Operand) -> None:
         """`return value`"""
         self.statements.append(ir.Return(ir.number(value)))
 
-    def stop(self) -> None:
+    def break_(self) -> None:
         """`break`"""
         self.statements.append(ir.Break())
 
-    def resume(self) -> None:
+    def continue_(self) -> None:
         """`continue`"""
         self.statements.append(ir.Continue())
 
     def comment(self, text: str) -> None:
-        """A line for people, who see it in the Python text."""
+        """A comment, for readers of the Python text."""
         self.statements.append(ir.Comment(text))
 
     # Blocks
 
-    def when(self, condition: ir.Expr) -> Inside:
-        """What is written inside happens if the condition is not 0."""
+    def if_(self, condition: ir.Expr) -> Inside:
+        """`if condition:` around the statements written inside."""
         return Inside(self, lambda block: ir.If(condition, block))
 
-    def otherwise(self) -> Inside:
-        """What is written inside happens if the condition of the `when` just before is 0."""
+    def else_(self) -> Inside:
+        """`else:` of the `if_` directly before."""
         before = self.statements.pop()
         assert isinstance(before, ir.If)
         return Inside(self, lambda block: ir.If(before.condition, before.then, block))
 
-    def repeat(self, condition: ir.Expr) -> Inside:
-        """What is written inside happens for as long as the condition is not 0."""
+    def while_(self, condition: ir.Expr) -> Inside:
+        """`while condition:` around the statements written inside."""
         return Inside(self, lambda block: ir.While(condition, block), loop=True)
 
     def count(self, variable: ir.Var, end: ir.Operand, first: ir.Operand = ir.ZERO) -> Inside:
-        """What is written inside happens for each number from `first` on, below `end`."""
+        """`for variable in range(first, end):` around the statements written inside."""
         return Inside(self, lambda block: ir.Count(variable, ir.number(first), ir.number(end), block), loop=True)
 
-    def through(self, variable: ir.Var, values: Sequence[int]) -> Inside:
-        """What is written inside happens for each of the values, of which there are some; without gaps it counts."""
+    def for_each(self, variable: ir.Var, values: Sequence[int]) -> Inside:
+        """`for variable in values:` around the statements written inside. There is at least one value;
+        consecutive values become a `range`."""
         counted = range(values[0], values[0] + len(values))
         if [*values] == [*counted]:
             return self.count(variable, counted.stop, counted.start)
         return Inside(self, lambda block: ir.Through(variable, tuple(map(ir.number, values)), block), loop=True)
 
-    def aside(self) -> Inside:
-        """What is written inside goes into a list of its own, to be put where it belongs with `put`."""
+    def capture(self) -> Inside:
+        """Collects the statements written inside in a list of their own, to be inserted elsewhere with `splice`."""
         return Inside(self)
 
-    def put(self, statements: Sequence[ir.Statement]) -> None:
-        """Statements that were written aside."""
+    def splice(self, statements: Sequence[ir.Statement]) -> None:
+        """Append statements from `capture`."""
         self.statements.extend(statements)
 
     # Variables
 
     def name(self) -> ir.Var:
         """A new variable."""
-        self._named += 1
-        return ir.Var(f"{self._prefix}{self._named}")
+        self._count += 1
+        return ir.Var(f"{self._prefix}{self._count}")
 
-    def named(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
-        """A variable with a value; the value itself where it is a variable or a number already."""
+    def temporary(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
+        """A new variable with this value; the value itself if it already is a variable or a number."""
         if isinstance(value, ir.Var | ir.Int | ir.Bool):
             return value
         new = self.name()
@@ -105,21 +106,21 @@ class Builder:
         return new
 
     def inner(self) -> Builder:
-        """For a part of the function that becomes one of its own: a builder with variables of its own."""
+        """A builder for a part that becomes a function of its own. Its variables differ from those here."""
         other = Builder(self._prefix)
-        other._named = self._named
+        other._count = self._count
         return other
 
 
 class Inside(AbstractContextManager[list[ir.Statement]]):
-    """A block: what is written in it is the list that it gives, of which a statement is made at the end."""
+    """The context of a block: yields the list of the statements inside, on exit builds the statement around them."""
 
-    __slots__ = ("_before", "_builder", "_loop", "_made", "_statements")
+    __slots__ = ("_before", "_build", "_builder", "_loop", "_statements")
 
     def __init__(
-        self, builder: Builder, made: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
+        self, builder: Builder, build: Callable[[ir.Block], ir.Statement] | None = None, *, loop: bool = False
     ) -> None:
-        self._builder, self._made, self._loop = builder, made, loop
+        self._builder, self._build, self._loop = builder, build, loop
         self._statements: list[ir.Statement] = []
 
     def __enter__(self) -> list[ir.Statement]:
@@ -132,8 +133,8 @@ class Inside(AbstractContextManager[list[ir.Statement]]):
         builder = self._builder
         builder.statements = self._before
         builder.loops -= self._loop
-        if self._made is not None:
-            builder.statements.append(self._made(tuple(self._statements)))
+        if self._build is not None:
+            builder.statements.append(self._build(tuple(self._statements)))
 
 
 def function(name: str, parameters: Sequence[ir.Parameter], body: Sequence[ir.Statement], doc: str = "") -> ir.Function:

@@ -20,18 +20,18 @@ from fsmdsl.text.files.private import distrust, read_private
 from fsmdsl.text.files.write import LITTER, write
 
 MAX_AGE = 30 * 24 * 3600.0
-"""Seconds after which an object that was not used is removed."""
+"""Maximum time since the last use of an object, in seconds. Older objects are removed."""
 
 MAX_BYTES = 512 * 2**20
-"""The objects that were used last and are not larger than this together are kept."""
+"""Maximum size of all objects together, in bytes. The least recently used ones are removed."""
 
 MAX_OBJECT = 64 * 2**20
-"""A larger file is no object."""
+"""Maximum size of an object, in bytes; a larger file is ignored."""
 
 _DAY = 24 * 3600.0
 _NAME = re.compile(r"[0-9a-f]{64}(\.hasty)?\.obj")
 _REST = re.compile(rf"[0-9a-f]{{64}}.*|\..*{re.escape(LITTER)}")
-"""What killed processes leave behind, those of earlier versions included."""
+"""Leftover files of killed processes, those of earlier versions included."""
 _SUM = 32
 
 
@@ -47,11 +47,11 @@ class Cached:
 
 def folder() -> Path | None:
     """Where the cache lies; None where there is no home for it."""
-    if given := os.environ.get("FSMDSL_CACHE"):
-        return Path(given)
+    if configured := os.environ.get("FSMDSL_CACHE"):
+        return Path(configured)
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fsmdsl"
-    except RuntimeError:  # nobody's home
+    except RuntimeError:  # the user has no home folder
         return None
 
 
@@ -103,20 +103,20 @@ def remove(name: str) -> None:
             (place / name).unlink()
 
 
-def listed() -> list[Cached]:
+def stored_objects() -> list[Cached]:
     """All objects, the one used last first."""
-    found = []
+    objects = []
     for path in _files(_NAME):
         with suppress(OSError):
             about = os.lstat(path)
-            found.append(Cached(path, about.st_size, about.st_mtime))
-    return sorted(found, key=lambda x: (-x.used, x.path.name))
+            objects.append(Cached(path, about.st_size, about.st_mtime))
+    return sorted(objects, key=lambda x: (-x.used, x.path.name))
 
 
 def clean(now: float) -> int:
-    """Remove objects that nobody has used for long, the oldest of too many, and what was left behind. How many."""
+    """Remove objects unused for a long time, the oldest ones beyond the size limit, and leftovers. Returns how many."""
     total, old = 0, []
-    for x in listed():
+    for x in stored_objects():
         total += x.bytes
         if now - x.used > MAX_AGE or total > MAX_BYTES:
             old.append(x.path)
@@ -153,7 +153,7 @@ def _files(pattern: re.Pattern[str]) -> Iterator[Path]:
 
 
 def _trusted() -> Path | None:
-    """The folder, if it is there and nobody else can write to it."""
+    """The folder, if it exists and no other user can write to it."""
     place = folder()
     try:
         if place is None or distrust(Path(os.path.realpath(place))) is not None or not place.is_dir():

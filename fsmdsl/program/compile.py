@@ -1,8 +1,8 @@
-"""Compiles text in LLVM's language to machine code: well, or in a hurry.
+"""Compiles text in LLVM's language to machine code, optimized or not.
 
-To compile well takes long, and is done in a process of its own, which another can end at any time. That one reads the
-text from standard input and writes the object to standard output. Imports nothing of this package, so that it is there
-at once.
+Optimizing takes long, so it runs in a process of its own, which the caller can end at any time. That process reads the
+text from standard input and writes the object to standard output. This module imports nothing of the package, so that
+the process starts at once.
 """
 
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 HURRY = "--hurry"
 
 OPTIMISED = 2
-"""LLVM's level. The third takes a tenth longer, and the code is no faster."""
+"""Optimization level of LLVM. Level 3 takes a tenth longer, and the code is no faster."""
 
 
 def main() -> None:
@@ -20,8 +20,8 @@ def main() -> None:
 
 
 def compiled(text: str, *, hurry: bool) -> bytes:
-    """An object file for this processor. In a hurry it takes a twentieth of the time, and the code takes twice as
-    long."""
+    """An object file for this processor. `hurry`: without optimization, which takes a twentieth of the time; the code
+    runs half as fast."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -40,7 +40,7 @@ def compiled(text: str, *, hurry: bool) -> bytes:
 
 
 def _few_passes(llvm: Any) -> Any:
-    """Those that pay for themselves at once: variables into registers, then fewer jumps."""
+    """The passes that save more time than they take: variables into registers, then fewer jumps."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_simplify_cfg_pass()

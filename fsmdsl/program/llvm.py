@@ -15,8 +15,8 @@ from fsmdsl.program.llvm_function import Printer
 from fsmdsl.program.llvm_types import NARROW, Called, Widths, declarations, symbol, type_of
 from fsmdsl.program.nodes import Function, Type
 
-KEPT = 4096
-"""So many functions are kept printed."""
+MAX_CACHED = 4096
+"""Maximum number of functions whose printed text is cached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ def listing(function: Function, width: int = NARROW) -> Listing:
     return Listing(python.function(function), function, width)
 
 
-def module(listings: Iterable[Listing], wanted: Sequence[str]) -> str:
-    """A module with the functions wanted and those that they call. Raises KeyError where one is missing."""
-    known = {x.function.name: x for x in listings}
-    wide = frozenset(name for name, x in known.items() if x.width != NARROW)
-    widths = Widths(max((known[name].width for name in wide), default=NARROW), wide)
-    entries = [known[name].function for name in wanted]
+def module(listings: Iterable[Listing], names: Sequence[str]) -> str:
+    """A module with the named functions and those that they call. Raises KeyError where one is missing."""
+    by_name = {x.function.name: x for x in listings}
+    wide = frozenset(name for name, x in by_name.items() if x.width != NARROW)
+    widths = Widths(max((by_name[name].width for name in wide), default=NARROW), wide)
+    entries = [by_name[name].function for name in names]
     needed = dict.fromkeys((f.name, widths.types(p.type for p in f.parameters)) for f in entries)
     queue, parts = list(needed), [declarations(widths.row)]
     for name, types in queue:  # which a function makes longer by those that it calls
-        printed = _printed(known[name], types, widths)
+        printed = _printed(by_name[name], types, widths)
         parts.append(printed.text)
         queue += (x for x in printed.calls if x not in needed)
         needed.update(dict.fromkeys(printed.calls))
@@ -57,7 +57,7 @@ class Printed(NamedTuple):
     calls: tuple[Called, ...]
 
 
-@lru_cache(KEPT)
+@lru_cache(MAX_CACHED)
 def _printed(listing: Listing, types: tuple[Type, ...], widths: Widths) -> Printed:
     printer = Printer(listing.function, types, widths)
     return Printed(printer.text(), tuple(printer.calls))

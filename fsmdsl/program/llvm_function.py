@@ -1,7 +1,7 @@
 """One function of a program in LLVM's language, statement by statement.
 
-What the processor has an instruction for is said so (`ones`, `lowest`, a loop that copies): code that is compiled in a
-hurry is twice as fast for it.
+Operations with a processor instruction of their own (`ones`, `lowest`, a loop that copies) are printed as such. This
+makes unoptimized code twice as fast.
 """
 
 from __future__ import annotations
@@ -40,21 +40,22 @@ class Printer:
         self.calls: dict[Called, None] = {}
         """Functions, in the order in which they are called first."""
         self.types: dict[str, ir.Type] = {p.name: of for p, of in zip(function.parameters, types, strict=True)}
-        self.given = [p.name for p in function.parameters if p.type == "number"]
+        self.numbers = [p.name for p in function.parameters if p.type == "number"]
         """The numbers among the parameters."""
         self.lines: list[str] = []
         self.places: list[str] = []
         self.here = "entry"
-        self.made = 0
+        self.name_count = 0
         self.loops: list[tuple[str, str]] = []
         """Where `continue` and `break` lead."""
 
     def text(self) -> str:
         """The function."""
         parameters = ", ".join(f"{type_of(of, self.width)} %{x}.given" for x, of in self.types.items())
-        variables = (*self.given, *sorted(assigned(self.function.body) - set(self.given)))
+        variables = (*self.numbers, *sorted(assigned(self.function.body) - set(self.numbers)))
+        # Variables are in memory: LLVM moves them into registers, which is simpler than writing phi nodes.
         self.places = [f"  %{x}.kept = alloca {self.i}" for x in variables]
-        for x in self.given:
+        for x in self.numbers:
             self.emit(f"store {self.i} %{x}.given, ptr %{x}.kept")
         self.block(self.function.body)
         self.emit(f"ret {self.i} 0")
@@ -68,8 +69,8 @@ class Printer:
         self.lines.append(f"  {line}")
 
     def fresh(self, what: str = "v") -> str:
-        self.made += 1
-        return f"{what}.{self.made}"
+        self.name_count += 1
+        return f"{what}.{self.name_count}"
 
     def result(self, line: str) -> str:
         name = f"%{self.fresh()}"
@@ -129,11 +130,11 @@ class Printer:
         bits, at = self.element(target)
         self.emit(f"store i{bits} {self.converted(number, self.width, bits)}, ptr {at}")
 
-    def converted(self, number: str, given: int, wanted: int, extended: str = "sext") -> str:
+    def converted(self, number: str, bits: int, target: int, extended: str = "sext") -> str:
         """A number with other bits; it fits in fewer where they are wanted."""
-        if given == wanted:
+        if bits == target:
             return number
-        return self.result(f"{'trunc' if wanted < given else extended} i{given} {number} to i{wanted}")
+        return self.result(f"{'trunc' if target < bits else extended} i{bits} {number} to i{target}")
 
     def either(self, condition: ir.Expr, then: ir.Block, otherwise: ir.Block) -> None:
         yes, no, end = self.fresh("yes"), self.fresh("no"), self.fresh("end")
@@ -224,9 +225,9 @@ class Printer:
                 return Number(self.result(f"load {self.i}, ptr %{name}.kept"))
             case ir.Element():
                 bits, at = self.element(x)
-                found = self.result(f"load i{bits}, ptr {at}")
+                element = self.result(f"load i{bits}, ptr {at}")
                 extended = "zext" if self.types[x.array.name] == "halves" else "sext"
-                return Number(self.converted(found, bits, self.width, extended))
+                return Number(self.converted(element, bits, self.width, extended))
             case ir.Binary(operator, left, right):
                 return Number(self.computed(operator, self.number(left), self.number(right)))
             case ir.Not(operand):
@@ -255,21 +256,22 @@ class Printer:
         """A value with its type, for a function whose numbers may be wider; arrays too."""
         if isinstance(x, ir.Var) and self.types.get(x.name, "number") != "number":
             return f"ptr %{x.name}.given"
-        wanted = width or self.width
-        return f"i{wanted} {self.converted(self.number(x), self.width, wanted)}"
+        target = width or self.width
+        return f"i{target} {self.converted(self.number(x), self.width, target)}"
 
     def computed(self, operator: Operator, left: str, right: str) -> str:
         if operator not in ("*", "//", "%"):
             return self.result(f"{BINARY[operator]} {self.i} {left}, {right}")
         left, right = (self.converted(x, self.width, NARROW) for x in (left, right))
         if operator == "*":
-            found = self.result(f"mul i64 {left}, {right}")
+            value = self.result(f"mul i64 {left}, {right}")
         else:
-            found = self.divided(left, right)[operator == "%"]
-        return self.converted(found, NARROW, self.width)
+            value = self.divided(left, right)[operator == "%"]
+        return self.converted(value, NARROW, self.width)
 
     def divided(self, left: str, right: str) -> tuple[str, str]:
         """Quotient and rest, which has the sign of the divisor, as in Python."""
+        # `srem` has the sign of the dividend. Adding the divisor and dividing again gives that of the divisor.
         rest = self.result(f"srem i64 {left}, {right}")
         rest = self.result(f"srem i64 {self.result(f'add i64 {rest}, {right}')}, {right}")
         return self.result(f"sdiv i64 {self.result(f'sub i64 {left}, {rest}')}, {right}"), rest
@@ -318,13 +320,13 @@ class Printer:
             return best
         if name in BITS:
             instruction, how = BITS[name]
-            given = ", ".join([self.argument(x) for x in arguments])
-            return self.result(f"call {self.i} @{instruction}.{self.i}({given}{how})")
+            operands = ", ".join([self.argument(x) for x in arguments])
+            return self.result(f"call {self.i} @{instruction}.{self.i}({operands}{how})")
         types = tuple(self.types.get(x.name, "number") if isinstance(x, ir.Var) else "number" for x in arguments)
         self.calls[name, types] = None
         width = self.widths.of(name)
-        given = ", ".join([self.argument(x, width) for x in arguments])
-        return self.converted(self.result(f"call i{width} @{symbol(name, types)}({given})"), width, self.width)
+        operands = ", ".join([self.argument(x, width) for x in arguments])
+        return self.converted(self.result(f"call i{width} @{symbol(name, types)}({operands})"), width, self.width)
 
 
 def is_bit(x: ir.Expr) -> bool:

@@ -53,9 +53,9 @@ class Widths:
         """Those in a function."""
         return self.row if function in self.wide else NARROW
 
-    def types(self, given: Iterable[ir.Type]) -> tuple[ir.Type, ...]:
+    def types(self, parameters: Iterable[ir.Type]) -> tuple[ir.Type, ...]:
         """The types of parameters; a row has words, where those are as wide."""
-        return tuple("words" if x == "row" and self.row == NARROW else x for x in given)
+        return tuple("words" if x == "row" and self.row == NARROW else x for x in parameters)
 
 
 def type_of(of: ir.Type, width: int) -> str:

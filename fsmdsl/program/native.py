@@ -1,7 +1,7 @@
-"""Programs as machine code: compiled by another process, or here in a hurry; kept in a cache; loaded.
+"""Programs as machine code: compiled by another process, or in this one without optimization; cached; loaded.
 
-A job is what is compiled into one object: functions, and which of them are wanted. Objects that were compiled well take
-long to make and run fast; in a hurry it is the other way round.
+A job is what is compiled into one object: a set of functions and the names of its entry points. Optimized
+objects take long to compile and run fast. Unoptimized (`hasty`) objects are the opposite.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from fsmdsl.program.source import functions_in
 COMPILER = (sys.executable, "-P", str(Path(__file__).parent / "compile.py"))
 """The command that compiles."""
 
-LONG = 1 << 21
-"""So many characters take a quarter of a second to compile in a hurry, and more on a busy computer."""
+MAX_IN_PROCESS = 1 << 21
+"""Maximum length of a program that this process compiles, in characters: about 0.25 s without optimization."""
 
 MISSING = "compiled search needs the extra `fast`: pip install 'fsmdsl[fast]'"
 
@@ -42,24 +42,24 @@ class Job:
     """What is compiled into one object."""
 
     listings: tuple[Listing, ...]
-    wanted: tuple[str, ...]
+    entry_points: tuple[str, ...]
 
     def name(self, *, hasty: bool = False) -> str:
         """What the object is called in the cache."""
         import json
         from hashlib import sha256
 
-        made_from = [[(x.text, x.width) for x in self.listings], self.wanted, *_machine()]
-        return f"{sha256(json.dumps(made_from).encode()).hexdigest()}{'.hasty' * hasty}.obj"
+        inputs = [[(x.text, x.width) for x in self.listings], self.entry_points, *_machine()]
+        return f"{sha256(json.dumps(inputs).encode()).hexdigest()}{'.hasty' * hasty}.obj"
 
     def program(self) -> str:
         """All of it in LLVM's language. Raises KeyError where a function is missing."""
-        return llvm.module(self.listings, self.wanted)
+        return llvm.module(self.listings, self.entry_points)
 
     def signatures(self) -> Signatures:
-        """The types of the parameters of each function wanted."""
-        known = {x.function.name: x.function for x in self.listings}
-        return {name: tuple(p.type for p in known[name].parameters) for name in self.wanted}
+        """The types of the parameters of each entry point."""
+        functions = {x.function.name: x.function for x in self.listings}
+        return {name: tuple(p.type for p in functions[name].parameters) for name in self.entry_points}
 
 
 @cache
@@ -97,16 +97,17 @@ def _processor() -> tuple[str, ...]:
 # Compiling -----------------------------------------------------------------------------------------------------------
 
 
-def compiled_here(job: Job, *, kept: bool, hurry: bool = True) -> dict[str, Callable[..., int]]:
-    """The functions wanted, from the cache or compiled now; `kept`: in the cache, too. Here, unless that takes long.
+def compiled_here(job: Job, *, store: bool, hurry: bool = True) -> dict[str, Callable[..., int]]:
+    """The entry points, from the cache or compiled now. `store` also puts the object into the cache. A long program is
+    compiled by another process.
     Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
     for name in (job.name(), *([job.name(hasty=True)] if hurry else [])):
-        known = objects.read(name)
-        if known is not None:
-            return loaded(known, job.signatures())
+        cached = objects.read(name)
+        if cached is not None:
+            return loaded(cached, job.signatures())
     text = job.program()
-    code = compiled(text, hurry=hurry) if hurry and len(text) < LONG else _elsewhere(text, hurry)
-    if kept:
+    code = compiled(text, hurry=hurry) if hurry and len(text) < MAX_IN_PROCESS else _elsewhere(text, hurry)
+    if store:
         objects.store(job.name(hasty=hurry), code)
     return loaded(code, job.signatures())
 
@@ -115,12 +116,12 @@ def _elsewhere(text: str, hurry: bool) -> bytes:
     """The same by another process, which a limit ends: no signal is handled during a call into a compiler."""
     import subprocess
 
-    done = subprocess.run(
+    process = subprocess.run(
         [*COMPILER, *([HURRY] if hurry else [])], input=text.encode(), capture_output=True, check=False
     )
-    if done.returncode or not done.stdout:
-        raise RuntimeError(done.stderr.decode(errors="replace").strip().rpartition("\n")[2])
-    return done.stdout
+    if process.returncode or not process.stdout:
+        raise RuntimeError(process.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+    return process.stdout
 
 
 def at_hand() -> bool:
@@ -137,24 +138,24 @@ class Compiler:
 
         self.job = job
         self._folder = tempfile.TemporaryDirectory(prefix="fsm-")
-        text, self._made, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
+        text, self._object, self._errors = (Path(self._folder.name, x) for x in ("text", "object", "errors"))
         text.write_text(job.program(), "utf-8")
-        with open(text, "rb") as given, open(self._made, "wb") as made, open(self._errors, "wb") as errors:
-            self.process = subprocess.Popen(COMPILER, stdin=given, stdout=made, stderr=errors)
+        with open(text, "rb") as source, open(self._object, "wb") as object_file, open(self._errors, "wb") as errors:
+            self.process = subprocess.Popen(COMPILER, stdin=source, stdout=object_file, stderr=errors)
 
     def result(self) -> tuple[bytes | None, str]:
         """The object, which goes to the cache; or why there is none. Once, when the process has ended."""
-        code = self._made.read_bytes() if self.process.returncode == 0 else b""
-        told = self._errors.read_text("utf-8", "replace").strip().splitlines()
+        code = self._object.read_bytes() if self.process.returncode == 0 else b""
+        messages = self._errors.read_text("utf-8", "replace").strip().splitlines()
         self._folder.cleanup()
         if not code:
-            return None, told[-1] if told else f"the compiler ended with exit code {self.process.returncode}"
+            return None, messages[-1] if messages else f"the compiler ended with exit code {self.process.returncode}"
         objects.store(self.job.name(), code)
         objects.remove(self.job.name(hasty=True))
         return code, ""
 
     def stop(self) -> None:
-        """Nobody waits for it any more."""
+        """End the process: its object is no longer needed."""
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -166,7 +167,7 @@ class Compiler:
 Signatures: TypeAlias = Mapping[str, Sequence[Type]]
 
 
-def loaded(code: bytes, wanted: Signatures) -> dict[str, Callable[..., int]]:
+def loaded(code: bytes, signatures: Signatures) -> dict[str, Callable[..., int]]:
     """The functions of an object, by name, with the types of their parameters. Raises `ImportError`."""
     import llvmlite.binding as binding
 
@@ -175,14 +176,14 @@ def loaded(code: bytes, wanted: Signatures) -> dict[str, Callable[..., int]]:
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _target_machine(binding))
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    found: dict[str, Callable[..., int]] = {}
-    for name, types in wanted.items():
-        given = (ctypes.c_int64 if x == "number" else ctypes.c_void_p for x in types)
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *given)
+    functions: dict[str, Callable[..., int]] = {}
+    for name, types in signatures.items():
+        arguments = (ctypes.c_int64 if x == "number" else ctypes.c_void_p for x in types)
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int64, *arguments)
         function = prototype(engine.get_function_address(name))
-        function.engine = engine  # type: ignore[attr-defined]
-        found[name] = function
-    return found
+        function.engine = engine  # type: ignore[attr-defined]  # which owns the code, and must live as long
+        functions[name] = function
+    return functions
 
 
 def _target_machine(binding: Any) -> Any:

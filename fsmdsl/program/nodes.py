@@ -209,7 +209,7 @@ class Update:
 
 @node
 class Do:
-    """A call whose result nobody needs."""
+    """A call whose result is discarded."""
 
     call: Expr
 

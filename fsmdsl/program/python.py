@@ -57,8 +57,8 @@ def _statement(lines: list[str], x: ir.Statement, indent: str) -> None:
         case ir.Count(variable, first, end, body):
             bounds = expression(end) if first == ir.ZERO else f"{expression(first)}, {expression(end)}"
             _headed(lines, f"{indent}for {variable.name} in range({bounds}):", body, indent)
-        case ir.Through(variable, listed, body):
-            several = "".join(f"{expression(v)}, " for v in listed)
+        case ir.Through(variable, values, body):
+            several = "".join(f"{expression(v)}, " for v in values)
             _headed(lines, f"{indent}for {variable.name} in ({several}):", body, indent)
         case ir.Return(value):
             lines.append(f"{indent}return {expression(value)}")

@@ -70,8 +70,8 @@ def values_of(x: ir.Statement) -> tuple[ir.Expr, ...]:
             return (value,)
         case ir.Count(variable, first, end, _):
             return (variable, first, end)
-        case ir.Through(variable, listed, _):
-            return (variable, *listed)
+        case ir.Through(variable, values, _):
+            return (variable, *values)
         case ir.Break() | ir.Continue() | ir.Comment():
             return ()
         case _:
@@ -129,12 +129,12 @@ Rule = Callable[[ir.Expr], ir.Expr]
 
 def bound(f: ir.Function, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> ir.Function:
     """A function with numbers put in for variables, and functions, itself too, called by other names."""
-    known, called = {name: ir.Int(n) for name, n in constants.items()}, names or {}
+    numbers, called = {name: ir.Int(n) for name, n in constants.items()}, names or {}
 
     def rule(x: ir.Expr) -> ir.Expr:
         match x:
             case ir.Var(name):
-                return known.get(name, x)
+                return numbers.get(name, x)
             case ir.Call(name, arguments):
                 return ir.Call(called.get(name, name), arguments)
             case _:

@@ -70,10 +70,10 @@ def _block(statements: Sequence[ast.stmt]) -> ir.Block:
 def _statement(x: ast.stmt) -> list[ir.Statement]:
     match x:
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            variables, given = list(map(_variable, targets)), list(map(expression, values))
-            if any(y in variables[:n] for n, value in enumerate(given) for y in subexpressions(value)):
+            variables, expressions = list(map(_variable, targets)), list(map(expression, values))
+            if any(y in variables[:n] for n, value in enumerate(expressions) for y in subexpressions(value)):
                 raise TypeError(f"one value depends on another variable that is set: {ast.unparse(x)}")
-            return list(map(ir.Assign, variables, given))
+            return list(map(ir.Assign, variables, expressions))
         case ast.Assign(targets, value):
             return [ir.Assign(_place(target), expression(value)) for target in targets]
         case ast.AnnAssign(target, _, ast.expr() as value):
@@ -87,8 +87,8 @@ def _statement(x: ast.stmt) -> list[ir.Statement]:
         case ast.For(target, ast.Call(ast.Name("range"), bounds), body, []):
             first, end = [ast.Constant(0), *bounds][-2:]
             return [ir.Count(_variable(target), expression(first), expression(end), _block(body))]
-        case ast.For(target, ast.Tuple(listed), body, []):
-            return [ir.Through(_variable(target), tuple(map(expression, listed)), _block(body))]
+        case ast.For(target, ast.Tuple(items), body, []):
+            return [ir.Through(_variable(target), tuple(map(expression, items)), _block(body))]
         case ast.Return(ast.expr() as value):
             return [ir.Return(expression(value))]
         case ast.Break():

@@ -1,4 +1,4 @@
-"""Threads for compiled code. Whoever waits for them can be interrupted, and leave them to themselves."""
+"""Threads for compiled code. A caller that waits for them can be interrupted; the threads then run on alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Done = SimpleQueue[tuple[int, int | BaseException]]
 
 
 class Crew:
-    """So many threads, which do the same work at the same time. They end with it, and do not hold up the process."""
+    """A fixed number of threads that run the same work in parallel. They end with the crew, and do not keep the process
+    alive."""
 
     def __init__(self, count: int) -> None:
         self._inboxes: list[Inbox] = [SimpleQueue() for _ in range(count)]
@@ -38,11 +39,12 @@ class Crew:
 
 
 def _serve(number: int, inbox: Inbox, done: Done) -> None:
-    """One thread. It knows neither the crew nor, between two turns, the work, which may hold whoever has the crew."""
+    """One thread. It holds no reference to the crew or, between two rounds, to the work: either may refer to the
+    owner of the crew, which would then never be collected."""
     while (work := inbox.get()) is not None:
         try:
             done.put((number, work(number)))
-        except BaseException as error:  # who waits must hear of it, whatever it is
+        except BaseException as error:  # `each` raises it in the thread that waits
             done.put((number, error))
         del work
 

@@ -115,7 +115,7 @@ def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
     """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
     compiled before. `kept`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
     system, everyone = jobs(lowered)
-    return {**_of_everyone(everyone, kept=kept), **compiled_here(system, kept=kept)}
+    return {**_of_everyone(everyone, store=kept), **compiled_here(system, store=kept)}
 
 
 _of_everyone = cache(compiled_here)

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any
 
-from fsmdsl.program.llvm import KEPT
+from fsmdsl.program.llvm import MAX_CACHED
 from fsmdsl.runs.frontier import Frontier
 from fsmdsl.runs.liveness.graph import Graph
 from fsmdsl.search.engine import Expansion, OneProcess
@@ -207,7 +207,7 @@ def functions(lowered: Lowered) -> dict[str, Callable[..., Any]]:
     return namespace
 
 
-@lru_cache(KEPT)
+@lru_cache(MAX_CACHED)
 def _code(text: str) -> CodeType:
     """Of a function; most are as they were before a spec was changed."""
     return compile(text, "system", "exec")

@@ -1,4 +1,4 @@
-"""For the tests of people who implement a spec by hand: their code beside the model, step by step.
+"""For tests of hand-written implementations of a spec: runs the implementation beside the model, step by step.
 
 Random walks need Hypothesis: `pip install 'fsmdsl[testing]'`.
 """

@@ -11,7 +11,7 @@ from fsmdsl.step import EventStep, Ignored, Requested, Result, Step, Universe, f
 from fsmdsl.step.describe import describe
 from fsmdsl.testing.drive import drive
 from fsmdsl.testing.implementation import Action, Implementation
-from fsmdsl.testing.plain_values import fields, instances, named, same
+from fsmdsl.testing.plain_values import arguments_by_name, fields, instances, same
 
 
 class DifferenceError(AssertionError):
@@ -19,8 +19,8 @@ class DifferenceError(AssertionError):
 
     def __init__(self, twin: str, universe: Universe, steps: Sequence[Step], difference: str) -> None:
         self.universe, self.steps, self.difference = universe, tuple(steps), difference
-        told = [f"  {n}. {text}" for n, text in enumerate(_texts(universe, steps), 1)] or ["  (at the beginning)"]
-        super().__init__("\n".join([f"{twin} differs from {universe.system.qualified}:", *told, difference]))
+        lines = [f"  {n}. {text}" for n, text in enumerate(_texts(universe, steps), 1)] or ["  (at the beginning)"]
+        super().__init__("\n".join([f"{twin} differs from {universe.system.qualified}:", *lines, difference]))
 
 
 class SideBySide:
@@ -81,7 +81,9 @@ class SideBySide:
 
     def _action(self, x: Requested) -> Action:
         action = self.universe.machines[x.instance].action_named[x.action]
-        return Action(self.universe.name(x.instance), x.action, named(self.universe, action.parameters, x.arguments))
+        return Action(
+            self.universe.name(x.instance), x.action, arguments_by_name(self.universe, action.parameters, x.arguments)
+        )
 
     def _compare(self, actions: list[Action]) -> None:
         different = self._differences(actions)
@@ -103,18 +105,18 @@ class SideBySide:
                 if field not in ours:
                     raise ValueError(f"{machine.name} has no field `{field}`; it has {', '.join(ours) or 'none'}")
                 if not same(ours[field], value, names):
-                    shown = names.get(id(value), value)
-                    different.append(f"{name}.{field} is {ours[field]!r} in the model, {shown!r} in yours")
+                    actual = names.get(id(value), value)
+                    different.append(f"{name}.{field} is {ours[field]!r} in the model, {actual!r} in yours")
         performed = self._awaited(self.twin.performed())
         if performed is not None and not same(actions, list(performed), names):
-            different.append(f"the model asks for {_listed(actions)}, yours for {_listed(performed)}")
+            different.append(f"the model asks for {_render_actions(actions)}, yours for {_render_actions(performed)}")
         return different
 
     def _different(self, what: str) -> DifferenceError:
         return DifferenceError(type(self.twin).__name__, self.universe, self.steps, what)
 
     def _awaited(self, value: Any) -> Any:
-        """A value of the implementation, whose methods may be coroutines: they share one event loop."""
+        """A value of the implementation. Its methods may be coroutines, which share one event loop."""
         if not inspect.isawaitable(value):
             return value
         self._runner = self._runner or asyncio.Runner()
@@ -147,6 +149,6 @@ def _texts(universe: Universe, steps: Sequence[Step]) -> list[str]:
     return texts
 
 
-def _listed(actions: Sequence[Action]) -> str:
-    listed = (f"{x.instance}.{x.name}({', '.join(f'{k}={v!r}' for k, v in x.arguments.items())})" for x in actions)
-    return ", ".join(listed) or "nothing"
+def _render_actions(actions: Sequence[Action]) -> str:
+    calls = (f"{x.instance}.{x.name}({', '.join(f'{k}={v!r}' for k, v in x.arguments.items())})" for x in actions)
+    return ", ".join(calls) or "nothing"

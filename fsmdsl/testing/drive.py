@@ -6,7 +6,7 @@ from typing import Any, assert_never
 
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, Step, TimerStep, Universe
 from fsmdsl.testing.implementation import Implementation
-from fsmdsl.testing.plain_values import named
+from fsmdsl.testing.plain_values import arguments_by_name
 
 
 def kind(step: Step) -> str:
@@ -39,7 +39,7 @@ def drive(twin: Implementation, universe: Universe, step: Step) -> Any:
     match step:
         case EventStep(n, event, arguments):
             parameters = universe.machines[n].event_named[event].parameters
-            return twin.event(universe.name(n), event, named(universe, parameters, arguments))
+            return twin.event(universe.name(n), event, arguments_by_name(universe, parameters, arguments))
         case OutcomeStep(n, action, outcome):
             return twin.answer(universe.name(n), action, outcome)
         case TimerStep(n, transition):

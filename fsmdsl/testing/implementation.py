@@ -73,9 +73,9 @@ class Implementation:
         """The attributes of your object that have these names."""
         if instance not in self.objects:
             return {}
-        listed = [name for name in names if name not in self.without_fields]
+        compared = [name for name in names if name not in self.without_fields]
         advice = 'compare fewer: `without_fields = frozenset({{"{}"}})`, or define `fields(self, instance)`'
-        return {name: self._attribute(instance, name, advice.format(name)) for name in listed}
+        return {name: self._attribute(instance, name, advice.format(name)) for name in compared}
 
     def performed(self) -> Sequence[Action] | Awaitable[Sequence[Action] | None] | None:
         """Actions asked for since the last call, in order; None: not compared."""

@@ -72,21 +72,21 @@ class Landscape:
 def landscape(twin: Implementation, universe: Universe) -> Landscape:
     """The nearest states (`Implementation.tour_states`). Where refusals count, an event that is not handled is a path
     from the nearest state of that kind."""
-    found, seen = Landscape(universe), set[Unhandled]()
+    land, events = Landscape(universe), set[Unhandled]()
     for visit in visits(universe, twin.tour_states, lambda step: drivable(twin, step)):
         paths = []
         for arc in visit.arcs:
             if arc.target is not None:
                 paths.append(Path(arc.step, arc.target, _rows(universe, arc.result)))
             elif arc.result.fault is None:
-                found.complete = False
-        for path in unhandled(twin, universe, visit.number, visit.world, seen):
+                land.complete = False
+        for path in unhandled(twin, universe, visit.number, visit.world, events):
             assert path.unhandled is not None, "that is what it shows"
-            seen.add(path.unhandled)
+            events.add(path.unhandled)
             paths.append(path)
-        found.worlds.append(visit.world)
-        found.paths.append(paths)
-    return found
+        land.worlds.append(visit.world)
+        land.paths.append(paths)
+    return land
 
 
 def _rows(universe: Universe, result: Result) -> tuple[Row, ...]:

@@ -1,4 +1,4 @@
-"""Values of a model as somebody else's code would like to have them."""
+"""Model values converted to plain Python values, for code that does not know the model."""
 
 from __future__ import annotations
 
@@ -65,67 +65,69 @@ def instances(universe: Universe) -> tuple[Instance, ...]:
 
 
 def _parameters(universe: Universe, n: int) -> dict[str, object]:
-    return {p.name: outward(universe, p.type, universe.params[n][p.name]) for p in universe.machines[n].params}
+    return {p.name: plain_value(universe, p.type, universe.params[n][p.name]) for p in universe.machines[n].params}
 
 
 def fields(universe: Universe, world: World, n: int) -> dict[str, object]:
     """The fields of an instance, by name."""
     pairs = zip(universe.machines[n].fields, world.fields[n], strict=True)
-    return {f.name: outward(universe, f.type, value) for f, value in pairs}
+    return {f.name: plain_value(universe, f.type, value) for f, value in pairs}
 
 
-def named(universe: Universe, parameters: Sequence[m.Variable], values: Sequence[Value]) -> dict[str, object]:
+def arguments_by_name(
+    universe: Universe, parameters: Sequence[m.Variable], values: Sequence[Value]
+) -> dict[str, object]:
     """Arguments, by the names of the parameters."""
-    return {p.name: outward(universe, p.type, value) for p, value in zip(parameters, values, strict=True)}
+    return {p.name: plain_value(universe, p.type, value) for p, value in zip(parameters, values, strict=True)}
 
 
-def outward(universe: Universe, t: m.Type, value: Value) -> object:
-    """One value."""
+def plain_value(universe: Universe, t: m.Type, value: Value) -> object:
+    """A model value as a plain Python value."""
     match t, value:
         case _, None:
             return None
         case m.OptionalType(of), _:
-            return outward(universe, of, value)
+            return plain_value(universe, of, value)
         case m.RefType(), int():
             return InstanceName(universe.name(value))
         case m.DurationType(), int():
             return value / 1000
         case m.RecordType(parts=parts), RecordValue(values):
             pairs = zip(parts, values, strict=True)
-            return RecordParts(tuple((name, outward(universe, of, x)) for (name, of), x in pairs))
+            return RecordParts(tuple((name, plain_value(universe, of, x)) for (name, of), x in pairs))
         case m.SetType(of), frozenset():
-            return frozenset(outward(universe, of, x) for x in value)
+            return frozenset(plain_value(universe, of, x) for x in value)
         case m.ListType(of=of), tuple():
-            return tuple(outward(universe, of, x) for x in value)
+            return tuple(plain_value(universe, of, x) for x in value)
         case m.MapType(key, of), Table(entries):
-            return {outward(universe, key, k): outward(universe, of, x) for k, x in entries}
+            return {plain_value(universe, key, k): plain_value(universe, of, x) for k, x in entries}
         case _:
             return value
 
 
-def same(expected: object, given: object, names: Mapping[int, str]) -> bool:
+def same(expected: object, value: object, names: Mapping[int, str]) -> bool:
     """Is a value of an implementation that of the model? Objects stand for the instances that `names` has for their
     `id`, members of enumerations for their names or values, `timedelta` for seconds. A collection of the same members
     is a set (one that has a member twice is none), any sequence a list, a mapping or an object with the attributes a
     record."""
-    if id(given) in names:
-        return expected == names[id(given)]
-    match expected, given:
+    if id(value) in names:
+        return expected == names[id(value)]
+    match expected, value:
         case _, Enum():
-            return expected in (given.name, given.value)
+            return expected in (value.name, value.value)
         case _, timedelta():
-            return expected == given.total_seconds()
+            return expected == value.total_seconds()
         case (str(), _) | (_, str()):
-            return expected == given
+            return expected == value
         case AbstractSet(), Collection():
-            return len(expected) == len(given) and all(any(same(x, y, names) for y in given) for x in expected)
-        case RecordParts(), _ if not isinstance(given, Mapping):
-            return all(hasattr(given, name) and same(x, getattr(given, name), names) for name, x in expected.items())
+            return len(expected) == len(value) and all(any(same(x, y, names) for y in value) for x in expected)
+        case RecordParts(), _ if not isinstance(value, Mapping):
+            return all(hasattr(value, name) and same(x, getattr(value, name), names) for name, x in expected.items())
         case Mapping(), Mapping():
-            return len(expected) == len(given) and all(
-                any(same(key, k, names) and same(x, y, names) for k, y in given.items()) for key, x in expected.items()
+            return len(expected) == len(value) and all(
+                any(same(key, k, names) and same(x, y, names) for k, y in value.items()) for key, x in expected.items()
             )
         case Sequence(), Sequence():
-            return len(expected) == len(given) and all(same(x, y, names) for x, y in zip(expected, given, strict=True))
+            return len(expected) == len(value) and all(same(x, y, names) for x, y in zip(expected, value, strict=True))
         case _:
-            return expected == given
+            return expected == value

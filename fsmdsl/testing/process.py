@@ -76,10 +76,10 @@ class ProcessTwin(Twin):
             mine.finish()
         if mine._program is None:
             mine._program = _Program(mine.command, mine.folder)
-        listed = [
+        descriptions = [
             {name: getattr(x, name) for name in ("name", "machine", "state", "parameters", "fields")} for x in instances
         ]
-        self._ask(do="start", instances=listed)
+        self._ask(do="start", instances=descriptions)
 
     def event(self, instance: str, name: str, arguments: Mapping[str, object]) -> None:
         """`{"do": "event", …}`."""
@@ -130,10 +130,10 @@ class ProcessTwin(Twin):
 
     def performed(self) -> Sequence[Action] | None:
         """As the last reply has it; not compared where it has none."""
-        listed = self._reply.get("performed")
-        if listed is None:
+        actions = self._reply.get("performed")
+        if actions is None:
             return None
-        return [Action(str(x.get("instance")), str(x.get("name")), x.get("arguments") or {}) for x in listed]
+        return [Action(str(x.get("instance")), str(x.get("name")), x.get("arguments") or {}) for x in actions]
 
     def _ask(self, **request: object) -> None:
         program = type(self)._program
@@ -162,16 +162,16 @@ class _Program:
         assert self.process.stdout is not None, "a pipe"
         for line in self.process.stdout:
             self.lines.put(line)
-        self.lines.put("")
+        self.lines.put("")  # the program has closed its output: no line is empty, each has its line feed
 
     def ask(self, request: Mapping[str, object], seconds: float) -> Reply:
         """One request, answered within so many seconds. Raises `ProgramError`; then the program is of no more use."""
-        self.failed = True
+        self.failed = True  # until the reply is complete, so that every exception below leaves it set
         if not self.lines.empty():
             raise ProgramError(f"the program wrote more than one line for a request: {_shortened(self.lines.get())}")
         assert self.process.stdin is not None, "a pipe"
         try:
-            self.process.stdin.write(json.dumps(request, default=_listed) + "\n")
+            self.process.stdin.write(json.dumps(request, default=_json_value) + "\n")
             self.process.stdin.flush()
             line = self.lines.get(timeout=seconds)
         except queue.Empty:
@@ -216,7 +216,7 @@ def _parsed(line: str) -> Reply:
 _SHAPES = {dict: "an object", list: "a list", str: "a text"}
 
 
-def _listed(value: object) -> object:
+def _json_value(value: object) -> object:
     """Sets, as sorted lists, and records as objects: JSON has neither."""
     if isinstance(value, RecordParts):
         return dict(value)

@@ -27,9 +27,9 @@ class _SpentError(Exception):
     """No more steps may be taken."""
 
 
-def shrink(twin: type[Implementation], found: DifferenceError) -> DifferenceError:
+def shrink(twin: type[Implementation], difference: DifferenceError) -> DifferenceError:
     """A difference that takes no more steps than the one that was found."""
-    search = _Shrinking(twin, found)
+    search = _Shrinking(twin, difference)
     try:
         search.direct()
         search.leave_out()
@@ -43,14 +43,14 @@ def shrink(twin: type[Implementation], found: DifferenceError) -> DifferenceErro
 class _Shrinking:
     """The search, with the shortest difference until now."""
 
-    def __init__(self, twin: type[Implementation], found: DifferenceError) -> None:
-        self.twin, self.best = twin, found
+    def __init__(self, twin: type[Implementation], difference: DifferenceError) -> None:
+        self.twin, self.best = twin, difference
         self.driver = twin()
-        self.universe: Universe = found.universe
+        self.universe: Universe = difference.universe
         self.left = twin.shrink_steps
         self._enabled: dict[World, list[Step]] = {}
         self._results: dict[tuple[World, Step], Result] = {}
-        self.outside = frozenset(self._outside(found.steps))
+        self.outside = frozenset(self._outside(difference.steps))
 
     def direct(self) -> None:
         """The failing step at the end of a shortest way to its state."""
@@ -108,11 +108,11 @@ class _Shrinking:
     def _visits(self) -> Iterator[Visit]:
         return visits(self.universe, self.twin.tour_states, lambda step: drivable(self.driver, step))
 
-    def _way(self, wanted: World) -> Run | None:
+    def _way(self, goal: World) -> Run | None:
         ways: dict[int, Run] = {0: ()}
         for visit in self._visits():
             way = ways.pop(visit.number)
-            if visit.world == wanted:
+            if visit.world == goal:
                 return way
             if len(way) >= len(self.best.steps):
                 return None
@@ -143,10 +143,10 @@ class _Shrinking:
         """The steps that can come next, and that the implementation takes."""
         if world not in self._enabled:
             try:
-                listed = enabled(self.universe, world)
+                steps = enabled(self.universe, world)
             except TooManyValuesError:
-                listed = []
-            self._enabled[world] = [x for x in listed if drivable(self.driver, x)]
+                steps = []
+            self._enabled[world] = [x for x in steps if drivable(self.driver, x)]
         return self._enabled[world]
 
     def _fire(self, world: World, step: Step) -> Result:

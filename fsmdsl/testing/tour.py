@@ -41,16 +41,16 @@ class Tour:
 
     def __str__(self) -> str:
         """How long it is, and which rows it does not follow: a line for each."""
-        seen, steps = self.coverage, sum(map(len, self.walks))
-        among = f"{len(seen.rows)} of {len(seen.rows) + len(seen.never)} rows"
-        pairs = f", {len(seen.pairs)} pairs" if seen.pairs else ""
-        unhandled = f", {len(seen.unhandled)} events that are not handled" if seen.unhandled else ""
+        coverage, steps = self.coverage, sum(map(len, self.walks))
+        among = f"{len(coverage.rows)} of {len(coverage.rows) + len(coverage.never)} rows"
+        pairs = f", {len(coverage.pairs)} pairs" if coverage.pairs else ""
+        unhandled = f", {len(coverage.unhandled)} events that are not handled" if coverage.unhandled else ""
         walks = f"{len(self.walks)} walk{'s' * (len(self.walks) != 1)}, {steps} step{'s' * (steps != 1)}"
-        told = [f"{self.universe.system.qualified}: {walks}, {among}{pairs}{unhandled}"]
-        why = "in no reachable state" if seen.complete else "not in the states that were looked at"
-        named = {x.qualified: x for x in self.universe.machines}
-        told += [f"  not followed, {why}: {row.machine}: {_label(named, row)}" for row in sorted(seen.never)]
-        return "\n".join(told)
+        lines = [f"{self.universe.system.qualified}: {walks}, {among}{pairs}{unhandled}"]
+        why = "in no reachable state" if coverage.complete else "not in the states that were looked at"
+        machines = {x.qualified: x for x in self.universe.machines}
+        lines += [f"  not followed, {why}: {row.machine}: {_label(machines, row)}" for row in sorted(coverage.never)]
+        return "\n".join(lines)
 
 
 def tour(twin: Implementation, universe: Universe) -> Tour:
@@ -63,10 +63,10 @@ def tour(twin: Implementation, universe: Universe) -> Tour:
     cover = _Cover(twin, land, twin.tour == "pairs")
     walks = tuple(tuple(path.step for path in walk) for walk in cover.walks())
     rows = {Row(x.qualified, t.index) for x in universe.machines for t in x.transitions}
-    seen = cover.seen
-    followed = frozenset(x for x in seen if isinstance(x, Row))
-    pairs = frozenset(x for x in seen if isinstance(x, Pair))
-    events = frozenset(x for x in seen if isinstance(x, Unhandled))
+    sights_of_walks = cover.seen
+    followed = frozenset(x for x in sights_of_walks if isinstance(x, Row))
+    pairs = frozenset(x for x in sights_of_walks if isinstance(x, Pair))
+    events = frozenset(x for x in sights_of_walks if isinstance(x, Unhandled))
     return Tour(universe, walks, Coverage(followed, frozenset(rows - followed), pairs, events, land.complete))
 
 
@@ -83,7 +83,9 @@ class _Cover:
 
     def walks(self) -> Iterator[list[Path]]:
         """As many as it takes."""
-        self._at = [self._mask(s for way in self._ways(n) for s in _shown(way, self.pairs)) for n in self._numbers()]
+        self._at = [
+            self._mask(s for way in self._ways(n) for s in _last_sights(way, self.pairs)) for n in self._numbers()
+        ]
         self._left = (1 << len(self._bits)) - 1
         while self._left:
             walk = self._walk()
@@ -100,9 +102,9 @@ class _Cover:
             if self.pairs and first.rows:
                 yield from ((first, second) for second in self.land.paths[first.target] if second.rows)
 
-    def _mask(self, found: Iterable[Sight]) -> int:
+    def _mask(self, sights: Iterable[Sight]) -> int:
         mask = 0
-        for sight in found:
+        for sight in sights:
             mask |= 1 << self._bits.setdefault(sight, len(self._bits))
         return mask
 
@@ -112,17 +114,17 @@ class _Cover:
         at = 0
         while True:
             self._look_around(walk, at)
-            found = self._nearest(at, None)
-            if found is None or (at != 0 and self._nearest(0, len(found)) is not None):
+            way = self._nearest(at, None)
+            if way is None or (at != 0 and self._nearest(0, len(way)) is not None):
                 return walk
-            for path in found:
+            for path in way:
                 self._take(walk, path)
             at = walk[-1].target
 
     def _look_around(self, walk: list[Path], at: int) -> None:
         """Events that are not handled here, and were not seen elsewhere: they lead nowhere."""
-        seen = {x for x in self.seen if isinstance(x, Unhandled)}
-        for path in unhandled(self.twin, self.land.universe, at, self.land.worlds[at], seen):
+        events = {x for x in self.seen if isinstance(x, Unhandled)}
+        for path in unhandled(self.twin, self.land.universe, at, self.land.worlds[at], events):
             if path.unhandled not in self.seen:
                 self._take(walk, path)
 
@@ -155,12 +157,12 @@ class _Cover:
         """Of the ways that begin in a state, the one that shows most; of such, the shortest."""
 
         def new(way: tuple[Path, ...]) -> tuple[int, int]:
-            return ((self._mask(_shown(way, self.pairs)) & self._left).bit_count(), -len(way))
+            return ((self._mask(_last_sights(way, self.pairs)) & self._left).bit_count(), -len(way))
 
         return max(self._ways(number), key=new)
 
 
-def _shown(way: tuple[Path, ...], pairs: bool) -> Iterator[Sight]:
+def _last_sights(way: tuple[Path, ...], pairs: bool) -> Iterator[Sight]:
     """What the last step of a way shows, behind the one before."""
     yield from sights(way[-1], way[-2] if len(way) > 1 else None, pairs)
 
@@ -173,6 +175,6 @@ def _back(way: dict[int, tuple[int, Path] | None], at: int) -> list[Path]:
     return walk[::-1]
 
 
-def _label(named: Mapping[str, m.Machine], row: Row) -> str:
-    t = named[row.machine].transitions[row.index]
+def _label(machines: Mapping[str, m.Machine], row: Row) -> str:
+    t = machines[row.machine].transitions[row.index]
     return f"{t.source} on {t.shown_trigger}" if t.label is None else t.label

@@ -83,15 +83,15 @@ class Twin(Implementation):
 
     @classmethod
     def finish(cls) -> None:
-        """Called behind the last walk of a test: give back what walks have shared."""
+        """Called after the last walk of a test: release what the walks shared."""
 
     @contextmanager
     def _running(self) -> Iterator[None]:
         """While walks run. A difference is shortened."""
         try:
             yield
-        except DifferenceError as found:
-            shortest = shrink(type(self), found)
+        except DifferenceError as difference:
+            shortest = shrink(type(self), difference)
             raise shortest from shortest.__cause__
         finally:
             self.finish()
@@ -99,8 +99,8 @@ class Twin(Implementation):
     @classmethod
     def universe(cls) -> Universe:
         """The system that is walked through. Raises `ValueError` where there is none, or the specs have errors."""
-        given = cls.specs
-        loaded = load([given] if isinstance(given, str | Path) else list(given), as_documented=cls.as_documented)
+        specs = cls.specs
+        loaded = load([specs] if isinstance(specs, str | Path) else list(specs), as_documented=cls.as_documented)
         errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
         if loaded.model is None:
             raise ValueError(f"the specs of {cls.__name__} have errors\n\n{frames(errors)}")
@@ -114,14 +114,14 @@ class Twin(Implementation):
         if bool(cls.system) == bool(cls.machine):
             raise ValueError(f"{cls.__name__} must name a `system` or a `machine`, one of them")
         if cls.system:
-            return _named(cls.system, {x.qualified: x for x in model.systems.values()}, "system")
-        return closed(model, _named(cls.machine, dict(model.machines), "machine"))
+            return _find_by_name(cls.system, {x.qualified: x for x in model.systems.values()}, "system")
+        return closed(model, _find_by_name(cls.machine, dict(model.machines), "machine"))
 
 
-def _named(name: str, found: Mapping[str, T], what: str) -> T:
+def _find_by_name(name: str, candidates: Mapping[str, T], what: str) -> T:
     """By qualified name, or by the last part of it."""
-    known = {**{key.rpartition(".")[2]: x for key, x in found.items()}, **found}
-    if name not in known:
-        advice = did_you_mean(name, known) or f"there are {', '.join(f'`{x}`' for x in found) or 'none'}"
+    by_name = {**{key.rpartition(".")[2]: x for key, x in candidates.items()}, **candidates}
+    if name not in by_name:
+        advice = did_you_mean(name, by_name) or f"there are {', '.join(f'`{x}`' for x in candidates) or 'none'}"
         raise ValueError(f"there is no {what} `{name}`; {advice}")
-    return known[name]
+    return by_name[name]

@@ -18,11 +18,13 @@ from fsmdsl.testing.comparison import SideBySide
 from fsmdsl.testing.drive import drivable
 from fsmdsl.testing.implementation import Implementation
 
-USUAL = settings(max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck))
+DEFAULT_SETTINGS = settings(
+    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _Choice:
     """Something drawn, with the text that Hypothesis shows for it."""
 
     value: Any
@@ -42,9 +44,9 @@ def walk(twin: type[Implementation], universe: Universe) -> None:
             super().__init__(twin(), universe)
 
     # The story says what the draws were and needs no explanation; one difference at a time is enough.
-    given: settings = twin.settings or USUAL
-    phases = [x for x in given.phases if x is not Phase.explain]
-    quiet = settings(given, verbosity=Verbosity.quiet, report_multiple_bugs=False, phases=phases, deadline=None)
+    chosen: settings = twin.settings or DEFAULT_SETTINGS
+    phases = [x for x in chosen.phases if x is not Phase.explain]
+    quiet = settings(chosen, verbosity=Verbosity.quiet, report_multiple_bugs=False, phases=phases, deadline=None)
     run_state_machine_as_test(Walk, settings=quiet)
 
 
@@ -65,8 +67,8 @@ class _Walk(RuleBasedStateMachine):
     def begin(self, data: Any) -> None:
         """In one of the worlds in which the system may begin."""
         starts = self.universe.starts
-        shown = [_Shown(x, ", ".join(first_choices(Trace(self.universe, x)))) for x in starts]
-        start = starts[0] if len(starts) == 1 else data.draw(st.sampled_from(shown), "start").value
+        choices = [_Choice(x, ", ".join(first_choices(Trace(self.universe, x)))) for x in starts]
+        start = starts[0] if len(starts) == 1 else data.draw(st.sampled_from(choices), "start").value
         self.universe = self.universe.beginning(start)
         self.both = SideBySide(self.twin, self.universe)
 
@@ -79,15 +81,18 @@ class _Walk(RuleBasedStateMachine):
         if self.twin.refusal is not None and (not steps or data.draw(st.integers(0, 4), "unasked") == 4):
             chosen = self._any_event(data)
         else:
-            shown = [_Shown(x, describe(self.universe, x, world)) for x in steps]
-            chosen = data.draw(st.sampled_from(shown), "step").value if steps else None
+            choices = [_Choice(x, describe(self.universe, x, world)) for x in steps]
+            chosen = data.draw(st.sampled_from(choices), "step").value if steps else None
         if chosen is not None:
             self.both.take(chosen)
 
     def _any_event(self, data: Any) -> Step | None:
         """An event of the environment, to anyone, with any arguments."""
         events = [
-            _Shown((n, e), e.name) for n, x in enumerate(self.universe.machines) for e in x.events if e.from_environment
+            _Choice((n, e), e.name)
+            for n, x in enumerate(self.universe.machines)
+            for e in x.events
+            if e.from_environment
         ]
         if not events or self.both is None or self.both.world.down:
             return None

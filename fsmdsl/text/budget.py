@@ -3,8 +3,8 @@
 A `Budget` is entered around the work. In the main thread of a process a timer looks at the clock and at the memory of
 the process twenty times a second, and raises `LimitError` in the middle of whatever is under way. Work that can stop by
 itself at a good moment (a search between two states) asks for `patience`: then the budget only notes that a limit is
-reached, and raises where nobody has stopped within `GRACE`. So the work ends within about a second of the limit, except
-in one call into C that does not return.
+reached, and raises if the work has not stopped within `GRACE`. So the work ends within about a second of the limit,
+except in one call into C that does not return.
 
 Where signals cannot be used (another thread, a system without `setitimer`, a process whose signals are taken), the
 limits hold where `check` or `over` is called.
@@ -22,18 +22,18 @@ from time import monotonic
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-TICK = 0.05
-"""Seconds between two looks at the clock and the memory."""
+CHECK_INTERVAL = 0.05
+"""Interval between two checks of the clock and the memory, in seconds."""
 
 GRACE = 0.3
-"""Seconds for work that stops by itself."""
+"""Time in seconds that patient work has to stop by itself."""
 
-LULL = 5.0
-"""Seconds from one `LimitError` to the next. Who catches one cleans up undisturbed; one that was lost, in a destructor
-or a callback that lets no error out, comes again."""
+RAISE_INTERVAL = 5.0
+"""Seconds from one `LimitError` to the next. Clean-up code after the first is not interrupted. An error that was lost,
+in a destructor or a callback that lets no error out, is raised again."""
 
 SLACK = 64 << 20
-"""Bytes by which patient work may pass the limit of memory while it comes to its end."""
+"""Bytes by which patient work may exceed the memory limit while it stops."""
 
 INTERRUPTED = "interrupted"
 
@@ -42,7 +42,7 @@ class LimitError(BaseException):
     """A limit was reached in the middle of something. The message is `Budget.reached`.
 
     Like `KeyboardInterrupt` it is no `Exception`: code that answers or suppresses those does not mean this, and only
-    who has entered a budget catches it.
+    the code that entered the budget catches it.
     """
 
 
@@ -94,7 +94,7 @@ class Budget:
 
         signal.signal(signal.SIGALRM, self._tick)
         self._restore.append(stop)
-        signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+        signal.setitimer(signal.ITIMER_REAL, CHECK_INTERVAL, CHECK_INTERVAL)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         restore, self._restore = self._restore, []
@@ -124,7 +124,7 @@ class Budget:
         now = monotonic()
         if self.reached is None and self.seconds is not None and now - self._begun > self.seconds:
             self._reach(f"stopped after {self.seconds:g} seconds", now)
-        if self.reached is None and self.memory is not None and now - self._looked > TICK:
+        if self.reached is None and self.memory is not None and now - self._looked > CHECK_INTERVAL:
             self._looked = now
             if resident() > self.memory:
                 self.memory_reached = True
@@ -181,7 +181,7 @@ class Budget:
         self._again = now + GRACE if self._patient else 0.0
 
     def _raise(self, now: float) -> None:
-        self._again, self.raised = now + LULL, True
+        self._again, self.raised = now + RAISE_INTERVAL, True
         raise LimitError(self.reached)
 
 

@@ -94,8 +94,8 @@ class Diagnostic:
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """Advice that names the closest candidate, if one is close."""
-    found = closest(name, candidates)
-    return None if found is None else f"did you mean `{found}`?"
+    nearest = closest(name, candidates)
+    return None if nearest is None else f"did you mean `{nearest}`?"
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
@@ -107,6 +107,6 @@ def closest(name: str, candidates: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-def ordered(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def ordered(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Findings without repeats, by file, then place, then code."""
-    return sorted(dict.fromkeys(found), key=lambda d: (d.span.source.name, d.span.start, d.rule.code, d.message))
+    return sorted(dict.fromkeys(diagnostics), key=lambda d: (d.span.source.name, d.span.start, d.rule.code, d.message))

@@ -18,7 +18,7 @@ HIDDEN = re.compile(
 a difference. Letters of every language, combining marks and emoji are shown, so joiners (U+200C, U+200D) and variation
 selectors are not in it."""
 
-_KEPT = re.compile("(\t|\x1b\\[(?:[012]|3[0-7])m)")
+_ALLOWED = re.compile("(\t|\x1b\\[(?:[012]|3[0-7])m)")
 """What a line may have: tabs, and what begins and ends the colours of `fsmdsl.cli`. None of it hides text or moves the
 cursor back."""
 
@@ -27,14 +27,14 @@ def printable(text: str) -> str:
     """A text on one line, with escapes as in Python (`\\n`, `\\x1b`, `\\u202e`) for all that `HIDDEN` names."""
     if text.isprintable():  # it is nearly always
         return text
-    return HIDDEN.sub(lambda found: repr(found[0])[1:-1], text)
+    return HIDDEN.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 def printable_line(text: str) -> str:
     """A line as a terminal may get it: tabs and colours stay, whatever else `HIDDEN` names is an escape."""
     if text.isprintable():
         return text
-    return "".join(part if n % 2 else printable(part) for n, part in enumerate(_KEPT.split(text)))
+    return "".join(part if n % 2 else printable(part) for n, part in enumerate(_ALLOWED.split(text)))
 
 
 def printable_text(text: str) -> str:
@@ -44,7 +44,7 @@ def printable_text(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """A document of JSON with escapes of JSON in its strings, which mean the same; it may be shown by a terminal."""
-    return HIDDEN.sub(lambda found: found[0] if found[0] in "\n\t" else _json_escape(found[0]), text)
+    return HIDDEN.sub(lambda match: match[0] if match[0] in "\n\t" else _json_escape(match[0]), text)
 
 
 def _json_escape(character: str) -> str:

@@ -105,8 +105,8 @@ def check(given: dict[str, Any]) -> None:
         assert x.outcome == "undecided"
         return
     assert x.outcome == outcome or (x.outcome, outcome) == ("nothing to explain", "explained")
-    assert [(t.entry.step, list(t.lines)) for t in x.ledger.steps] == steps
-    assert x.ledger.names == names
+    assert [(t.entry.step, list(t.lines)) for t in x.summary.steps] == steps
+    assert x.summary.names == names
 
 
 explain = Target("explain", INPUTS, check)

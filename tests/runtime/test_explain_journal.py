@@ -110,7 +110,7 @@ def rows(x: Explanation) -> set[str]:
     """Rows of the group that the run follows."""
     machine = next(k for k in x.reading.universe.machines if k.name == "AffinityGroup")
     return {
-        machine.transitions[n].name for (of, n), times in x.ledger.rows.items() if of == machine.qualified and times
+        machine.transitions[n].name for (of, n), times in x.summary.rows.items() if of == machine.qualified and times
     }
 
 
@@ -119,7 +119,7 @@ def test_the_journal_of_preemptions_is_a_run_of_the_spec(tmp_path: Path) -> None
     preempted(cluster)
     x = explained("journal.toml", cluster.written())
     assert x.outcome == "explained", x.failure
-    assert x.ledger.names == {name: {"strong": 2, "stronger": 3}.get(name, x.ledger.names[name]) for name in PODS}
+    assert x.summary.names == {name: {"strong": 2, "stronger": 3}.get(name, x.summary.names[name]) for name in PODS}
     assert {"e0", "e1", "e3", "e5", "e6"} <= rows(x)
 
 

@@ -26,7 +26,7 @@ FORMAT = "fsmdsl certificate 2"
 EARLIER = "fsmdsl certificate 1"
 
 MAX_BYTES = 256 * 2**20
-"""The largest certificate that is written or read: more than a million states."""
+"""Maximum size of a certificate in bytes: more than a million states."""
 
 _SHA_256 = re.compile("[0-9a-f]{64}")
 

@@ -69,12 +69,12 @@ _ENCODER = JSONEncoder(separators=(",", ":"), default=_as_list)
 
 def _states(universe: Universe, plain: Any) -> tuple[str, ...]:
     with _part("the states of the instances"):
-        listed = _items(plain, len(universe.machines))
-    for n, (machine, x) in enumerate(zip(universe.machines, listed, strict=True)):
+        names = _items(plain, len(universe.machines))
+    for n, (machine, x) in enumerate(zip(universe.machines, names, strict=True)):
         if type(x) is not str or x not in machine.leaf_numbers:
             with _part(f"the state of `{universe.name(n)}`"):
                 _expected(f"a state of `{machine.name}` without states inside it", x)
-    return tuple(listed)
+    return tuple(names)
 
 
 def _fields(universe: Universe, plain: Any) -> tuple[tuple[Value, ...], ...]:
@@ -86,8 +86,8 @@ def _fields(universe: Universe, plain: Any) -> tuple[tuple[Value, ...], ...]:
 def _row(universe: Universe, n: int, plain: Any) -> tuple[Value, ...]:
     fields = universe.machines[n].fields
     with _part(f"the fields of `{universe.name(n)}`"):
-        listed = _items(plain, len(fields))
-    return tuple([_field(universe, n, f, x) for f, x in zip(fields, listed, strict=True)])
+        items = _items(plain, len(fields))
+    return tuple([_field(universe, n, f, x) for f, x in zip(fields, items, strict=True)])
 
 
 def _field(universe: Universe, n: int, field: m.Field, plain: Any) -> Value:
@@ -104,17 +104,17 @@ def _waited(universe: Universe, plain: Any) -> frozenset[int]:
 
 def _channels(universe: Universe, plain: Any) -> tuple[tuple[Message, ...], ...]:
     with _part("the channels"):
-        listed = _items(plain, len(universe.queues))
-    return tuple(_messages(universe, n, x) for n, x in enumerate(listed))
+        queues = _items(plain, len(universe.queues))
+    return tuple(_messages(universe, n, x) for n, x in enumerate(queues))
 
 
 def _messages(universe: Universe, n: int, plain: Any) -> tuple[Message, ...]:
     queue = universe.queues[n]
     with _part(f"channel `{universe.queue_name(n)}`"):
-        listed = _items(plain)
-        if len(listed) > queue.channel.bound:
+        items = _items(plain)
+        if len(items) > queue.channel.bound:
             _expected(f"at most {queue.channel.bound} messages", plain)
-        messages = tuple(_message(universe, queue, x) for x in listed)
+        messages = tuple(_message(universe, queue, x) for x in items)
         if queue.channel.order == "bag" and list(messages) != sorted(messages, key=_order(universe, queue)):
             _expected("the messages of a bag in order", plain)
         return messages
@@ -130,8 +130,8 @@ def _message(universe: Universe, queue: Queue, plain: Any) -> Message:
     if type(name) is not str or name not in events or queue.channel.qualified not in events[name].senders:
         _expected("an event that this channel carries", name)
     parameters = events[name].parameters
-    listed = _items(arguments, len(parameters))
-    return Message(name, tuple([_value(p.type, x, universe) for p, x in zip(parameters, listed, strict=True)]))
+    items = _items(arguments, len(parameters))
+    return Message(name, tuple([_value(p.type, x, universe) for p, x in zip(parameters, items, strict=True)]))
 
 
 def _pending(universe: Universe, plain: Any) -> tuple[Pending, ...]:
@@ -178,17 +178,17 @@ def _value(t: m.Type, plain: Any, roster: Roster) -> Value:
         case m.SetType(of):
             return frozenset(_value(of, x, roster) for x in _items(plain))
         case m.ListType(of, bound):
-            listed = _items(plain)
-            if len(listed) > bound:
+            items = _items(plain)
+            if len(items) > bound:
                 _expected(f"at most {bound} items", plain)
-            return tuple([_value(of, x, roster) for x in listed])
+            return tuple([_value(of, x, roster) for x in items])
         case m.RecordType(parts=parts):
-            listed = _items(plain, len(parts))
-            return RecordValue(tuple([_value(of, x, roster) for (_, of), x in zip(parts, listed, strict=True)]))
+            items = _items(plain, len(parts))
+            return RecordValue(tuple([_value(of, x, roster) for (_, of), x in zip(parts, items, strict=True)]))
         case m.MapType(of=of):
             names = keys(t, roster)
-            listed = _items(plain, len(names))
-            return Table(tuple([(k, _value(of, x, roster)) for k, x in zip(names, listed, strict=True)]))
+            items = _items(plain, len(names))
+            return Table(tuple([(k, _value(of, x, roster)) for k, x in zip(names, items, strict=True)]))
         case m.NoneType() | m.NeverType() | m.ErrorType():
             return _expected("no value", plain)
         case _:

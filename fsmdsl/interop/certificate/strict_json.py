@@ -8,10 +8,10 @@ from json import JSONDecodeError, JSONDecoder
 from typing import Any, NoReturn
 
 MAX_DIGITS = 1000
-"""Of a number. Python takes time that grows with the square of them."""
+"""Maximum number of digits of a number. Python's parsing time grows with their square."""
 
 MAX_QUOTED = 60
-"""Characters of foreign text that a message quotes."""
+"""Maximum length of input text quoted in a message, in characters."""
 
 
 class RefusedError(Exception):

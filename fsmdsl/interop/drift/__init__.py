@@ -50,9 +50,9 @@ def drift(model: m.Model, imported: Imported, pairs: Mapping[str, str], names: M
     specs = {x.name: of_machine(x) for x in model.machines.values()}
     tables = {y.name: of_table(y) for x in imported.tables for y in split(x)[0]}
     chosen = [(specs[a], tables[b]) for a, b in pairs.items()] if pairs else list(_paired(specs, tables))
-    found = [x for spec, code in chosen for x in differences(spec, code, names)]
+    changes = [x for spec, code in chosen for x in differences(spec, code, names)]
     alone = [] if pairs else [x for x in tables.values() if all(x is not code for _, code in chosen)]
-    return [*found, *(Drift("added", "machine", x.name, x.name, Side(NOWHERE), Side(x.place, x.name)) for x in alone)]
+    return [*changes, *(Drift("added", "machine", x.name, x.name, Side(NOWHERE), Side(x.place, x.name)) for x in alone)]
 
 
 def _paired(specs: Mapping[str, Moves], tables: Mapping[str, Moves]) -> Iterator[tuple[Moves, Moves]]:
@@ -77,9 +77,9 @@ def _alike(spec: Moves, code: Moves) -> float:
     return len(ours & theirs) / max(len(ours | theirs), 1)
 
 
-def report(found: Sequence[Drift], spec: Span, leads: Leads) -> list[Diagnostic]:
+def report(changes: Sequence[Drift], spec: Span, leads: Leads) -> list[Diagnostic]:
     """A finding for each difference, at the place that has to change; the other place is its label."""
-    return ordered(_finding(x, spec, leads) for x in found)
+    return ordered(_finding(x, spec, leads) for x in changes)
 
 
 def _finding(x: Drift, spec: Span, leads: Leads) -> Diagnostic:
@@ -89,8 +89,10 @@ def _finding(x: Drift, spec: Span, leads: Leads) -> Diagnostic:
     side = "code" if leads == "code" else "spec"
     if primary.source is NOWHERE.source:
         primary, other = other, primary
-    made = DRIFT.at(primary, x.message)
+    diagnostic = DRIFT.at(primary, x.message)
     if other.source is not NOWHERE.source:
         text = x.code.text if other is theirs else x.spec.text
-        made = made.label(other, f"the {'code' if other is theirs else 'spec'}: {text or 'nothing like it'}")
-    return made.help(x.advice(side))
+        diagnostic = diagnostic.label(
+            other, f"the {'code' if other is theirs else 'spec'}: {text or 'nothing like it'}"
+        )
+    return diagnostic.help(x.advice(side))

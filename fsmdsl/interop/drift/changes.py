@@ -51,19 +51,19 @@ class Drift:
         """What has to be done, where the code or the spec leads."""
         follower, has = ("spec", self.code) if leads == "code" else ("code", self.spec)
         if self.kind == "renamed":
-            told = f"{self.code.text}={self.spec.text}"
-            return f"write `{has.text}` in the {follower}, or say `--rename {told}`"
+            renaming = f"{self.code.text}={self.spec.text}"
+            return f"write `{has.text}` in the {follower}, or say `--rename {renaming}`"
         if not has.text:
             return f"take it out of the {follower}"
         return f"write `{has.text}` in the {follower}"
 
 
-def differences(spec: Moves, code: Moves, given: Mapping[str, str]) -> Iterator[Drift]:
+def differences(spec: Moves, code: Moves, renames: Mapping[str, str]) -> Iterator[Drift]:
     """Everything that differs between a machine and a table."""
     spec = _comparable(spec, code)
-    states, triggers = matched(code, spec, given)
-    yield from _renamed_states(spec, states, given, code)
-    yield from _triggers(spec, triggers, given, code)
+    states, triggers = matched(code, spec, renames)
+    yield from _renamed_states(spec, states, renames, code)
+    yield from _triggers(spec, triggers, renames, code)
     renamed = replace(code, moves=tuple(_renamed(x, states, triggers) for x in code.moves))
     yield from _states(spec, code, states)
     initial = states.get(code.initial, code.initial)
@@ -86,17 +86,17 @@ def _comparable(spec: Moves, code: Moves) -> Moves:
     return replace(spec, moves=moves, triggers=tuple(dict.fromkeys(x.trigger for x in moves)))
 
 
-def _renamed_states(spec: Moves, states: Mapping[str, str], given: Mapping[str, str], code: Moves) -> Iterator[Drift]:
+def _renamed_states(spec: Moves, states: Mapping[str, str], renames: Mapping[str, str], code: Moves) -> Iterator[Drift]:
     for old, new in states.items():
-        known = {key(x) for x in (new, *spec.names.get(new, ()))} & {key(x) for x in (old, *code.names.get(old, ()))}
-        if not known and given.get(old) != new:
+        common = {key(x) for x in (new, *spec.names.get(new, ()))} & {key(x) for x in (old, *code.names.get(old, ()))}
+        if not common and renames.get(old) != new:
             sides = Side(spec.states[new], new), Side(code.states[old], code.names[old][-1])
             yield Drift("renamed", "state", new, spec.name, *sides)
 
 
-def _triggers(spec: Moves, triggers: Mapping[str, str], given: Mapping[str, str], code: Moves) -> Iterator[Drift]:
+def _triggers(spec: Moves, triggers: Mapping[str, str], renames: Mapping[str, str], code: Moves) -> Iterator[Drift]:
     for old, new in triggers.items():
-        if not same_event(old, new) and given.get(old) != new:
+        if not same_event(old, new) and renames.get(old) != new:
             ours = next(x.place for x in spec.moves if x.trigger == new)
             theirs = next(x.place for x in code.moves if x.trigger == old)
             yield Drift("renamed", "event", new, spec.name, Side(ours, new), Side(theirs, old))
@@ -105,14 +105,14 @@ def _triggers(spec: Moves, triggers: Mapping[str, str], given: Mapping[str, str]
 def _states(spec: Moves, code: Moves, states: Mapping[str, str]) -> Iterator[Drift]:
     for name, place in code.states.items():
         if name not in states:
-            shown = code.names[name][-1]
+            title = code.names[name][-1]
             yield Drift(
                 "added",
                 "state",
-                shown,
+                title,
                 spec.name,
                 Side(),
-                Side(place if place is not NOWHERE else code.place, f"state {shown}"),
+                Side(place if place is not NOWHERE else code.place, f"state {title}"),
             )
     for name, place in spec.states.items():
         if name not in states.values():
@@ -124,26 +124,26 @@ def _rows(spec: Moves, code: Moves, written: Mapping[Move, Move]) -> Iterator[Dr
     ours, theirs = (_by_start(x.moves) for x in (spec, code))
     for start in dict.fromkeys([*ours, *theirs]):
         mine, other = (side.get(start, {}) for side in (ours, theirs))
-        gone = [x for x in mine if x not in other]
-        come = [x for x in other if x not in mine]
-        if len(gone) == len(come) == 1:
-            sides = Side(gone[0].place, shown(gone[0])), Side(come[0].place, shown(written[come[0]]))
-            yield Drift("changed", "row", shown(gone[0]), spec.name, *sides)
+        removed = [x for x in mine if x not in other]
+        added = [x for x in other if x not in mine]
+        if len(removed) == len(added) == 1:
+            sides = Side(removed[0].place, row_text(removed[0])), Side(added[0].place, row_text(written[added[0]]))
+            yield Drift("changed", "row", row_text(removed[0]), spec.name, *sides)
             continue
-        for x in gone:
-            yield Drift("removed", "row", shown(x), spec.name, Side(x.place, shown(x)), Side(code.place))
-        for x in come:
-            yield Drift("added", "row", shown(x), spec.name, Side(), Side(x.place, shown(written[x])))
+        for x in removed:
+            yield Drift("removed", "row", row_text(x), spec.name, Side(x.place, row_text(x)), Side(code.place))
+        for x in added:
+            yield Drift("added", "row", row_text(x), spec.name, Side(), Side(x.place, row_text(written[x])))
 
 
 def _by_start(moves: tuple[Move, ...]) -> dict[tuple[str, str], dict[Move, None]]:
-    found: dict[tuple[str, str], dict[Move, None]] = defaultdict(dict)
+    moves_by_start: dict[tuple[str, str], dict[Move, None]] = defaultdict(dict)
     for x in moves:
-        found[x.source, x.trigger][x] = None
-    return found
+        moves_by_start[x.source, x.trigger][x] = None
+    return moves_by_start
 
 
-def shown(x: Move) -> str:
+def row_text(x: Move) -> str:
     """A move as a row of a spec."""
     arrow = "" if x.target is None else f" -> {x.target}"
     trigger = "" if not x.trigger else f" {x.trigger}" if x.trigger.startswith("after ") else f" on {x.trigger}"

@@ -55,7 +55,7 @@ def of_machine(machine: m.Machine) -> Moves:
     written: dict[str, list[_Written]] = {}
     for t in machine.transitions:
         if not isinstance(t.trigger, m.OnCrash):
-            row = _Written(_shown(t.shown_trigger), hierarchy.arrival(t), t.guard not in ALWAYS, t.span)
+            row = _Written(_canonical_trigger(t.shown_trigger), hierarchy.arrival(t), t.guard not in ALWAYS, t.span)
             written.setdefault(f"* {t.source}" if t.wild else t.source, []).append(row)
     leaves = [s.name for s in machine.leaves]
     # Rows made from `*` come after those of all composites.
@@ -75,7 +75,7 @@ def of_table(table: Table) -> Moves:
     leaves = [s.name for s in table.states if s.name not in table.children]
     moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(table.around(leaf)), written))
     names = {s.name: (s.name, s.title) for s in table.states}
-    places = {name: table.named[name].place for name in leaves}
+    places = {name: table.state_by_name[name].place for name in leaves}
     triggers = tuple(dict.fromkeys(x.trigger for x in moves))
     return Moves(table.name, table.entered(table.initial), places, names, triggers, moves, table.place)
 
@@ -83,22 +83,22 @@ def of_table(table: Table) -> Moves:
 def _trigger(row: Row) -> str:
     if row.event is not None:
         return row.event
-    return "" if row.after is None else _shown(f"after {row.after}")
+    return "" if row.after is None else _canonical_trigger(f"after {row.after}")
 
 
-def _shown(trigger: str) -> str:
+def _canonical_trigger(trigger: str) -> str:
     """A trigger; equal times are written alike."""
     return f"after {canonical(trigger[6:])}" if trigger.startswith("after ") else trigger
 
 
 def _of_leaf(leaf: str, around: Sequence[str], written: dict[str, list[_Written]]) -> Iterator[Move]:
     """The moves of a leaf, without those of composites that its own always come before."""
-    taken: set[str] = set()
+    handled: set[str] = set()
     for state in around:
         rows = written.get(state, [])
-        found = {Move(leaf, x.trigger, x.target, x.place): None for x in rows if x.trigger not in taken}
-        yield from found
-        taken |= _always(rows)
+        moves = {Move(leaf, x.trigger, x.target, x.place): None for x in rows if x.trigger not in handled}
+        yield from moves
+        handled |= _always(rows)
 
 
 def _always(rows: Iterable[_Written]) -> set[str]:

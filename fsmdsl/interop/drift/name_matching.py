@@ -10,11 +10,11 @@ from fsmdsl.interop.imports.names import event_names
 from fsmdsl.report.compare.rename_detection import Signature, pairs
 
 
-def matched(code: Moves, spec: Moves, given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The names of the spec by those of the code, of states and of triggers. `given` are those that the user knows."""
-    states = _by_words(code.states, spec.states, code.names, spec.names, given)
+def matched(code: Moves, spec: Moves, renames: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The names of the spec by those of the code, of states and of triggers. `renames`: those from the user."""
+    states = _by_words(code.states, spec.states, code.names, spec.names, renames)
     written = {x: event_names(x) for x in code.triggers}
-    triggers = _by_words(code.triggers, spec.triggers, written, {}, given)
+    triggers = _by_words(code.triggers, spec.triggers, written, {}, renames)
     while True:
         more = _by_moves(code, spec, states, triggers)
         if not any(more):
@@ -38,19 +38,19 @@ def _by_words(
     spec: Iterable[str],
     code_names: Mapping[str, Sequence[str]],
     spec_names: Mapping[str, Sequence[str]],
-    given: Mapping[str, str],
+    renames: Mapping[str, str],
 ) -> dict[str, str]:
     left = list(spec)
-    found: dict[str, str] = {}
-    for exact in (True, False):
-        for name in (x for x in code if x not in found):
-            wanted = [given[name]] if name in given else [name, *code_names.get(name, ())]
-            keys = wanted if exact else [key(x) for x in wanted]
+    matches: dict[str, str] = {}
+    for exact in (True, False):  # exact names first: a name that differs in case only must not take their place
+        for name in (x for x in code if x not in matches):
+            aliases = [renames[name]] if name in renames else [name, *code_names.get(name, ())]
+            keys = aliases if exact else [key(x) for x in aliases]
             same = [x for x in left if any((y if exact else key(y)) in keys for y in (x, *spec_names.get(x, ())))]
             if len(same) == 1 or (same and exact):
-                found[name] = same[0]
+                matches[name] = same[0]
                 left.remove(same[0])
-    return found
+    return matches
 
 
 def _by_moves(
@@ -59,21 +59,23 @@ def _by_moves(
     """States and triggers of other names whose moves are alike, and those of no others as much."""
     back_states = {x: x for x in states.values()}
     back_triggers = {x: x for x in triggers.values()}
-    gone = [(x, _of_state(x, code.moves, states, triggers)) for x in code.states if x not in states]
-    come = [(x, _of_state(x, spec.moves, back_states, back_triggers)) for x in spec.states if x not in back_states]
-    lost = [(x, _of_trigger(x, code.moves, states)) for x in code.triggers if x not in triggers]
-    new = [(x, _of_trigger(x, spec.moves, back_states)) for x in spec.triggers if x not in back_triggers]
-    return dict(pairs(gone, come)), dict(pairs(lost, new))
+    code_states = [(x, _of_state(x, code.moves, states, triggers)) for x in code.states if x not in states]
+    spec_states = [
+        (x, _of_state(x, spec.moves, back_states, back_triggers)) for x in spec.states if x not in back_states
+    ]
+    code_triggers = [(x, _of_trigger(x, code.moves, states)) for x in code.triggers if x not in triggers]
+    spec_triggers = [(x, _of_trigger(x, spec.moves, back_states)) for x in spec.triggers if x not in back_triggers]
+    return dict(pairs(code_states, spec_states)), dict(pairs(code_triggers, spec_triggers))
 
 
 def _of_state(name: str, moves: Iterable[Move], states: Mapping[str, str], triggers: Mapping[str, str]) -> Signature:
     """The moves from and to a state, as far as the other ends have names in both."""
 
-    def shown(other: str | None) -> str:
+    def end_label(other: str | None) -> str:
         return "itself" if other == name else "" if other is None else states.get(other, "?")
 
-    out = {("from", triggers.get(x.trigger, "?"), shown(x.target)) for x in moves if x.source == name}
-    into = {("to", triggers.get(x.trigger, "?"), shown(x.source)) for x in moves if x.target == name}
+    out = {("from", triggers.get(x.trigger, "?"), end_label(x.target)) for x in moves if x.source == name}
+    into = {("to", triggers.get(x.trigger, "?"), end_label(x.source)) for x in moves if x.target == name}
     return frozenset(out | into)
 
 

@@ -58,12 +58,14 @@ def _assign(scope: CScope, e: m.Assign | m.Change) -> str:
     field = next(x for x in machine.fields if x.name == e.name)
     array = f"w.{identifier(scope.machine_name(machine), e.name)}"
     head = f"int o = {'self' if e.target is None else reference(scope, e.target)}; "
-    value, given = (expression(scope, e.value), e.value.type) if isinstance(e, m.Assign) else _changed(scope, e, array)
+    value, value_type = (
+        (expression(scope, e.value), e.value.type) if isinstance(e, m.Assign) else _changed(scope, e, array)
+    )
     where, end = scope.place(e.span), "wrote(); " if field.durable else ""
-    if holds(e.type, given):
-        return f"{{ {head}V v = {value}; {array}[at[o]] = {scope.cast('v', given, e.type)}; {end}}}\n"
-    check = f"check({scope.type(given)}, {scope.type(e.type)}, v, {where});"
-    return f"{{ {head}V v = {value}; {check} {array}[at[o]] = {scope.cast('v', given, e.type)}; {end}}}\n"
+    if holds(e.type, value_type):
+        return f"{{ {head}V v = {value}; {array}[at[o]] = {scope.cast('v', value_type, e.type)}; {end}}}\n"
+    check = f"check({scope.type(value_type)}, {scope.type(e.type)}, v, {where});"
+    return f"{{ {head}V v = {value}; {check} {array}[at[o]] = {scope.cast('v', value_type, e.type)}; {end}}}\n"
 
 
 def _changed(scope: CScope, e: m.Change, array: str) -> tuple[str, m.Type]:
@@ -87,15 +89,15 @@ def event_function(scope: CScope, machine: str, event: str) -> str:
     return identifier("on", scope.machine_name(machine), event)
 
 
-def set_arguments(scope: CScope, given: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
+def set_arguments(scope: CScope, arguments: Sequence[m.Expr], types: Sequence[m.Type], keep: bool = False) -> str:
     """Statements that make `a` the arguments, and `misfit` why the first that does not fit does not. `keep`: guards
     look at arguments that do not fit, too."""
-    room = "ARGUMENTS" if len(given) <= scope.arguments else str(len(given))
+    room = "ARGUMENTS" if len(arguments) <= scope.arguments else str(len(arguments))
     parts = [f"V a[{room}] = {{0}}; int misfit = 0;"]
-    names = [f"g{scope.fresh()}" for _ in given]
-    for name, x in zip(names, given, strict=True):
+    names = [f"g{scope.fresh()}" for _ in arguments]
+    for name, x in zip(names, arguments, strict=True):
         parts.append(f"V {name} = {expression(scope, x)};")
-    for n, (name, x, t) in enumerate(zip(names, given, types, strict=True)):
+    for n, (name, x, t) in enumerate(zip(names, arguments, types, strict=True)):
         cast = scope.cast(name, x.type, t)
         if holds(t, x.type):
             parts.append(f"a[{n}] = {cast};")

@@ -32,16 +32,20 @@ def events(scope: CScope) -> Iterator[str]:
 def _unrestricted(scope: CScope, instance: int, event: str) -> str:
     machine = scope.universe.machines[instance]
     types = [p.type for p in machine.event_named[event].parameters]
-    found = domains(types, scope.universe)
+    argument_rows = domains(types, scope.universe)
     name = cm.accepts_function(scope, machine, event)
     constant = f"{event_function(scope, machine.qualified, event)}_event"
     rows = ", ".join(
         "{" + ", ".join(number(scope.values.number(t, x)) for t, x in zip(types, row, strict=True)) + "}"
-        for row in found
+        for row in argument_rows
     )
     table = f"static const V all[][ARGUMENTS] = {{{rows}}};" if types else "static const V all[1][ARGUMENTS];"
     act = f"if ({name}({instance}, all[i])) add_event({instance}, {constant}, all[i], 0);"
-    return f"{table} int i; if (!awaits({instance})) for (i = 0; i < {len(found)}; i++) {act}" if found else ""
+    return (
+        f"{table} int i; if (!awaits({instance})) for (i = 0; i < {len(argument_rows)}; i++) {act}"
+        if argument_rows
+        else ""
+    )
 
 
 def _line(
@@ -70,8 +74,8 @@ def _line(
 def _level(name: str, o: m.Offer | m.ProcessCrash, depth: int, body: str) -> str:
     """A function of the values of the first `depth` variables."""
     what = o.event if isinstance(o, m.Offer) else "crash"
-    known = {variable: n for n, (variable, _) in enumerate(o.variables[:depth])}
-    read = "".join(f" V {local(variable)} = x[{n}];" for variable, n in known.items())
+    numbers = {variable: n for n, (variable, _) in enumerate(o.variables[:depth])}
+    read = "".join(f" V {local(variable)} = x[{n}];" for variable, n in numbers.items())
     head = c_comment(f"{what}, {o.span}")
     return f"{head}\nstatic void {name}(const V *x)\n{{\n{TAB}int self = -1;{read}\n{TAB}{body}\n}}"
 
@@ -80,8 +84,8 @@ def _sent(scope: CScope, o: m.Offer, types: Mapping[str, m.Type]) -> str:
     """The event of a line, where it is handled."""
     target = reference(scope, scope.elaboration.expression(o.target, types))
     machine = scope.universe.model.machines[o.machine]
-    given = [scope.elaboration.expression(x, types) for x in o.arguments]
-    set_up = set_arguments(scope, given, [p.type for p in machine.event_named[o.event].parameters], keep=True)
+    arguments = [scope.elaboration.expression(x, types) for x in o.arguments]
+    set_up = set_arguments(scope, arguments, [p.type for p in machine.event_named[o.event].parameters], keep=True)
     constant = f"{event_function(scope, o.machine, o.event)}_event"
     accepts = f"!awaits(t) && {cm.accepts_function(scope, machine, o.event)}(t, a)"
     return f"{{ V t = {target}; {set_up}\n{TAB * 2}if ({accepts}) add_event(t, {constant}, a, misfit); }}"
@@ -101,11 +105,11 @@ def timers(scope: CScope) -> str:
         selection = scope.selections[machine.qualified]
         cases = []
         for leaf in machine.leaves:
-            found = selection.timers(selection.hierarchy.around[leaf.name])
+            timers_of_leaf = selection.timers(selection.hierarchy.around[leaf.name])
             tests = [
                 (f"if (may({cm.guard_function(scope, machine, t)}, {n}, 0)) " if t.guard is not None else "")
                 + f"add(TIMER_STEP, {n}, {t.index}, 0);"
-                for t in found
+                for t in timers_of_leaf
             ]
             if tests:
                 cases.append(f"case {cm.leaf_name(scope, machine, leaf.name)}: {' '.join(tests)} break;")

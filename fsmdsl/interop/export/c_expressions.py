@@ -95,7 +95,7 @@ def reference(scope: CScope, e: m.Expr) -> str:
 def _read(scope: CScope, e: m.Read) -> str:
     owner = "self" if e.target is None else reference(scope, e.target)
     if e_owner(scope, e) not in scope.selections:
-        return f"({{ {owner}; 0; }})"  # a machine without instances: whoever reads it fails before
+        return f"({{ {owner}; 0; }})"  # a machine without instances: the reference to one has failed before
     return f"{read_name(scope, e)}[at[{owner}]]"
 
 
@@ -122,14 +122,14 @@ def _derived(scope: CScope, e: m.Derived) -> str:
     name, body = scope.lets[key]
     target = "self" if e.target is None else reference(scope, e.target)
     types = body.parameters.values()
-    given = (scope.cast(expression(scope, a), a.type, t) for a, t in zip(e.arguments, types, strict=True))
+    arguments = (scope.cast(expression(scope, a), a.type, t) for a, t in zip(e.arguments, types, strict=True))
     if len(e.arguments) + (e.target is not None) < 2:
-        return f"{name}({', '.join([target, *given])})"
+        return f"{name}({', '.join([target, *arguments])})"
     # C does not say which argument it computes first, and the first that fails is what counts.
     n = scope.fresh()
-    listed = [target, *given]
-    names = [f"a{n}_{k}" for k in range(len(listed))]
-    first = "".join(f"V {x} = {y}; " for x, y in zip(names, listed, strict=True))
+    operands = [target, *arguments]
+    names = [f"a{n}_{k}" for k in range(len(operands))]
+    first = "".join(f"V {x} = {y}; " for x, y in zip(names, operands, strict=True))
     return f"({{ {first}{name}({', '.join(names)}); }})"
 
 
@@ -239,13 +239,13 @@ def _record(scope: CScope, e: m.Construction) -> str:
     scope.values.size(e.type)
     names = [f"p{n}_{k}" for k in range(len(e.parts))]
     first = [f"V {name} = {expression(scope, x)};" for name, x in zip(names, e.parts, strict=True)]
-    checks, made = [f"int why{n} = 0;"], []
+    checks, packed_parts = [f"int why{n} = 0;"], []
     for name, x, (_, of), at in zip(names, e.parts, e.type.parts, scope.values.part_places(e.type), strict=True):
         if not holds(of, x.type):
             why = f"misfit_of({scope.type(x.type)}, {scope.type(of)}, {name})"
             checks.append(f"if ((why{n} = {why})) fail(why{n}, {scope.place(x.span)});")
-        made.append(f"(V) index_of({scope.type(of)}, {scope.cast(name, x.type, of)}) << {at}")
-    return f"({{ {' '.join([*first, *checks])} {' | '.join(made)}; }})"
+        packed_parts.append(f"(V) index_of({scope.type(of)}, {scope.cast(name, x.type, of)}) << {at}")
+    return f"({{ {' '.join([*first, *checks])} {' | '.join(packed_parts)}; }})"
 
 
 def _apply(scope: CScope, e: m.Apply) -> str:

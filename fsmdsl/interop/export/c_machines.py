@@ -32,9 +32,9 @@ def follow_function(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
 
 def choose_function(scope: CScope, machine: m.Machine, trigger: str) -> str:
     """The function that chooses among the transitions of a trigger."""
-    shown = {CRASH: "on crash", EVENTLESS: "next"}.get(trigger, trigger)
+    label = {CRASH: "on crash", EVENTLESS: "next"}.get(trigger, trigger)
     kind = "choose" if trigger not in (CRASH, EVENTLESS) else "choose_own"
-    return identifier(kind, scope.machine_name(machine), shown)
+    return identifier(kind, scope.machine_name(machine), label)
 
 
 def accepts_function(scope: CScope, machine: m.Machine, event: str) -> str:
@@ -99,7 +99,7 @@ def _bound(scope: CScope, t: m.Transition) -> str:
     return "".join(f"{TAB}V {local(name)} = a[{n}];\n" for n, name in enumerate(names))
 
 
-def _shown(t: m.Transition) -> str:
+def _heading(t: m.Transition) -> str:
     return c_comment(f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}")
 
 
@@ -107,7 +107,7 @@ def _guard(scope: CScope, machine: m.Machine, t: m.Transition) -> str:
     assert t.guard is not None
     value = expression(scope, scope.elaboration.expression(t.guard))
     name = guard_function(scope, machine, t)
-    return f"{_shown(t)}\nstatic V {name}(int self, const V *a)\n{{\n{_bound(scope, t)}{TAB}return {value};\n}}"
+    return f"{_heading(t)}\nstatic V {name}(int self, const V *a)\n{{\n{_bound(scope, t)}{TAB}return {value};\n}}"
 
 
 def _hooks(scope: CScope, selection: Selection) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _moves(selection: Selection, t: m.Transition) -> dict[str, Move]:
 def _follow(scope: CScope, selection: Selection, t: m.Transition) -> str:
     machine = selection.machine
     name = follow_function(scope, machine, t)
-    lines = [f"{_shown(t)}\nstatic void {name}(int self, const V *a)\n{{\n{_bound(scope, t)}"]
+    lines = [f"{_heading(t)}\nstatic void {name}(int self, const V *a)\n{{\n{_bound(scope, t)}"]
     if any(t.index in x.transitions and scope.universe.machines[x.instance] is machine for x in scope.promises):
         lines.append(f"{TAB}happens(self, {t.index});\n")
     if isinstance(t.trigger, m.OnCrash):
@@ -173,11 +173,13 @@ def _follow_any(scope: CScope, machine: m.Machine) -> str:
 
 
 def _before(scope: CScope, selection: Selection) -> str:
-    """Who has priority over whom, and where each transition stands."""
+    """The priority relation between transitions, and the place of each in the source."""
     machine, name = selection.machine, scope.machine_name(selection.machine)
-    listed = machine.transitions
-    rows = ", ".join(f'"{"".join(str(int(selection.priority.before(a, b))) for b in listed)}"' for a in listed)
-    places = ", ".join(str(scope.place(t.span)) for t in listed)
+    transitions = machine.transitions
+    rows = ", ".join(
+        f'"{"".join(str(int(selection.priority.before(a, b))) for b in transitions)}"' for a in transitions
+    )
+    places = ", ".join(str(scope.place(t.span)) for t in transitions)
     before = f"static const char *before_{name}[] = {{{rows or '0'}}};"
     return f"{before}\nstatic const int places_{name}[] = {{{places or '0'}}};"
 
@@ -207,10 +209,10 @@ def _accepts(scope: CScope, selection: Selection, event: m.Event) -> str:
     name = accepts_function(scope, machine, event.name)
     lines = [f"static int {name}(int self, const V *a)\n{{\n{TAB}switch (w.state[self]) {{\n"]
     for leaf in machine.leaves:
-        found = selection.candidates(leaf.name, event.name)
-        if found:
+        transitions = selection.candidates(leaf.name, event.name)
+        if transitions:
             test = " || ".join(
-                "1" if t.guard is None else f"may({guard_function(scope, machine, t)}, self, a)" for t in found
+                "1" if t.guard is None else f"may({guard_function(scope, machine, t)}, self, a)" for t in transitions
             )
             lines.append(f"{TAB}case {leaf_name(scope, machine, leaf.name)}: return {test};\n")
     return "".join([*lines, f"{TAB}}}\n{TAB}return 0;\n}}"])
@@ -221,8 +223,8 @@ def _accepts(scope: CScope, selection: Selection, event: m.Event) -> str:
 
 def _handling(scope: CScope, machine: m.Machine, trigger: str) -> str:
     name, mask = scope.machine_name(machine), ignored_mask(machine, trigger)
-    kept = _ignoring(scope, machine, trigger)
-    bits = [f"{TAB}else if (self == {i}) happened |= {bits}LL;\n" for i, bits in kept]
+    promises = _ignoring(scope, machine, trigger)
+    bits = [f"{TAB}else if (self == {i}) happened |= {bits}LL;\n" for i, bits in promises]
     return (
         f"{TAB}int t = {choose_function(scope, machine, trigger)}(self, a);\n"
         f"{TAB}if (t >= 0) follow_{name}(self, t, a);\n"
@@ -232,11 +234,11 @@ def _handling(scope: CScope, machine: m.Machine, trigger: str) -> str:
 
 def _ignoring(scope: CScope, machine: m.Machine, trigger: str) -> list[tuple[int, int]]:
     """For each instance, the promises that it keeps by ignoring an event, as bits."""
-    found: dict[int, int] = {}
+    promises: dict[int, int] = {}
     for n, x in enumerate(scope.promises):
         if trigger in x.ignored and scope.universe.machines[x.instance] is machine:
-            found[x.instance] = found.get(x.instance, 0) | 1 << n
-    return list(found.items())
+            promises[x.instance] = promises.get(x.instance, 0) | 1 << n
+    return list(promises.items())
 
 
 def _deliver(scope: CScope, machine: m.Machine, event: m.Event) -> str:

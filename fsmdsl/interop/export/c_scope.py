@@ -13,7 +13,7 @@ from fsmdsl.interop.export.scope import Scope, identifier
 from fsmdsl.interop.export.values import Values, type_shown
 
 SUBSETS = 4096
-"""A loop over subsets visits no more."""
+"""Maximum number of subsets that a loop visits."""
 
 
 def local(name: str) -> str:
@@ -88,11 +88,11 @@ class CScope(Scope):
     def _size(self, t: m.Type) -> int:
         return 0 if m.DurationType() in (t, *_parts(t)) else self.values.size(t)
 
-    def cast(self, text: str, given: m.Type, wanted: m.Type) -> str:
+    def cast(self, text: str, source: m.Type, target: m.Type) -> str:
         """A value as one of another type, which holds it."""
-        if self._form(given) == self._form(wanted):
+        if self._form(source) == self._form(target):
             return text
-        return f"convert({self.type(given)}, {self.type(wanted)}, {text})"
+        return f"convert({self.type(source)}, {self.type(target)}, {text})"
 
     def _form(self, t: m.Type, inside: bool = False) -> object:
         """What tells apart how values of types are written."""

@@ -37,7 +37,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
     """All of it. Raises `RefusedError`."""
     _check_sizes(scope)
     machines = list(chain.from_iterable(cm.functions(scope, x) for x in scope.machines))
-    found, channels = tables(scope), messages(scope)
+    dispatch_tables, channels = tables(scope), messages(scope)
     system = list(_system_functions(scope, questions, conditions))  # last: it lists the places
     prototypes = "\n".join(chain.from_iterable(cm.prototypes(scope, x) for x in scope.machines))
     parts = (
@@ -49,7 +49,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
         _resource("cascade.c"),
         prototypes,
         *machines,
-        found,
+        dispatch_tables,
         *system,
         _resource("steps.c"),
     )
@@ -79,18 +79,20 @@ def _system_functions(scope: CScope, questions: tuple[Question, ...], conditions
     recover = indent(block(scope, system.recover or ()), TAB)
     yield from cm.with_lets(scope, f"static void recover(int self)\n{{\n{recover}}}")
     yield from crashes(scope)
-    yield from _asked(scope, questions)
+    yield from _question_functions(scope, questions)
     for c in conditions:
         yield from cm.with_lets(scope, _condition(scope, c))
-    listed = ", ".join(c_string(str(x)) for x in scope.places)
-    yield f"static const char *const places[] = {{{listed or '0'}}};"
+    places = ", ".join(c_string(str(x)) for x in scope.places)
+    yield f"static const char *const places[] = {{{places or '0'}}};"
     fault = scope.universe.fault
-    told = "0"
+    first_fault = "0"
     if fault is not None:
-        told = c_string(f"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {fault.span}")
+        first_fault = c_string(
+            f"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {fault.span}"
+        )
     count = max(len(scope.places), 1)
     yield (
-        f"static const char *const first_fault = {told};\n"
+        f"static const char *const first_fault = {first_fault};\n"
         f"static int first_seen, deadlock_seen, faults_seen[{len(FAULTS)}][{count}];"
     )
 
@@ -122,10 +124,10 @@ static jmp_buf *out;
 {c_comment("Fairness: which promises a step keeps.")}
 static void happens(int self, int t)
 {{
-{"".join(_kept(scope))}}}"""
+{"".join(_promise_tests(scope))}}}"""
 
 
-def _kept(scope: CScope) -> Iterator[str]:
+def _promise_tests(scope: CScope) -> Iterator[str]:
     for n, x in enumerate(scope.promises):
         test = " || ".join(f"t == {t}" for t in sorted(x.transitions)) or "0"
         yield f"{TAB}if (self == {x.instance} && ({test})) happened |= {1 << n}LL;\n"
@@ -166,7 +168,7 @@ def _condition(scope: CScope, c: Condition) -> str:
     )
 
 
-def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
+def _question_functions(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
     calls, bounds = [], []
     for q in questions:
         with scope.read_by(q.machine):
@@ -178,10 +180,10 @@ def _asked(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
             bounds.append(f"truth(question_{q.number}, -1)")
             continue
         sign = "!" if q.kind == "invariant" else ""
-        told = c_string(f"{q.kind} {q.number} {'violated' if sign else 'shown'}: {q.name}")
+        line = c_string(f"{q.kind} {q.number} {'violated' if sign else 'shown'}: {q.name}")
         for n in q.instances:
             test = f"{sign}truth(question_{q.number}, {n})"
-            calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {told});\n")
+            calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {line});\n")
     count = max(len(questions), 1)
     yield f"static int questions_seen[{count}];\nstatic void ask(void)\n{{\n{''.join(calls)}}}"
     inside = " && ".join(bounds) or "1"

@@ -22,8 +22,8 @@ def messages(scope: CScope) -> str:
         machine = scope.universe.machines[x.receiver]
         types = []
         for e in machine.events:
-            given = [scope.type(p.type) for p in e.parameters]
-            types.append("{" + ", ".join([*given, "0"][: scope.arguments]) + "}")
+            parameter_types = [scope.type(p.type) for p in e.parameters]
+            types.append("{" + ", ".join([*parameter_types, "0"][: scope.arguments]) + "}")
         lines.append(f"static const Type *types_{n}[][ARGUMENTS] = {{{', '.join(types)}}};")
         rows.append(f"types_{n}")
     lines.append(f"static const Type *(*message_types[])[ARGUMENTS] = {{{', '.join(rows) or '0'}}};")
@@ -34,7 +34,7 @@ def messages(scope: CScope) -> str:
         "duplicating": [c.duplicating for c in channels],
         "patient": [c.waiting for c in channels],
     }
-    flags = (f"{name}[] = {{{_listed(map(int, found))}}}" for name, found in marks.items())
+    flags = (f"{name}[] = {{{_join(map(int, values))}}}" for name, values in marks.items())
     return "\n".join([*lines, f"static const int bounds[] = {{{bounds}}}, {', '.join(flags)};"])
 
 
@@ -53,11 +53,11 @@ def tables(scope: CScope) -> str:
     for x in scope.machines:
         name = scope.machine_name(x)
         marks = "".join("01"[flag(x, s.name) not in ("volatile", "transient")] for s in x.leaves)
-        places.append(f"static const int leaf_places_{name}[] = {{{_listed(scope.place(s.span) for s in x.leaves)}}};")
+        places.append(f"static const int leaf_places_{name}[] = {{{_join(scope.place(s.span) for s in x.leaves)}}};")
         lasting.append((x, marks))
     marked = dict(lasting)
     events = [event_function(scope, x.qualified, e.name) for x in scope.machines for e in x.events]
-    event_places = _listed(scope.place(e.span) for x in scope.machines for e in x.events)
+    event_places = _join(scope.place(e.span) for x in scope.machines for e in x.events)
     lines = [
         *places,
         f"static int (*const choose_next[])(int, const V *) = {{{chosen(EVENTLESS)}}};",
@@ -76,7 +76,7 @@ def tables(scope: CScope) -> str:
     return "\n".join(lines)
 
 
-def _listed(numbers: Iterable[int]) -> str:
+def _join(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, numbers)) or "0"
 
 
@@ -91,13 +91,13 @@ def _action_tables(scope: CScope, handler: str) -> Iterator[str]:
     rows = []
     for x, a in actions:
         name = f"answers_{identifier(scope.machine_name(x), a.name)}"
-        found = ", ".join(identifier("answer", scope.machine_name(x), f"{a.name}.{o}") for o in a.outcomes)
-        yield f"static void (*const {name}[]){handler} = {{{found or '0'}}};"
+        handlers = ", ".join(identifier("answer", scope.machine_name(x), f"{a.name}.{o}") for o in a.outcomes)
+        yield f"static void (*const {name}[]){handler} = {{{handlers or '0'}}};"
         rows.append(name)
     yield f"static void (*const *const answers[]){handler} = {{{', '.join(rows) or '0'}}};"
-    yield f"static const int outcomes[] = {{{_listed(len(a.outcomes) for _, a in actions)}}};"
-    yield f"static const int asynchronous[] = {{{_listed(int(a.asynchronous) for _, a in actions)}}};"
-    yield f"static const int action_places[] = {{{_listed(scope.place(a.span) for _, a in actions)}}};"
+    yield f"static const int outcomes[] = {{{_join(len(a.outcomes) for _, a in actions)}}};"
+    yield f"static const int asynchronous[] = {{{_join(int(a.asynchronous) for _, a in actions)}}};"
+    yield f"static const int action_places[] = {{{_join(scope.place(a.span) for _, a in actions)}}};"
 
 
 def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
@@ -105,11 +105,11 @@ def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
     rows, accepts, ignored = list[str](), list[str](), list[str]()
     for n, (c, *_) in enumerate(u.queues):
         machine = u.model.machines[c.receiver]
-        found = ", ".join(event_function(scope, c.receiver, e.name) for e in machine.events)
-        yield f"static void (*const messages_{n}[]){handler} = {{{found or '0'}}};"
+        functions = ", ".join(event_function(scope, c.receiver, e.name) for e in machine.events)
+        yield f"static void (*const messages_{n}[]){handler} = {{{functions or '0'}}};"
         rows.append(f"messages_{n}")
-        found = ", ".join(cm.accepts_function(scope, machine, e.name) for e in machine.events)
-        yield f"static int (*const accepts_{n}[])(int, const V *) = {{{found or '0'}}};"
+        functions = ", ".join(cm.accepts_function(scope, machine, e.name) for e in machine.events)
+        yield f"static int (*const accepts_{n}[])(int, const V *) = {{{functions or '0'}}};"
         accepts.append(f"accepts_{n}")
         masks = (f"{cm.ignored_mask(machine, e.name)}ULL" for e in machine.events)
         yield f"static const unsigned long long ignored_{n}[] = {{{', '.join(masks) or '0'}}};"
@@ -117,5 +117,5 @@ def _channel_tables(scope: CScope, handler: str) -> Iterator[str]:
     yield f"static void (*const *const message_handlers[]){handler} = {{{', '.join(rows) or '0'}}};"
     yield f"static int (*const *const accepts_of[])(int, const V *) = {{{', '.join(accepts) or '0'}}};"
     yield f"static const unsigned long long *const ignored_of[] = {{{', '.join(ignored) or '0'}}};"
-    yield f"static const int receiver[] = {{{_listed(x.receiver for x in u.queues)}}};"
-    yield f"static const int channel_places[] = {{{_listed(scope.place(x.channel.span) for x in u.queues)}}};"
+    yield f"static const int receiver[] = {{{_join(x.receiver for x in u.queues)}}};"
+    yield f"static const int channel_places[] = {{{_join(scope.place(x.channel.span) for x in u.queues)}}};"

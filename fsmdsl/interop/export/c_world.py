@@ -81,13 +81,13 @@ def first_world(scope: CScope) -> str:
     """A function that makes the first state, and one that makes each of several."""
     starts = scope.universe.starts
     body = ["memset(&first, 0, sizeof first);", *_begun(scope, "first", starts[0], None), "return first;"]
-    made = f"static World first;\nstatic World first_world(void)\n{{\n{indent(chr(10).join(body), TAB)}\n}}"
+    first = f"static World first;\nstatic World first_world(void)\n{{\n{indent(chr(10).join(body), TAB)}\n}}"
     if len(starts) == 1:
-        return made
+        return first
     cases = [f"case {k}: {' '.join(_begun(scope, 'now.w', x, starts[0]))} break;" for k, x in enumerate(starts)]
     chosen = indent("\n".join(["now.w = first;", "switch (k) {", *cases, "}"]), TAB)
     begun = f"#ifdef PROPERTIES\n{TAB}now.w.begun = 1;\n#endif"
-    return f"{made}\n\nstatic void begin_in(int k)\n{{\n{chosen}\n{begun}\n}}"
+    return f"{first}\n\nstatic void begin_in(int k)\n{{\n{chosen}\n{begun}\n}}"
 
 
 def _begun(scope: CScope, name: str, world: World, before: World | None) -> Iterator[str]:
@@ -96,9 +96,9 @@ def _begun(scope: CScope, name: str, world: World, before: World | None) -> Iter
         if before is None or world.states[n] != before.states[n]:
             yield f"{name}.state[{n}] = {cm.leaf_name(scope, machine, world.states[n])};"
         for slot, (f, value) in enumerate(zip(machine.fields, world.fields[n], strict=True)):
-            found = scope.values.number(f.type, value)
-            if found != (0 if before is None else scope.values.number(f.type, before.fields[n][slot])):
-                yield f"{name}.{identifier(scope.machine_name(machine), f.name)}[at[{n}]] = {number(found)};"
+            code = scope.values.number(f.type, value)
+            if code != (0 if before is None else scope.values.number(f.type, before.fields[n][slot])):
+                yield f"{name}.{identifier(scope.machine_name(machine), f.name)}[at[{n}]] = {number(code)};"
 
 
 def reset(scope: CScope) -> str:

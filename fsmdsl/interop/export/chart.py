@@ -26,7 +26,7 @@ class Row:
     """One made from `*` also asks that no row of a composite around its source applies, as those come first."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What people read beside it: label, the names of arguments, doc comment."""
         t = self.transition
         arguments = t.trigger.arguments if isinstance(t.trigger, m.OnEvent) else ()
@@ -48,18 +48,18 @@ class Chart:
 
     def first(self, composite: m.State | None) -> str:
         """The state that the machine, or a composite, is entered at."""
-        named = self.machine.state_named
-        inside = [s for s in named.values() if s.parent == (None if composite is None else composite.name)]
+        states = self.machine.state_named
+        inside = [s for s in states.values() if s.parent == (None if composite is None else composite.name)]
         return next((s.name for s in inside if s.initial), inside[0].name)
 
-    def told(self, s: m.State) -> str:
+    def description(self, s: m.State) -> str:
         """What people read of a state beside its name."""
         return ": ".join(x for x in (line(s.display) if s.display != s.name else "", line(s.doc)) if x)
 
     def hooks(self, state: str) -> tuple[tuple[m.Effect, ...], tuple[m.Effect, ...]]:
         """The entry and the exit effects of a state."""
-        found = self.selection.hooks
-        return found.get(("entry", state), ()), found.get(("exit", state), ())
+        hooks = self.selection.hooks
+        return hooks.get(("entry", state), ()), hooks.get(("exit", state), ())
 
 
 def chart(model: m.Model, machine: m.Machine, tool: str) -> Chart:
@@ -71,7 +71,7 @@ def chart(model: m.Model, machine: m.Machine, tool: str) -> Chart:
 
 
 def first_value(x: m.Expr) -> str:
-    """What a field begins as, also where nobody wrote it."""
+    """The first value of a field, also where the spec leaves it out."""
     match x:
         case m.Constant(None):
             return "none"
@@ -157,8 +157,8 @@ def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) 
     if any(("entry", s) in selection.hooks for s in first):
         yield Lost(f"{tool} runs the entry effects of `{first[0]}` at the start, the spec does not", machine.span)
     if any(isinstance(x.transition.trigger, m.Eventless) for s in first for x in rows[s]):
-        told = f"{tool} follows the rows of `{first[0]}` that need no event at the start, the spec only after a step"
-        yield Lost(told, machine.span)
+        message = f"{tool} follows the rows of `{first[0]}` that need no event at the start, the spec only after a step"
+        yield Lost(message, machine.span)
     for t in machine.transitions:
         if isinstance(t.trigger, m.OnTimer) and (t.guard is not None or t.target is None):
             when = "its guard does not hold" if t.target is not None else "it has fired"
@@ -171,9 +171,11 @@ def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) 
 def _of_others(machine: m.Machine, tool: str) -> Iterator[Lost]:
     sends = next((x for x in effects_of(machine) if isinstance(x, m.Send)), None)
     if sends is not None:
-        told = f"an event that is sent (`{written(sends)}`) is handled within the step in the spec, and later in {tool}"
-        yield Lost(told, sends.span)
+        message = (
+            f"an event that is sent (`{written(sends)}`) is handled within the step in the spec, and later in {tool}"
+        )
+        yield Lost(message, sends.span)
     shared = {e.name for e in machine.events} & {a.name for a in machine.actions if a.outcomes}
     for name in sorted(shared):
-        told = f"`{name}` is an event and an action: rows on the event may take the action's answers as well"
-        yield Lost(told, machine.event_named[name].span)
+        message = f"`{name}` is an event and an action: rows on the event may take the action's answers as well"
+        yield Lost(message, machine.event_named[name].span)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-LONGEST = 200
-"""Characters of a comment or string."""
+MAX_TEXT = 200
+"""Maximum length of a comment or string, in characters."""
 
 _SIGNS = " _-+.,:;=<>()[]/@~&|!?"
 
@@ -20,10 +20,10 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def _harmless(text: str) -> str:
-    half = LONGEST // 2 - 2
-    short = text if len(text) <= LONGEST else f"{text[:half]}...{text[-half:]}"
-    kept = "".join(c if c.isalnum() or c in _SIGNS else "_" for c in short)
-    return kept.replace("??", "?_")
+    half = MAX_TEXT // 2 - 2
+    short = text if len(text) <= MAX_TEXT else f"{text[:half]}...{text[-half:]}"
+    safe = "".join(c if c.isalnum() or c in _SIGNS else "_" for c in short)
+    return safe.replace("??", "?_")  # `??/` is a trigraph in C: a backslash, which would continue a comment line
 
 
 def c_comment(text: str) -> str:

@@ -19,13 +19,13 @@ from fsmdsl.interop.export.runs import Claim, Claims, claims
 from fsmdsl.text.source import Span
 
 CHOICES = 128
-"""So many choices of one state are written, unless more are asked for."""
+"""Default maximum number of steps from one state."""
 
 BEGUN = "c_expr { (now.w.begun) }"
 """Has one of several first states been chosen?"""
 
-LONGEST = 40_000
-"""SPIN reads no longer pieces of C than 64 KiB."""
+MAX_BLOCK = 40_000
+"""Maximum length of a block of C code in characters: SPIN reads at most 64 KiB."""
 
 HEAD = """\
 {about}
@@ -82,12 +82,12 @@ def formula(x: Claim) -> str:
 def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela:
     """A model for SPIN. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = CScope.of(model, system)
-    asked, starts = questions(scope.universe), len(scope.universe.starts)
+    system_questions, starts = questions(scope.universe), len(scope.universe.starts)
     runs = claims(scope.universe, _atom, _promised)
     if starts > 1:
         runs.claims = [replace(x, formula=f"((!{BEGUN}) U ({BEGUN} && ({x.formula})))") for x in runs.claims]
     scope.promises = runs.promises
-    text, vector = c_text(scope, asked, runs.conditions), vector_size(scope)
+    text, vector = c_text(scope, system_questions, runs.conditions), vector_size(scope)
     about = c_comment(f"system {system.qualified}, from {system.span}")
     head = HEAD.format(
         about=about, vector=vector, choices=choices, subsets=SUBSETS,
@@ -99,7 +99,7 @@ def promela(model: m.Model, system: m.System, choices: int = CHOICES) -> Promela
     )
     begins = "" if starts == 1 else f"    if\n{_begins(starts)}\n    fi;\n"
     process = f"active proctype steps()\n{{\n{begins}end:\n    do\n{loop}\n    od\n}}\n"
-    return Promela(f"{head}\n{code}\n{process}", asked, runs, tuple(scope.places), vector, int(starts > 1))
+    return Promela(f"{head}\n{code}\n{process}", system_questions, runs, tuple(scope.places), vector, int(starts > 1))
 
 
 def _begins(starts: int) -> str:
@@ -107,8 +107,8 @@ def _begins(starts: int) -> str:
     return "\n".join(f"    :: d_step {{ c_code {{ begin_in({k}); }} }}" for k in range(starts))
 
 
-def _atom(condition: int, given: list[int]) -> str:
-    return f"c_expr {{ (holds_{condition}({', '.join(map(str, given))})) }}"
+def _atom(condition: int, instances: list[int]) -> str:
+    return f"c_expr {{ (holds_{condition}({', '.join(map(str, instances))})) }}"
 
 
 def _promised(what: Literal["can", "does"], number: int) -> str:
@@ -121,10 +121,10 @@ def _postponed(text: str) -> str:
 
 
 def _pieces(parts: tuple[str, ...]) -> list[str]:
-    found: list[str] = []
+    pieces: list[str] = []
     for part in parts:
-        if found and len(found[-1]) + len(part) < LONGEST:
-            found[-1] += f"\n\n{part}"
+        if pieces and len(pieces[-1]) + len(part) < MAX_BLOCK:
+            pieces[-1] += f"\n\n{part}"
         else:
-            found.append(part)
-    return found
+            pieces.append(part)
+    return pieces

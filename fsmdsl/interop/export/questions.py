@@ -26,17 +26,21 @@ class Question:
 
 def questions(roster: Roster) -> tuple[Question, ...]:
     """All of them, in a fixed order."""
-    found: list[Question] = []
+    collected: list[Question] = []
     system = roster.system
     for x in system.invariants:
-        found.append(Question(len(found), "invariant", x.name, "", (-1,), x.condition, x.span))
+        collected.append(Question(len(collected), "invariant", x.name, "", (-1,), x.condition, x.span))
     for machine in dict.fromkeys(roster.machines):
         numbers = tuple(sorted(roster.instances_of(machine.qualified)))
         for x in machine.invariants:
             name = f"{machine.name}: {x.name}"
-            found.append(Question(len(found), "invariant", name, machine.qualified, numbers, x.condition, x.span))
+            collected.append(
+                Question(len(collected), "invariant", name, machine.qualified, numbers, x.condition, x.span)
+            )
     for y in system.reachables:
-        found.append(Question(len(found), "reachable", y.name, "", (-1,), y.condition, y.span))
+        collected.append(Question(len(collected), "reachable", y.name, "", (-1,), y.condition, y.span))
     if system.bound is not None:
-        found.append(Question(len(found), "bound", "explore while", "", (-1,), system.bound, system.bounds[0].span))
-    return tuple(found)
+        collected.append(
+            Question(len(collected), "bound", "explore while", "", (-1,), system.bound, system.bounds[0].span)
+        )
+    return tuple(collected)

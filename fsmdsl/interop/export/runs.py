@@ -79,33 +79,33 @@ Promised = Callable[[Literal["can", "does"], int], str]
 """How the target writes that a promise can be kept by the next step, or was kept by the last."""
 
 MAX_PROMISES = 2
-"""So many are in one formula, strong ones counted twice: SPIN takes many times longer with each."""
+"""Maximum number of promises in one formula, strong ones counted twice: each makes SPIN many times slower."""
 
 
 def claims(roster: Roster, atom: Atom, promise: Promised) -> Claims:
     """All properties of a system, with the operators as SPIN writes them."""
-    found = Claims()
+    collected = Claims()
     for p in roster.system.properties:
         try:
             if roster.system.bounds:
                 raise UnsaidError("bound")
             if isinstance(p.formula, m.Recovers):
                 raise UnsaidError("recovery")
-            listed = [_formula(found, roster, x, bound, atom) for x, bound in _each(roster, p.formula, {})]
-            premises = _premises(found, roster, p, promise)
+            formulas = [_formula(collected, roster, x, bound, atom) for x, bound in _each(roster, p.formula, {})]
+            premises = _premises(collected, roster, p, promise)
         except UnsaidError as error:
-            found.without[p.name] = WITHOUT[str(error)]
+            collected.without[p.name] = WITHOUT[str(error)]
             continue
         if premises:
-            listed = [f"(({' && '.join(premises)}) -> {x})" for x in listed]
-        found.claims += [Claim(len(found.claims) + n, p.name, x) for n, x in enumerate(listed)]
-    return found
+            formulas = [f"(({' && '.join(premises)}) -> {x})" for x in formulas]
+        collected.claims += [Claim(len(collected.claims) + n, p.name, x) for n, x in enumerate(formulas)]
+    return collected
 
 
 # Fairness ------------------------------------------------------------------------------------------------------------
 
 
-def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -> list[str]:
+def _premises(collected: Claims, roster: Roster, p: m.Property, promise: Promised) -> list[str]:
     """A formula for each promise; one that is made weakly and strongly is strong."""
     strengths: dict[Promise, str] = {}
     if any(fairness.deliveries for fairness in p.under):
@@ -121,13 +121,13 @@ def _premises(found: Claims, roster: Roster, p: m.Property, promise: Promised) -
                     strengths[x] = fairness.strength
     if sum(2 if x == "strong" else 1 for x in strengths.values()) > MAX_PROMISES:
         raise UnsaidError("fairness")
-    return [_premise(found, x, strength, promise) for x, strength in strengths.items()]
+    return [_premise(collected, x, strength, promise) for x, strength in strengths.items()]
 
 
-def _premise(found: Claims, x: Promise, strength: str, promise: Promised) -> str:
-    if x not in found.promises:
-        found.promises.append(x)
-    number = found.promises.index(x)
+def _premise(collected: Claims, x: Promise, strength: str, promise: Promised) -> str:
+    if x not in collected.promises:
+        collected.promises.append(x)
+    number = collected.promises.index(x)
     can, does = promise("can", number), promise("does", number)
     return f"([] (<> {can}) -> [] (<> {does}))" if strength == "strong" else f"([] (<> (! {can} || {does})))"
 
@@ -169,14 +169,14 @@ def _bindings(roster: Roster, e: m.Quantified, bound: Bound) -> Iterator[Bound]:
         yield {**bound, e.variable: (element(e.over.type), n)}
 
 
-def _formula(found: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom) -> str:
+def _formula(collected: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom) -> str:
     def inner(x: m.Expr) -> str:
-        return _formula(found, roster, x, bound, atom)
+        return _formula(collected, roster, x, bound, atom)
 
     if not temporal(e):
         variables = tuple((name, t) for name, (t, _) in bound.items())
-        condition = Condition(len(found.conditions), e, variables)
-        found.conditions.append(condition)
+        condition = Condition(len(collected.conditions), e, variables)
+        collected.conditions.append(condition)
         return atom(condition.number, [n for _, n in bound.values()])
     match e:
         case m.Temporal(operator="always", operands=(x,)):
@@ -196,7 +196,7 @@ def _formula(found: Claims, roster: Roster, e: m.Expr, bound: Bound, atom: Atom)
         case m.Binary(operator="=>", left=x, right=y):
             return f"({inner(x)} -> {inner(y)})"
         case m.Quantified(kind="all" | "some" as kind):
-            parts = [_formula(found, roster, e.body, b, atom) for b in _bindings(roster, e, bound)]
+            parts = [_formula(collected, roster, e.body, b, atom) for b in _bindings(roster, e, bound)]
             return f"({(' && ' if kind == 'all' else ' || ').join(parts)})" if parts else str(kind == "all").lower()
         case _:
             raise UnsaidError("shape")

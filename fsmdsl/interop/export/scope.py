@@ -17,7 +17,7 @@ from fsmdsl.step.values import MAX_VALUES, cardinality
 from fsmdsl.text.source import Span
 
 MAX_STARTS = 1024
-"""So many first states are written down."""
+"""Maximum number of first states in an export."""
 
 
 def identifier(*parts: str) -> str:
@@ -75,9 +75,9 @@ class Scope:
 
     def machine_name(self, machine: m.Machine | str) -> str:
         """Of a machine; with its module where two are called the same."""
-        found = self.universe.model.machines[machine] if isinstance(machine, str) else machine
-        same = [x for x in self.machines if x.name == found.name]
-        return identifier(found.name) if len(same) == 1 else identifier(found.module, found.name)
+        resolved = self.universe.model.machines[machine] if isinstance(machine, str) else machine
+        same = [x for x in self.machines if x.name == resolved.name]
+        return identifier(resolved.name) if len(same) == 1 else identifier(resolved.module, resolved.name)
 
     def numbers(self, machine: m.Machine) -> list[int]:
         """The instances of a machine."""
@@ -85,11 +85,13 @@ class Scope:
 
     def queue(self, channel: str, ends: Sequence[str]) -> str | None:
         """The number of a channel's queue, by its ends. None where the channel leads out of the system."""
-        found = [(n, x) for n, x in enumerate(self.universe.queues, self.FIRST_QUEUE) if x.channel.qualified == channel]
-        if not found:
+        queues = [
+            (n, x) for n, x in enumerate(self.universe.queues, self.FIRST_QUEUE) if x.channel.qualified == channel
+        ]
+        if not queues:
             return None
-        text = str(found[-1][0])
-        for n, x in reversed(found[:-1]):
+        text = str(queues[-1][0])
+        for n, x in reversed(queues[:-1]):
             here = self.BOTH.join(self.EQUAL.format(a, b) for a, b in zip(ends, x.ends, strict=True))
             text = self.CHOICE.format(here, n, text)
         return text

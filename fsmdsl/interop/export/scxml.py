@@ -17,10 +17,10 @@ DATAMODEL = "fsmdsl"
 
 def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
     """The document, and what it does not say."""
-    made = chart(model, machine, "SCXML")
-    about = {"version": "1.0", "datamodel": DATAMODEL, "name": machine.name, "initial": made.first(None)}
+    state_chart = chart(model, machine, "SCXML")
+    about = {"version": "1.0", "datamodel": DATAMODEL, "name": machine.name, "initial": state_chart.first(None)}
     root = ET.Element("scxml", {"xmlns": "http://www.w3.org/2005/07/scxml", **about})
-    root.extend(_told(line(machine.doc)))
+    root.extend(_comments(line(machine.doc)))
     if machine.fields or machine.params:
         data = ET.SubElement(root, "datamodel")
         for p in machine.params:
@@ -29,23 +29,26 @@ def scxml(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
             )
         for f in machine.fields:
             ET.SubElement(data, "data", {"id": f.name} | ({} if f.any else {"expr": first_value(f.default)}))
-    root.extend(x for s in machine.states if s.parent is None for x in _state(made, s))
+    root.extend(x for s in machine.states if s.parent is None for x in _state(state_chart, s))
     ET.indent(root)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{xml_text(ET.tostring(root, encoding="unicode"))}\n', made.lost
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n{xml_text(ET.tostring(root, encoding="unicode"))}\n',
+        state_chart.lost,
+    )
 
 
-def _told(text: str) -> list[Any]:
+def _comments(text: str) -> list[Any]:
     """A comment; none where there is nothing to say."""
     return [ET.Comment(xml_comment(text))] if text else []
 
 
-def _state(made: Chart, s: m.State) -> Iterator[ET.Element]:
-    yield from _told(made.told(s))
-    element = ET.Element("final" if s.name in made.finals else "state", {"id": s.name})
+def _state(state_chart: Chart, s: m.State) -> Iterator[ET.Element]:
+    yield from _comments(state_chart.description(s))
+    element = ET.Element("final" if s.name in state_chart.finals else "state", {"id": s.name})
     if s.children:
-        element.set("initial", made.first(s))
-    entry, exit = (list(_content(made, x)) for x in made.hooks(s.name))
-    rows = made.rows[s.name]
+        element.set("initial", state_chart.first(s))
+    entry, exit = (list(_content(state_chart, x)) for x in state_chart.hooks(s.name))
+    rows = state_chart.rows[s.name]
     timers = {timer_event(x): x.transition.trigger for x in rows if isinstance(x.transition.trigger, m.OnTimer)}
     starts = [ET.Element("send", {"id": event, "event": event, **_delay(x)}) for event, x in timers.items()]
     stops = [ET.Element("cancel", {"sendid": event}) for event in timers]
@@ -53,9 +56,9 @@ def _state(made: Chart, s: m.State) -> Iterator[ET.Element]:
         if content:
             ET.SubElement(element, tag).extend(content)
     for row in rows:
-        element.extend(_told(row.told))
-        element.append(_row(made, row))
-    element.extend(y for x in s.children for y in _state(made, made.machine.state_named[x]))
+        element.extend(_comments(row.description))
+        element.append(_row(state_chart, row))
+    element.extend(y for x in s.children for y in _state(state_chart, state_chart.machine.state_named[x]))
     yield element
 
 
@@ -73,11 +76,11 @@ def _delay(timer: m.OnTimer) -> dict[str, str]:
             return {"delay": f"{milliseconds // 1000}s"}
         case int() as milliseconds:
             return {"delay": f"{milliseconds}ms"}
-        case named:
-            return {"delayexpr": named}
+        case name:
+            return {"delayexpr": name}
 
 
-def _row(made: Chart, row: Row) -> ET.Element:
+def _row(state_chart: Chart, row: Row) -> ET.Element:
     t = row.transition
     match t.trigger:
         case m.OnTimer():
@@ -86,20 +89,20 @@ def _row(made: Chart, row: Row) -> ET.Element:
             event = None
         case _:
             event = t.shown_trigger
-    found = (("event", event), ("cond", row.guard), ("target", t.target))
-    element = ET.Element("transition", {key: x for key, x in found if x is not None})
-    element.extend(_content(made, t.effects))
+    attributes = (("event", event), ("cond", row.guard), ("target", t.target))
+    element = ET.Element("transition", {key: x for key, x in attributes if x is not None})
+    element.extend(_content(state_chart, t.effects))
     return element
 
 
 # Effects -------------------------------------------------------------------------------------------------------------
 
 
-def _content(made: Chart, effects: Iterable[m.Effect]) -> Iterator[ET.Element]:
-    return (_effect(made, x) for x in effects)
+def _content(state_chart: Chart, effects: Iterable[m.Effect]) -> Iterator[ET.Element]:
+    return (_effect(state_chart, x) for x in effects)
 
 
-def _effect(made: Chart, x: m.Effect) -> ET.Element:
+def _effect(state_chart: Chart, x: m.Effect) -> ET.Element:
     match x:
         case m.Assign(target=target):
             place, value = assigned(x)
@@ -110,24 +113,24 @@ def _effect(made: Chart, x: m.Effect) -> ET.Element:
             return ET.Element("assign", {"location": place, "expr": f"{place} {'+' if kind == 'add' else '-'} {items}"})
         case m.Send(target, machine, event, arguments):
             where = {"targetexpr": written(target), "event": event}
-            return _send(where, made.model.machines[machine].event_named[event].parameters, arguments)
+            return _send(where, state_chart.model.machines[machine].event_named[event].parameters, arguments)
         case m.Post(channel, event, arguments):
-            receiver = made.model.machines[made.model.channels[channel].receiver]
-            where = {"target": f"#_{made.model.channels[channel].name}", "event": event}
+            receiver = state_chart.model.machines[state_chart.model.channels[channel].receiver]
+            where = {"target": f"#_{state_chart.model.channels[channel].name}", "event": event}
             return _send(where, receiver.event_named[event].parameters, arguments)
         case m.Request(action, arguments):
             about = {"type": "action", "event": action}
-            return _send(about, made.machine.action_named[action].parameters, arguments)
+            return _send(about, state_chart.machine.action_named[action].parameters, arguments)
         case m.ForEach(variable, over, body):
             element = ET.Element("foreach", {"array": written(over), "item": variable})
-            element.extend(_content(made, body))
+            element.extend(_content(state_chart, body))
             return element
         case m.If(condition, then, otherwise):
             element = ET.Element("if", {"cond": written(condition)})
-            element.extend(_content(made, then))
+            element.extend(_content(state_chart, then))
             if otherwise:
                 ET.SubElement(element, "else")
-                element.extend(_content(made, otherwise))
+                element.extend(_content(state_chart, otherwise))
             return element
         case _:
             element = ET.Element("script")

@@ -38,11 +38,11 @@ class Tla:
 def tla(model: m.Model, system: m.System) -> Tla:
     """A module for TLC. Raises `RefusedError`, `TooManyValuesError`, `TooLargeNumberError`."""
     scope = TlaScope.of(model, system)
-    asked = questions(scope.universe)
+    system_questions = questions(scope.universe)
     name = identifier(system.name)
     machines = list(chain.from_iterable(tm.operators(scope, x) for x in scope.machines))
     parts = [*ts.dispatch(scope), *ts.environment(scope), *ts.recovery(scope)]
-    crashes, questioned = list(ts.crashes(scope)), list(_asked(scope, asked))
+    crashes, questioned = list(ts.crashes(scope)), list(_question_operators(scope, system_questions))
     prelude = _resource("prelude.tla").split("\\* Channels -")
     body = [
         prelude[0] + "\n".join(ts.constants(scope)),
@@ -59,13 +59,13 @@ def tla(model: m.Model, system: m.System) -> Tla:
     ]
     places = "".join(f"{tla_comment(f'{n}: {x}')}\n" for x, n in scope.places.items())
     note = "for `tlc2.TLC -deadlock`, as NoDeadlock looks for deadlocks"
-    invariants = "".join(f"INVARIANT {x}\n" for x in ["NoStepFails", "NoDeadlock", *_names(asked)])
+    invariants = "".join(f"INVARIANT {x}\n" for x in ["NoStepFails", "NoDeadlock", *_names(system_questions)])
     text = (
         f"---- MODULE {name} ----\n{tla_comment(f'system {system.qualified}, from {system.span}')}\n"
         + "\n\n".join(body)
         + f"\n====\n\nPlaces:\n{places}\n{name}.cfg, {note}:\n{CONFIGURATION}{invariants}"
     )
-    return Tla(name, text, CONFIGURATION + "INVARIANT Watch\n", asked, tuple(scope.places))
+    return Tla(name, text, CONFIGURATION + "INVARIANT Watch\n", system_questions, tuple(scope.places))
 
 
 def _resource(name: str) -> str:
@@ -78,14 +78,14 @@ def _next(several: bool) -> str:
     return text.replace("world = First", "world \\in Firsts") if several else text
 
 
-def _names(asked: tuple[Question, ...]) -> list[str]:
-    return [f"question_{q.number}_holds" for q in asked if q.kind == "invariant"]
+def _names(system_questions: tuple[Question, ...]) -> list[str]:
+    return [f"question_{q.number}_holds" for q in system_questions if q.kind == "invariant"]
 
 
-def _asked(scope: TlaScope, asked: tuple[Question, ...]) -> Iterator[str]:
+def _question_operators(scope: TlaScope, system_questions: tuple[Question, ...]) -> Iterator[str]:
     """An operator for each question, and last what reports and names them."""
-    tests, named, bounds = [], [], []
-    for q in asked:
+    tests, definitions, bounds = [], [], []
+    for q in system_questions:
         with scope.read_by(q.machine):
             e = scope.elaboration.expression(q.condition)
             text, bad = value(scope, e, Env()), fault(scope, e, Env())
@@ -100,8 +100,8 @@ def _asked(scope: TlaScope, asked: tuple[Question, ...]) -> Iterator[str]:
         quantified = f"\\A self \\in {{{numbers}}} : question_{q.number}(world, self)"
         if q.kind == "reachable":
             quantified = f"~question_{q.number}(world, -1)"
-        named.append(f"question_{q.number}_holds == {quantified}")
+        definitions.append(f"question_{q.number}_holds == {quantified}")
         tests.append(f'(question_{q.number}_holds \\/ Found(<<"question", {q.number}>>))')
     yield "\\* Are steps explored from here?\nInside(w) == " + (" /\\ ".join(bounds) or "TRUE")
     watch = ["FaultsSeen", '(NoDeadlock \\/ Found(<<"deadlock">>))', *tests]
-    yield "\n".join([*named, "Watch == " + " /\\ ".join(watch)])
+    yield "\n".join([*definitions, "Watch == " + " /\\ ".join(watch)])

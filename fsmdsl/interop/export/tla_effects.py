@@ -58,9 +58,9 @@ def _effect(scope: TlaScope, e: m.Effect, env: Env) -> str:
             return _failing(scope, reference_fault(scope, target, env), env, env.world)
         case m.Send(target=target, machine=machine, event=event):
             bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in e.arguments)])
-            given = _tuple(scope, e.arguments, env)
+            arguments = _tuple(scope, e.arguments, env)
             name = event_operator(scope, machine, event)
-            call = f"{name}({env.world}, {value(scope, target, env)}, {given}, {scope.place(e.span)})"
+            call = f"{name}({env.world}, {value(scope, target, env)}, {arguments}, {scope.place(e.span)})"
             return _failing(scope, bad, env, call)
         case m.Post():
             return _post(scope, e, env)
@@ -76,8 +76,8 @@ def _effect(scope: TlaScope, e: m.Effect, env: Env) -> str:
             raise scope.unknown(e)
 
 
-def _tuple(scope: TlaScope, given: Sequence[m.Expr], env: Env) -> str:
-    return f"<<{', '.join(value(scope, a, env) for a in given)}>>"
+def _tuple(scope: TlaScope, items: Sequence[m.Expr], env: Env) -> str:
+    return f"<<{', '.join(value(scope, a, env) for a in items)}>>"
 
 
 def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
@@ -89,33 +89,35 @@ def _assign(scope: TlaScope, e: m.Assign | m.Change, env: Env) -> str:
     machine = scope.universe.model.machines[owner]
     name = identifier(scope.machine_name(machine), e.name)
     whose = env.self if e.target is None else value(scope, e.target, env)
-    given = e.value if isinstance(e, m.Assign) else e.item
+    operand = e.value if isinstance(e, m.Assign) else e.item
     bad = [] if e.target is None else [reference_fault(scope, e.target, env)]
-    made = isinstance(given, m.Apply) and given.function in ("filled", "replaced")
-    bad.append(map_fault(scope, given, env) if isinstance(given, m.Apply) and made else fault(scope, given, env))
-    old, item = f"{env.world}.{name}[{whose}]", value(scope, given, env)
+    is_map_update = isinstance(operand, m.Apply) and operand.function in ("filled", "replaced")
+    bad.append(
+        map_fault(scope, operand, env) if isinstance(operand, m.Apply) and is_map_update else fault(scope, operand, env)
+    )
+    old, item = f"{env.world}.{name}[{whose}]", value(scope, operand, env)
     if isinstance(e, m.Assign):
-        text, fits = item, _fits(e.type, given)
+        text, fits = item, _fits(e.type, operand)
     else:
         text, fits = _changed(e, old, item), e.kind == "remove"
-        fits = fits or (isinstance(e.type, m.SetType) and holds(e.type.of, given.type))
+        fits = fits or (isinstance(e.type, m.SetType) and holds(e.type.of, operand.type))
     field = next(f for f in machine.fields if f.name == e.name)
     v = scope.fresh("x")
-    put = f"[{env.world} EXCEPT !.{name}[{whose}] = {v}]"
-    put = f"Wrote({put})" if field.durable else put
+    update = f"[{env.world} EXCEPT !.{name}[{whose}] = {v}]"
+    update = f"Wrote({update})" if field.durable else update
     if not fits:
         n = scope.fresh("m")
         why = misfit(scope, e.type, v)
         place = scope.place(e.span)
-        put = f'(LET {n} == {why} IN IF {n} # "" THEN Fail({env.world}, {n}, {place}) ELSE {put})'
-    return _failing(scope, chain(scope, bad), env, f"(LET {v} == {text} IN {put})")
+        update = f'(LET {n} == {why} IN IF {n} # "" THEN Fail({env.world}, {n}, {place}) ELSE {update})'
+    return _failing(scope, chain(scope, bad), env, f"(LET {v} == {text} IN {update})")
 
 
-def _fits(t: m.Type, given: m.Expr) -> bool:
+def _fits(t: m.Type, operand: m.Expr) -> bool:
     """Is a value, or what a map is made of, sure to fit?"""
-    if isinstance(t, m.MapType) and isinstance(given, m.Apply) and given.function in ("filled", "replaced"):
-        return holds(t.of, given.arguments[-1].type)
-    return holds(t, given.type)
+    if isinstance(t, m.MapType) and isinstance(operand, m.Apply) and operand.function in ("filled", "replaced"):
+        return holds(t.of, operand.arguments[-1].type)
+    return holds(t, operand.type)
 
 
 def _changed(e: m.Change, old: str, item: str) -> str:
@@ -155,13 +157,13 @@ def misfit(scope: TlaScope, t: m.Type, text: str) -> str:
             return '""'
 
 
-def arguments_misfit(scope: TlaScope, parameters: Sequence[m.Variable], given: str) -> str:
-    """The same for the first argument that does not fit; `given` names the tuple."""
-    found = [x for n, p in enumerate(parameters) if (x := misfit(scope, p.type, f"{given}[{n + 1}]")) != '""']
-    if not found:
+def arguments_misfit(scope: TlaScope, parameters: Sequence[m.Variable], name: str) -> str:
+    """The same for the first argument that does not fit; `name` names the tuple."""
+    misfits = [x for n, p in enumerate(parameters) if (x := misfit(scope, p.type, f"{name}[{n + 1}]")) != '""']
+    if not misfits:
         return '""'
-    text = found[-1]
-    for x in reversed(found[:-1]):
+    text = misfits[-1]
+    for x in reversed(misfits[:-1]):
         n = scope.fresh("m")
         text = f'(LET {n} == {x} IN IF {n} # "" THEN {n} ELSE {text})'
     return text
@@ -192,8 +194,8 @@ def _post(scope: TlaScope, e: m.Post, env: Env) -> str:
     channel = scope.universe.model.channels[e.channel]
     parameters = scope.universe.model.machines[channel.receiver].event_named[e.event].parameters
     queue = scope.queue(e.channel, [value(scope, x, env) for x in e.ends])
-    put = f'Post({env.world}, {queue}, <<"{e.event}", @a@>>, {scope.place(e.span)})'
-    text = _checked(scope, parameters, e, env, env.world if queue is None else put)
+    update = f'Post({env.world}, {queue}, <<"{e.event}", @a@>>, {scope.place(e.span)})'
+    text = _checked(scope, parameters, e, env, env.world if queue is None else update)
     for x in reversed(e.ends):
         text = _failing(scope, reference_fault(scope, x, env), env, text)
     return text

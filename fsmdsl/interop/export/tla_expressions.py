@@ -32,15 +32,15 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.Local(name=name):
             return env.names[name]
         case m.Read(target=target) if (machine_of(target.type) if target else scope.reader) not in scope.selections:
-            return "0"  # a machine without instances: whoever reads it fails before
+            return "0"  # a machine without instances: the reference to one has failed before
         case m.Read():
             return f"{_array(scope, e, env)}[{env.self if e.target is None else value(scope, e.target, env)}]"
         case m.Derived():
-            name, owner, given = _call(scope, e, env)
-            return f"{name}({', '.join([env.world, owner, *given])})"
+            name, owner, arguments = _call(scope, e, env)
+            return f"{name}({', '.join([env.world, owner, *arguments])})"
         case m.InState(target=target, states=states):
-            listed = ", ".join(f'"{x}"' for x in sorted(states))
-            return f"InStates({env.world}, {value(scope, target, env)}, {{{listed}}})"
+            texts = ", ".join(f'"{x}"' for x in sorted(states))
+            return f"InStates({env.world}, {value(scope, target, env)}, {{{texts}}})"
         case m.StateOf(target=target):
             return f"{env.world}.state[{value(scope, target, env)}]"
         case m.Not(operand=operand):
@@ -57,8 +57,8 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.Quantified():
             return _quantified(scope, e, env)
         case m.Collection(kind=kind, items=items):
-            listed = ", ".join(value(scope, x, env) for x in items)
-            return f"{{{listed}}}" if kind == "set" else f"<<{listed}>>"
+            texts = ", ".join(value(scope, x, env) for x in items)
+            return f"{{{texts}}}" if kind == "set" else f"<<{texts}>>"
         case m.Construction(parts=parts, type=t):
             return record((name, value(scope, x, env)) for (name, _), x in zip(t.parts, parts, strict=True))
         case m.Part(of=of, name=name):
@@ -79,8 +79,8 @@ def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
             assert_never(e)
 
 
-def _numbers(found: frozenset[int]) -> str:
-    return f"{{{', '.join(map(str, sorted(found)))}}}"
+def _numbers(instances: frozenset[int]) -> str:
+    return f"{{{', '.join(map(str, sorted(instances)))}}}"
 
 
 def _array(scope: TlaScope, e: m.Read, env: Env) -> str:
@@ -116,8 +116,8 @@ def _rank(t: m.Type) -> Callable[[str], str]:
     """How a value of a type is made a number that orders it."""
     of = bare(t)
     if isinstance(of, m.EnumType):
-        listed = ", ".join(f'"{x}"' for x in of.members)
-        return lambda x: f"Rank(<<{listed}>>, {x})"
+        texts = ", ".join(f'"{x}"' for x in of.members)
+        return lambda x: f"Rank(<<{texts}>>, {x})"
     return lambda x: x
 
 
@@ -135,8 +135,8 @@ def _sequence(scope: TlaScope, of: m.Type, text: str) -> str:
         case m.BoolType():
             return f"Among(<<FALSE, TRUE>>, {text})"
         case m.EnumType(members=members):
-            listed = ", ".join(f'"{x}"' for x in members)
-            return f"Among(<<{listed}>>, {text})"
+            texts = ", ".join(f'"{x}"' for x in members)
+            return f"Among(<<{texts}>>, {text})"
         case m.OptionalType(inner):
             others = _sequence(scope, inner, f"({text} \\ {{none}})")
             return f"(Among(<<none>>, {text}) \\o {others})"
@@ -191,8 +191,8 @@ def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
             key, each = scope.fresh("k"), scope.fresh("x")
             return f"(LET {each} == {value(scope, first, env)} IN [{key} \\in {_keys(scope, e.type)} |-> {each}])"
         case "replaced":
-            held, key, new = (value(scope, a, env) for a in e.arguments)
-            return f"[{held} EXCEPT ![{key}] = {new}]"
+            table, key, new = (value(scope, a, env) for a in e.arguments)
+            return f"[{table} EXCEPT ![{key}] = {new}]"
         case "item":
             of = in_order(scope, first.type, value(scope, first, env))
             return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
@@ -243,8 +243,8 @@ def _let(scope: TlaScope, e: m.Derived) -> tuple[str, bool]:
         if bad != FINE:
             scope.operators.append(f"{name}_fault({head}) == {bad}")
         scope.lets[key] = name, body, bad != FINE
-    found = scope.lets[key]
-    return found[0], found[2]
+    let_entry = scope.lets[key]
+    return let_entry[0], let_entry[2]
 
 
 # Where there is no value ---------------------------------------------------------------------------------------------
@@ -287,8 +287,8 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
             parts = [] if target is None else [reference_fault(scope, target, env)]
             parts.append(all_of(arguments))
             if _let(scope, e)[1]:
-                name, owner, given = _call(scope, e, env)
-                parts.append(f"{name}_fault({', '.join([env.world, owner, *given])})")
+                name, owner, values = _call(scope, e, env)
+                parts.append(f"{name}_fault({', '.join([env.world, owner, *values])})")
             return chain(scope, parts)
         case m.StateOf(target=target):
             return reference_fault(scope, target, env)
@@ -299,11 +299,11 @@ def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
         case m.Binary(operator="=>", left=left, right=right):
             return _logic_fault(scope, (left, right), True, env)
         case m.Binary(operator=operator, left=left, right=right):
-            found = all_of((left, right))
+            operand_fault = all_of((left, right))
             if isinstance(right.type, m.RangeType) and may_divide_by_zero(operator, (right.type.low, right.type.high)):
                 zero = f"(IF {value(scope, right, env)} = 0 THEN {scope.place(e.span)} ELSE 0)"
-                return chain(scope, [found, zero])
-            return found
+                return chain(scope, [operand_fault, zero])
+            return operand_fault
         case m.Conditional(condition=c, then=x, otherwise=y):
             one, other = fault(scope, x, env), fault(scope, y, env)
             branch = FINE if one == other == FINE else f"(IF {value(scope, c, env)} THEN {one} ELSE {other})"
@@ -367,12 +367,12 @@ def _quantified_fault(scope: TlaScope, e: m.Quantified, env: Env) -> str:
 
 def map_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
     """That of reading or making a map, but for a value that the map cannot hold."""
-    found = [fault(scope, x, env) for x in e.arguments]
+    faults = [fault(scope, x, env) for x in e.arguments]
     of = e.arguments[0].type
     if isinstance(of, m.MapType) and isinstance(of.key, m.RangeType) and not holds(of.key, e.arguments[1].type):
         key = value(scope, e.arguments[1], env)
-        found.append(f"(IF {key} \\in ({of.key.low})..({of.key.high}) THEN 0 ELSE {scope.place(e.span)})")
-    return chain(scope, found)
+        faults.append(f"(IF {key} \\in ({of.key.low})..({of.key.high}) THEN 0 ELSE {scope.place(e.span)})")
+    return chain(scope, faults)
 
 
 def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
@@ -383,19 +383,19 @@ def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
         return map_fault(scope, e, env)
     if isinstance(first.type, m.MapType):
         return map_fault(scope, e, env)
-    found = [fault(scope, x, env) for x in e.arguments if not isinstance(x, m.ChannelRef)]
+    faults = [fault(scope, x, env) for x in e.arguments if not isinstance(x, m.ChannelRef)]
     match e.function:
         case "present":
-            found.append(f"(IF {value(scope, first, env)} = none THEN {scope.place(first.span)} ELSE 0)")
+            faults.append(f"(IF {value(scope, first, env)} = none THEN {scope.place(first.span)} ELSE 0)")
         case "first":
             empty = "<<>>" if isinstance(first.type, m.ListType) else "{}"
-            found.append(f"(IF {value(scope, first, env)} = {empty} THEN {scope.place(e.span)} ELSE 0)")
+            faults.append(f"(IF {value(scope, first, env)} = {empty} THEN {scope.place(e.span)} ELSE 0)")
         case "item":
             of = in_order(scope, first.type, value(scope, first, env))
             inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
-            found.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
+            faults.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
         case "size" | "min" | "max" | "rest" | "concat" | "range" | "subsets" | "filled" | "replaced":
             pass
         case _:
             assert_never(e.function)
-    return chain(scope, found)
+    return chain(scope, faults)

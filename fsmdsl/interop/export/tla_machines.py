@@ -30,8 +30,8 @@ def guard_operator(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
 
 def choose_operator(scope: TlaScope, machine: m.Machine, trigger: str) -> str:
     """The choice among the transitions of a trigger."""
-    shown = {CRASH: "crash", EVENTLESS: "next"}.get(trigger)
-    return identifier("choose" if shown is None else "own", scope.machine_name(machine), shown or trigger)
+    label = {CRASH: "crash", EVENTLESS: "next"}.get(trigger)
+    return identifier("choose" if label is None else "own", scope.machine_name(machine), label or trigger)
 
 
 def operators(scope: TlaScope, machine: m.Machine) -> Iterator[str]:
@@ -85,32 +85,32 @@ def declared(scope: TlaScope) -> Iterator[str]:
 
 def _bound(scope: TlaScope, t: m.Transition) -> tuple[Env, str]:
     """The names in brackets behind the event: where they are read, and their definitions."""
-    env, given = Env(), []
+    env, definitions = Env(), []
     for n, name in enumerate(t.trigger.arguments if isinstance(t.trigger, m.OnEvent) else ()):
         x, env = env.bind(name)
-        given.append(f"{x} == a[{n + 1}]")
-    return env, f"LET {' '.join(given)} IN " if given else ""
+        definitions.append(f"{x} == a[{n + 1}]")
+    return env, f"LET {' '.join(definitions)} IN " if definitions else ""
 
 
-def _shown(t: m.Transition) -> str:
+def _heading(t: m.Transition) -> str:
     return tla_comment(f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}") + "\n"
 
 
 def _guard(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
     assert t.guard is not None
-    env, given = _bound(scope, t)
+    env, definitions = _bound(scope, t)
     e = scope.elaboration.expression(t.guard)
     text, bad = f"IF {value(scope, e, env)} THEN 1 ELSE 0", fault(scope, e, env)
     if bad != FINE:
         n = scope.fresh("f")
         text = f"LET {n} == {bad} IN IF {n} # 0 THEN -{n} ELSE {text}"
-    return f"{_shown(t)}{guard_operator(scope, machine, t)}(w, self, a) == {given}{text}"
+    return f"{_heading(t)}{guard_operator(scope, machine, t)}(w, self, a) == {definitions}{text}"
 
 
 def _follow(scope: TlaScope, selection: Selection, t: m.Transition) -> str:
     machine, name = selection.machine, scope.machine_name(selection.machine)
-    env, given = _bound(scope, t)
-    head = f"{_shown(t)}{follow_operator(scope, machine, t)}(w, self, a) == {given}"
+    env, definitions = _bound(scope, t)
+    head = f"{_heading(t)}{follow_operator(scope, machine, t)}(w, self, a) == {definitions}"
 
     def effects(w: str) -> str:
         return performed(scope, t.effects, env.at(w))
@@ -141,8 +141,8 @@ def _exits(selection: Selection, t: m.Transition, name: str) -> Step:
             for s in selection.move(leaf, t).left:
                 if ("exit", s) in selection.hooks:
                     call = f"{identifier('exit', name, s)}({{}}, self)"
-                    done = call.format(text)
-                    text = done if text == w else f'(LET e == {text} IN IF e.stop # "" THEN e ELSE {call.format("e")})'
+                    left = call.format(text)
+                    text = left if text == w else f'(LET e == {text} IN IF e.stop # "" THEN e ELSE {call.format("e")})'
             if text != w:
                 cases.append(f'{w}.state[self] = "{leaf}" -> {text}')
         return f"({case(cases, w)})"
@@ -151,29 +151,31 @@ def _exits(selection: Selection, t: m.Transition, name: str) -> Step:
 
 
 def _tables(scope: TlaScope, selection: Selection) -> str:
-    """Who has priority over whom, and where each transition stands."""
-    name, listed = scope.machine_name(selection.machine), selection.machine.transitions
-    pairs = ", ".join(f"<<{a.index}, {b.index}>>" for a in listed for b in listed if selection.priority.before(a, b))
-    places = ", ".join(str(scope.place(t.span)) for t in listed)
+    """The priority relation between transitions, and the place of each in the source."""
+    name, transitions = scope.machine_name(selection.machine), selection.machine.transitions
+    pairs = ", ".join(
+        f"<<{a.index}, {b.index}>>" for a in transitions for b in transitions if selection.priority.before(a, b)
+    )
+    places = ", ".join(str(scope.place(t.span)) for t in transitions)
     return f"before_{name} == {{{pairs}}}\nplaces_{name} == <<{places}>>"
 
 
 def _choose(scope: TlaScope, selection: Selection, trigger: str) -> str:
     machine, name = selection.machine, scope.machine_name(selection.machine)
-    listed = []
+    cases = []
     for group in selection.groups(trigger):
         text = ""
         for level in reversed(group.levels):
-            seen = ", ".join(f"<<{t.index}, {_asked(scope, machine, t)}>>" for t in level)
-            pick, n = f"Pick(before_{name}, places_{name}, <<{seen}>>)", scope.fresh("p")
+            options = ", ".join(f"<<{t.index}, {_guard_call(scope, machine, t)}>>" for t in level)
+            pick, n = f"Pick(before_{name}, places_{name}, <<{options}>>)", scope.fresh("p")
             text = f'(LET {n} == {pick} IN IF {n}[1] # "none" THEN {n} ELSE {text})' if text else pick
         names = ", ".join(f'"{x}"' for x in group.leaves)
-        listed.append(f"w.state[self] \\in {{{names}}} -> {text}")
-    text = case(listed, '<<"none", 0, 0>>')
+        cases.append(f"w.state[self] \\in {{{names}}} -> {text}")
+    text = case(cases, '<<"none", 0, 0>>')
     return f"{choose_operator(scope, machine, trigger)}(w, self, a) == {text}"
 
 
-def _asked(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
+def _guard_call(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:
     return "1" if t.guard is None else f"{guard_operator(scope, machine, t)}(w, self, a)"
 
 
@@ -191,9 +193,11 @@ def _accepts(scope: TlaScope, selection: Selection, event: m.Event) -> str:
     machine = selection.machine
     cases = []
     for leaf in machine.leaves:
-        found = selection.candidates(leaf.name, event.name)
-        if found:
-            test = " \\/ ".join("TRUE" if t.guard is None else f"{_asked(scope, machine, t)} # 0" for t in found)
+        transitions = selection.candidates(leaf.name, event.name)
+        if transitions:
+            test = " \\/ ".join(
+                "TRUE" if t.guard is None else f"{_guard_call(scope, machine, t)} # 0" for t in transitions
+            )
             cases.append(f'w.state[self] = "{leaf.name}" -> {test}')
     return (
         f"{accepts_operator(scope, machine, event.name)}(w, self, a) == ~Awaits(w, self) /\\ ({case(cases, 'FALSE')})"

@@ -30,17 +30,17 @@ def constants(scope: TlaScope) -> Iterator[str]:
     yield f"Ordinal == {function({n: str(x.index) for n, x in enumerate(u.system.instances)})}"
     for machine in scope.machines:
         for p in machine.params:
-            given = {n: constant(p.type, u.params[n][p.name]) for n in scope.numbers(machine)}
-            yield f"{identifier(scope.machine_name(machine), p.name)} == {function(given)}"
+            values = {n: constant(p.type, u.params[n][p.name]) for n in scope.numbers(machine)}
+            yield f"{identifier(scope.machine_name(machine), p.name)} == {function(values)}"
 
-    def listed(test: Callable[[m.Channel], object]) -> str:
+    def per_channel(test: Callable[[m.Channel], object]) -> str:
         return f"<<{', '.join(str(test(c)).upper() for c, *_ in u.queues)}>>"
 
-    yield f"Fifo == {listed(lambda c: c.order == 'fifo')}"
-    yield f"Bound == {listed(lambda c: c.bound)}"
-    yield f"Lossy == {listed(lambda c: c.lossy)}"
-    yield f"Duplicating == {listed(lambda c: c.duplicating)}"
-    yield f"Patient == {listed(lambda c: c.waiting)}"
+    yield f"Fifo == {per_channel(lambda c: c.order == 'fifo')}"
+    yield f"Bound == {per_channel(lambda c: c.bound)}"
+    yield f"Lossy == {per_channel(lambda c: c.lossy)}"
+    yield f"Duplicating == {per_channel(lambda c: c.duplicating)}"
+    yield f"Patient == {per_channel(lambda c: c.waiting)}"
     yield f"Receiver == <<{', '.join(str(x.receiver) for x in u.queues)}>>"
 
 
@@ -101,8 +101,8 @@ def _actions(scope: TlaScope) -> Iterator[str]:
     for x in scope.machines:
         for a in x.actions:
             test = f'{_is(scope, "p[1]", x)} /\\ p[2] = "{a.name}"'
-            listed = ", ".join(f'"{o}"' for o in a.outcomes)
-            outcomes.append(f"{test} -> {{{listed}}}")
+            texts = ", ".join(f'"{o}"' for o in a.outcomes)
+            outcomes.append(f"{test} -> {{{texts}}}")
             waits.append(f"{test} -> {str(a.asynchronous).upper()}")
     yield f"Outcomes(p) == {tm.case(outcomes, '{}')}"
     yield f"Asynchronous(p) == {tm.case(waits, 'FALSE')}"
@@ -175,8 +175,8 @@ def recovery(scope: TlaScope) -> Iterator[str]:
     yield f"Reset(w, of) == {some if u.system.process_crashes else whole}"
 
     def leaves(x: m.Machine, test: Callable[[m.State], bool]) -> str:
-        listed = (s.name for s in x.leaves if test(s))
-        return "{" + ", ".join(f'"{name}"' for name in listed) + "}"
+        names = (s.name for s in x.leaves if test(s))
+        return "{" + ", ".join(f'"{name}"' for name in names) + "}"
 
     def fleeting(x: m.Machine) -> str:
         return leaves(x, lambda s: flag(x, s.name) in ("volatile", "transient"))
@@ -244,13 +244,13 @@ def _offer(
 def _sent(scope: TlaScope, o: m.Offer, env: Env, types: dict[str, m.Type]) -> tuple[list[str], str, str]:
     """When an event comes, the step, and its fault."""
     target = scope.elaboration.expression(o.target, types)
-    given = [scope.elaboration.expression(a, types) for a in o.arguments]
-    bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in given)])
-    arguments = f"<<{', '.join(value(scope, a, env) for a in given)}>>"
-    whom = value(scope, target, env)
+    expressions = [scope.elaboration.expression(a, types) for a in o.arguments]
+    bad = chain(scope, [reference_fault(scope, target, env), *(fault(scope, a, env) for a in expressions)])
+    arguments = f"<<{', '.join(value(scope, a, env) for a in expressions)}>>"
+    target_text = value(scope, target, env)
     machine = scope.universe.model.machines[o.machine]
-    accepts = f"{tm.accepts_operator(scope, machine, o.event)}(w, {whom}, {arguments})"
-    return [accepts], f'<<"event", {whom}, "{o.event}", {arguments}>>', bad
+    accepts = f"{tm.accepts_operator(scope, machine, o.event)}(w, {target_text}, {arguments})"
+    return [accepts], f'<<"event", {target_text}, "{o.event}", {arguments}>>', bad
 
 
 def _struck(scope: TlaScope, o: m.ProcessCrash, env: Env, types: dict[str, m.Type]) -> tuple[list[str], str, str]:
@@ -266,11 +266,11 @@ def _timers(scope: TlaScope) -> Iterator[str]:
         selection = scope.selections[machine.qualified]
         cases = []
         for leaf in machine.leaves:
-            found = selection.timers(selection.hierarchy.around[leaf.name])
-            if found:
-                listed = ", ".join(f'<<"timer", i, {t.index}>>' for t in found)
-                cases.append(f'w.state[i] = "{leaf.name}" -> {{{listed}}}')
-            for t in found:
+            timers = selection.timers(selection.hierarchy.around[leaf.name])
+            if timers:
+                steps = ", ".join(f'<<"timer", i, {t.index}>>' for t in timers)
+                cases.append(f'w.state[i] = "{leaf.name}" -> {{{steps}}}')
+            for t in timers:
                 if t.guard is not None:
                     call = f"{tm.guard_operator(scope, machine, t)}(w, i, <<>>)"
                     guards.append(f"{_is(scope, 'i', machine)} /\\ t = {t.index} -> {call}")
@@ -296,11 +296,11 @@ def first_world(scope: TlaScope) -> str:
         "waited |-> {}", f"channels |-> <<{empty}>>", "pending |-> <<>>", "down |-> FALSE", "busy |-> {}",
         "touched |-> {}", "writes |-> 0", "cut |-> 0", 'stop |-> ""', "fault |-> <<>>",
     ]  # fmt: skip
-    told = "" if u.fault is None else f'"fault", "{u.fault.kind}", {scope.place(u.fault.span)}'
+    first_fault = "" if u.fault is None else f'"fault", "{u.fault.kind}", {scope.place(u.fault.span)}'
     first = f"First == [{', '.join(parts)}]\n"
     if len(u.starts) > 1:
         first += f"Firsts == {{{', '.join(['First', *(_other(scope, x) for x in u.starts[1:])])}}}\n"
-    return f"{first}{tla_comment('A first value that does not fit.')}\nFirstFault == <<{told}>>"
+    return f"{first}{tla_comment('A first value that does not fit.')}\nFirstFault == <<{first_fault}>>"
 
 
 def _other(scope: TlaScope, world: World) -> str:

@@ -38,8 +38,8 @@ def constant(t: m.Type, value: Value) -> str:
 
 def record(parts: Iterable[tuple[str, str]]) -> str:
     """A record of some parts."""
-    listed = ", ".join(f"{identifier('part', name)} |-> {text}" for name, text in parts)
-    return f"[{listed}]"
+    fields = ", ".join(f"{identifier('part', name)} |-> {text}" for name, text in parts)
+    return f"[{fields}]"
 
 
 def function(values: Mapping[int, str] | Mapping[str, str], of: str = "i") -> str:

@@ -17,7 +17,7 @@ from fsmdsl.step.values import elements
 from fsmdsl.text.source import Span
 
 BITS = 62
-"""A set, list or record has no more bits."""
+"""Maximum number of bits of a set, list or record."""
 
 NONE = -(1 << 63)
 """The number for `none`."""

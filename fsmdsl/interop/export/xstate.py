@@ -16,16 +16,16 @@ from fsmdsl.interop.export.chart import Chart, Row, chart, delay
 
 def xstate(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
     """The config, and what it does not say."""
-    made = chart(model, machine, "XState")
+    state_chart = chart(model, machine, "XState")
     context = {f.name: _value(f.default) for f in machine.fields if _is_plain(f.default) and not f.any}
     config: dict[str, Any] = {"id": machine.name}
     if machine.doc:
         config["description"] = line(machine.doc)
-    config["initial"] = made.first(None)
+    config["initial"] = state_chart.first(None)
     if context:
         config["context"] = context
-    config["states"] = {s.name: _state(made, s) for s in machine.states if s.parent is None}
-    return json.dumps(config, indent=2, ensure_ascii=False) + "\n", (*made.lost, *_without_value(machine))
+    config["states"] = {s.name: _state(state_chart, s) for s in machine.states if s.parent is None}
+    return json.dumps(config, indent=2, ensure_ascii=False) + "\n", (*state_chart.lost, *_without_value(machine))
 
 
 def _without_value(machine: m.Machine) -> Iterator[Lost]:
@@ -48,8 +48,8 @@ def _is_plain(value: m.Expr) -> bool:
 
 def _value(value: m.Expr) -> Any:
     match value:
-        case m.Constant(found):
-            return found
+        case m.Constant(constant):
+            return constant
         case m.Collection(_, items):
             return [_value(x) for x in items]
         case m.Construction(parts, t):
@@ -58,28 +58,28 @@ def _value(value: m.Expr) -> Any:
             raise AssertionError(f"{value} is not plain")
 
 
-def _state(made: Chart, s: m.State) -> dict[str, Any]:
-    entry, exit = made.hooks(s.name)
-    children = [made.machine.state_named[x] for x in s.children]
-    found: dict[str, Any] = {
-        "description": made.told(s),
-        "type": "final" if s.name in made.finals else None,
+def _state(state_chart: Chart, s: m.State) -> dict[str, Any]:
+    entry, exit = state_chart.hooks(s.name)
+    children = [state_chart.machine.state_named[x] for x in s.children]
+    node: dict[str, Any] = {
+        "description": state_chart.description(s),
+        "type": "final" if s.name in state_chart.finals else None,
         "tags": ["error"] if s.error else None,
-        "entry": _actions(made.machine, entry),
-        "exit": _actions(made.machine, exit),
-        **_rows(made, s.name),
-        "initial": made.first(s) if children else None,
-        "states": {x.name: _state(made, x) for x in children},
+        "entry": _actions(state_chart.machine, entry),
+        "exit": _actions(state_chart.machine, exit),
+        **_rows(state_chart, s.name),
+        "initial": state_chart.first(s) if children else None,
+        "states": {x.name: _state(state_chart, x) for x in children},
     }
-    return {key: x for key, x in found.items() if x}
+    return {key: x for key, x in node.items() if x}
 
 
-def _rows(made: Chart, state: str) -> dict[str, Any]:
+def _rows(state_chart: Chart, state: str) -> dict[str, Any]:
     on: dict[str, list[Any]] = {}
     after: dict[str, list[Any]] = {}
     always: list[Any] = []
-    for row in made.rows[state]:
-        spec = _row(made, row)
+    for row in state_chart.rows[state]:
+        spec = _row(state_chart, row)
         match row.transition.trigger:
             case m.OnTimer() as timer:
                 after.setdefault(str(delay(timer)), []).append(spec)
@@ -90,28 +90,28 @@ def _rows(made: Chart, state: str) -> dict[str, Any]:
     return {"on": _short(on), "after": _short(after), "always": always}
 
 
-def _short(listed: dict[str, list[Any]]) -> dict[str, Any]:
+def _short(rows_by_event: dict[str, list[Any]]) -> dict[str, Any]:
     """One row stands by itself, and a row that has only a target is that target."""
-    for event, rows in listed.items():
-        listed[event] = [x["target"] if x.keys() == {"target"} else x for x in rows]
-    return {event: rows[0] if len(rows) == 1 else rows for event, rows in listed.items()}
+    for event, rows in rows_by_event.items():
+        rows_by_event[event] = [x["target"] if x.keys() == {"target"} else x for x in rows]
+    return {event: rows[0] if len(rows) == 1 else rows for event, rows in rows_by_event.items()}
 
 
-def _row(made: Chart, row: Row) -> dict[str, Any]:
+def _row(state_chart: Chart, row: Row) -> dict[str, Any]:
     t = row.transition
-    found: dict[str, Any] = {}
+    spec: dict[str, Any] = {}
     if t.target is not None:
-        found["target"] = _target(made.machine, t.source, t.target)
+        spec["target"] = _target(state_chart.machine, t.source, t.target)
         # A row from a state to itself or into it leaves the state in the spec; in XState only if it says so.
-        found["reenter"] = t.source in made.selection.hierarchy.around[t.target]
-    found |= {"guard": row.guard, "actions": _actions(made.machine, t.effects), "description": row.told}
-    return {key: x for key, x in found.items() if x}
+        spec["reenter"] = t.source in state_chart.selection.hierarchy.around[t.target]
+    spec |= {"guard": row.guard, "actions": _actions(state_chart.machine, t.effects), "description": row.description}
+    return {key: x for key, x in spec.items() if x}
 
 
 def _target(machine: m.Machine, source: str, target: str) -> str:
     """A state beside the source by its name, any other one by its path."""
-    named = machine.state_named
-    if named[target].parent == named[source].parent:
+    states = machine.state_named
+    if states[target].parent == states[source].parent:
         return target
     return "#" + ".".join([machine.name, *reversed(list(machine.ancestors(target)))])
 

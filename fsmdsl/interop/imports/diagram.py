@@ -53,8 +53,8 @@ def labels(lines: Iterable[str]) -> Iterator[Label]:
 
 def label(text: str) -> Label:
     """One label."""
-    found = _LABEL.fullmatch(text.strip())
-    trigger, guard, actions = (found["trigger"], found["guard"], found["actions"]) if found else (text, None, None)
+    match = _LABEL.fullmatch(text.strip())
+    trigger, guard, actions = (match["trigger"], match["guard"], match["actions"]) if match else (text, None, None)
     trigger = " ".join(trigger.split())
     after = _AFTER.fullmatch(trigger)
     called = _EVENT.fullmatch(trigger)
@@ -97,8 +97,8 @@ class Diagram:
     def scope(self) -> str | None:
         return self.scopes[-1] if self.scopes else None
 
-    def note(self, told: str, place: Span) -> None:
-        self.left_out.append(LeftOut(told, place))
+    def note(self, message: str, place: Span) -> None:
+        self.left_out.append(LeftOut(message, place))
 
     # States ----------------------------------------------------------------------------------------------------------
 
@@ -129,8 +129,8 @@ class Diagram:
         """The end of a composite."""
         if not self.scopes:
             raise ImportFailedError(NOT_READ.at(place, "this `}` closes nothing"))
-        done = self.scopes.pop()
-        if self.states[done].implied and self.scopes:
+        closed = self.scopes.pop()
+        if self.states[closed].implied and self.scopes:
             self.scopes.pop()
 
     def region(self, place: Span) -> None:
@@ -164,20 +164,20 @@ class Diagram:
         if name not in self.titled and not any("[" in x or "/" in x for x in lines):
             self.state(name, place, " ".join(lines))
             return
-        for found in labels(lines):
-            if found.event is not None and found.event.lower() in ("entry", "exit", "do") and found.actions:
-                self._hook(name, found)
-            elif found.event is not None or found.after is not None:
-                self._add(self._row(name, None, found, place))
+        for label in labels(lines):
+            if label.event is not None and label.event.lower() in ("entry", "exit", "do") and label.actions:
+                self._hook(name, label)
+            elif label.event is not None or label.after is not None:
+                self._add(self._row(name, None, label, place))
             else:
                 self.note(f"a text in `{name}`", place)
 
-    def _hook(self, name: str, found: Label) -> None:
+    def _hook(self, name: str, label: Label) -> None:
         s = self.states[name]
-        if found.event == "exit":
-            self.states[name] = replace(s, exit=(*s.exit, *found.actions))
+        if label.event == "exit":
+            self.states[name] = replace(s, exit=(*s.exit, *label.actions))
         else:
-            self.states[name] = replace(s, entry=(*s.entry, *found.actions))
+            self.states[name] = replace(s, entry=(*s.entry, *label.actions))
 
     # Arrows ----------------------------------------------------------------------------------------------------------
 
@@ -192,15 +192,15 @@ class Diagram:
             self.initial.setdefault(self.scope, target)
             return
         self.state(source, place)
-        found = list(labels(lines))
+        arrow_labels = list(labels(lines))
         if target == END:
-            if not found:
+            if not arrow_labels:
                 self.ends.add(source)
                 return
             target = f"{self.scope or 'machine'} end"
             self.state(target, place, "End")
         self.state(target, place)
-        for one in found or [Label(None, None, "", (), ())]:
+        for one in arrow_labels or [Label(None, None, "", (), ())]:
             self._add(self._row(source, target, one, place))
 
     def _add(self, row: Row) -> None:
@@ -208,10 +208,10 @@ class Diagram:
             raise ImportFailedError(TOO_DEEP.at(row.place, f"there are more than {MAX_ROWS:,} arrows"))
         self.rows.append(row)
 
-    def _row(self, source: str, target: str | None, found: Label, place: Span) -> Row:
-        if found.arguments:
-            self.note(f"the arguments of `{found.event}`, which have no types: {found.arguments}", place)
-        return Row(source, target, found.event, found.conditions, found.actions, found.after, place)
+    def _row(self, source: str, target: str | None, label: Label, place: Span) -> Row:
+        if label.arguments:
+            self.note(f"the arguments of `{label.event}`, which have no types: {label.arguments}", place)
+        return Row(source, target, label.event, label.conditions, label.actions, label.after, place)
 
     # The table -------------------------------------------------------------------------------------------------------
 

@@ -6,11 +6,11 @@ import re
 
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 MAX_MILLISECONDS = 10**12
-"""Milliseconds; no duration is that long."""
+"""Upper bound of a duration (exclusive), in milliseconds."""
 
 
 def duration(milliseconds: float) -> str | None:
-    """So many milliseconds in the largest unit that divides them; None where they are no whole number of them."""
+    """A number of milliseconds in the largest unit that divides it; None if it is not a whole number."""
     if not (0 <= milliseconds < MAX_MILLISECONDS) or milliseconds != int(milliseconds):
         return None
     whole = int(milliseconds)
@@ -19,5 +19,5 @@ def duration(milliseconds: float) -> str | None:
 
 def canonical(text: str) -> str:
     """A duration in the largest unit that divides it (`5min` for `300s`); any other text as it is."""
-    found = re.fullmatch(r"([0-9]{1,15})(d|h|min|s|ms)", text)
-    return text if found is None else duration(int(found[1]) * {b: a for a, b in _UNITS}[found[2]]) or text
+    match = re.fullmatch(r"([0-9]{1,15})(d|h|min|s|ms)", text)
+    return text if match is None else duration(int(match[1]) * {b: a for a, b in _UNITS}[match[2]]) or text

@@ -35,10 +35,10 @@ def go_sources(path: Path, *, follow_links: bool) -> tuple[dict[str, list[Source
 def _module_root(folder: Path) -> tuple[str, Path] | None:
     """The name of the module and its folder: the nearest `go.mod`."""
     for outer in (folder.absolute(), *folder.absolute().parents):
-        listed = outer / "go.mod"
-        if listed.is_file():
-            found = _MODULE.search(read_text(listed))
-            return None if found is None else (found[1], outer)
+        module_file = outer / "go.mod"
+        if module_file.is_file():
+            match = _MODULE.search(read_text(module_file))
+            return None if match is None else (match[1], outer)
     return None
 
 
@@ -50,5 +50,5 @@ def _package_path(module: str, top: Path, folder: Path) -> str:
 
 def _read(folder: Path, within: Path | None) -> list[Source]:
     """The files of a package, without its tests."""
-    listed = sorted(x for x in folder.glob("*.go") if x.is_file() and not x.name.endswith("_test.go"))
-    return [Source(str(x), read_text(x, within)) for x in listed]
+    paths = sorted(x for x in folder.glob("*.go") if x.is_file() and not x.name.endswith("_test.go"))
+    return [Source(str(x), read_text(x, within)) for x in paths]

@@ -8,7 +8,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.go_package import Declared, Package, package, statements
-from fsmdsl.interop.imports.go_values import Env, Evaluator, Listed, Struct, text_of
+from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Struct, text_of
 from fsmdsl.interop.imports.name_words import words_of
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
@@ -28,8 +28,8 @@ def read(packages: Mapping[str, Sequence[Source]], main: str) -> Imported:
     Raises `ImportFailedError`: where a file is not Go, no table is made, or `tree-sitter` is not installed.
     """
     try:
-        known = {path: package(path, sources) for path, sources in packages.items()}
-        return _Reader(known, known[main]).all()
+        by_path = {path: package(path, sources) for path, sources in packages.items()}
+        return _Reader(by_path, by_path[main]).all()
     except RecursionError as error:
         place = Span(next(iter(packages[main]), Source(main, "")), 0, 0)
         raise ImportFailedError(TOO_DEEP.at(place, "this is nested too deeply to be read")) from error
@@ -66,24 +66,24 @@ class _Reader:
         place = span(function.file.source, call)
         first, events, callbacks = (*arguments, None, None, None)[:3]
         initial = text_of(self.evaluator, first, env)
-        listed = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
-        rows = tuple({(r.source, r.event): r for r in listed}.values())
-        if len(rows) < len(listed):
+        all_rows = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
+        rows = tuple({(r.source, r.event): r for r in all_rows}.values())
+        if len(rows) < len(all_rows):
             self.note("rows of the same event and state replace each other: the last one counts", place)
-        found = [*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)]
-        names = list(dict.fromkeys(found)) or ["Unknown"]
+        mentions = [*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)]
+        names = list(dict.fromkeys(mentions)) or ["Unknown"]
         if initial is None:
             self.note("the initial state is not a constant: the first state of the table is taken", place)
         states = tuple(State(name, name) for name in names)
-        made = Table(_title(function, self.main), names[0], states, rows, place=place)
-        return self.with_callbacks(made, callbacks, env)
+        table = Table(_title(function, self.main), names[0], states, rows, place=place)
+        return self.with_callbacks(table, callbacks, env)
 
-    def note(self, told: str, place: Span) -> None:
-        self.left_out.append(LeftOut(told, place))
+    def note(self, message: str, place: Span) -> None:
+        self.left_out.append(LeftOut(message, place))
 
     def rows(self, events: Any, env: Env, place: Span) -> Iterator[Row]:
         """The rows of each event, in the order of its sources."""
-        if not isinstance(events, Listed):
+        if not isinstance(events, GoList):
             self.note("the events are not a list that the source spells out", place)
             return
         for event in events.items:
@@ -93,12 +93,12 @@ class _Reader:
             here = span(event.file.source, event.node)
             values = _fields(event)
             name, target = (text_of(self.evaluator, x, env) for x in (values["Name"], values["Dst"]))
-            sources = values["Src"].items if isinstance(values["Src"], Listed) else []
-            known = [text_of(self.evaluator, x, env) for x in sources]
-            if name is None or target is None or not known or None in known:
+            sources = values["Src"].items if isinstance(values["Src"], GoList) else []
+            names = [text_of(self.evaluator, x, env) for x in sources]
+            if name is None or target is None or not names or None in names:
                 self.note(f"a row that only running the code would tell: `{_line(event.node)}`", here)
             if name is not None and target is not None:
-                yield from (Row(source, target, name, place=here) for source in known if source is not None)
+                yield from (Row(source, target, name, place=here) for source in names if source is not None)
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
@@ -121,10 +121,10 @@ class _Reader:
         """`enter_A`, `leave_A`, `before_e`, `after_e`; a state's name alone means entering, an event's after it."""
         events = {r.event for r in table.rows}
         moment, _, rest = name.partition("_")
-        if moment not in ("enter", "leave", "before", "after") or name in table.named or name in events:
-            moment, rest = ("enter", name) if name in table.named else ("after", name)
-        if moment in ("enter", "leave") and rest in table.named:
-            state = table.named[rest]
+        if moment not in ("enter", "leave", "before", "after") or name in table.state_by_name or name in events:
+            moment, rest = ("enter", name) if name in table.state_by_name else ("after", name)
+        if moment in ("enter", "leave") and rest in table.state_by_name:
+            state = table.state_by_name[rest]
             more = {"entry": (*state.entry, *actions)} if moment == "enter" else {"exit": (*state.exit, *actions)}
             states = tuple(replace(s, **more) if s is state else s for s in table.states)  # type: ignore[arg-type]
             return replace(table, states=states)
@@ -172,8 +172,8 @@ def _calls(statement: Node) -> Iterator[str]:
         case "expression_statement":
             expression = statement.named_children[0]
         case "assignment_statement":
-            listed = statement.child_by_field_name("right").named_children
-            expression = listed[0] if len(listed) == 1 else None
+            values = statement.child_by_field_name("right").named_children
+            expression = values[0] if len(values) == 1 else None
     if expression is None or expression.type != "call_expression":
         return
     function = expression.child_by_field_name("function")

@@ -60,17 +60,17 @@ def _parser() -> Any:
 
 def package(path: str, sources: Sequence[Source]) -> Package:
     """The package of some files. Files that are not Go are an `ImportFailedError`."""
-    made = Package(path)
+    go_package = Package(path)
     for source in sources:
         root = _parser().parse(source.text.encode("utf-8", "replace")).root_node
         if root.has_error:
             _refuse(source, root)
         file = GoFile(source, dict(_imports(root)))
-        made.files.append(file)
-        made.trees.append((file, root))
+        go_package.files.append(file)
+        go_package.trees.append((file, root))
         for node in root.named_children:
-            _declare(made, file, node)
-    return made
+            _declare(go_package, file, node)
+    return go_package
 
 
 def _refuse(source: Source, root: Node) -> None:
@@ -101,28 +101,30 @@ def _package_name(path: str) -> str:
     return parts[-1].removeprefix("go-") if parts else path
 
 
-def _declare(made: Package, file: GoFile, node: Node) -> None:
+def _declare(go_package: Package, file: GoFile, node: Node) -> None:
     match node.type:
         case "const_declaration":
-            _constants(made, file, node)
+            _constants(go_package, file, node)
         case "var_declaration":
             for spec in walk(node):
                 if spec.type == "var_spec":
-                    _variable(made, file, spec)
+                    _variable(go_package, file, spec)
         case "function_declaration":
-            made.functions[text(node.child_by_field_name("name"))] = Declared(node, file, made)
+            go_package.functions[text(node.child_by_field_name("name"))] = Declared(node, file, go_package)
         case "method_declaration":
             owner = receiver(node)
-            made.functions[f"{owner}.{text(node.child_by_field_name('name'))}"] = Declared(node, file, made)
+            go_package.functions[f"{owner}.{text(node.child_by_field_name('name'))}"] = Declared(node, file, go_package)
 
 
 def receiver(method: Node) -> str:
     """The type that a method belongs to."""
-    found = method.child_by_field_name("receiver")
-    return next((text(x) for x in walk(found) if x.type == "type_identifier"), "") if found is not None else ""
+    parameters = method.child_by_field_name("receiver")
+    return (
+        next((text(x) for x in walk(parameters) if x.type == "type_identifier"), "") if parameters is not None else ""
+    )
 
 
-def _constants(made: Package, file: GoFile, node: Node) -> None:
+def _constants(go_package: Package, file: GoFile, node: Node) -> None:
     """The constants of a block; one without a value repeats the expression before it, with the next `iota`."""
     last: tuple[list[Node], str] = ([], "")
     specs = [x for x in node.named_children if x.type == "const_spec"]
@@ -133,11 +135,11 @@ def _constants(made: Package, file: GoFile, node: Node) -> None:
             last = (values.named_children, text(kind))
         names = [x for x in spec.children_by_field_name("name") if x.type == "identifier"]
         for name, value in zip(names, last[0], strict=False):
-            made.consts[text(name)] = Declared(value, file, made, iota, last[1])
+            go_package.consts[text(name)] = Declared(value, file, go_package, iota, last[1])
 
 
-def _variable(made: Package, file: GoFile, spec: Node) -> None:
+def _variable(go_package: Package, file: GoFile, spec: Node) -> None:
     values = spec.child_by_field_name("value")
     names = spec.children_by_field_name("name")
     for name, value in zip(names, values.named_children if values is not None else [], strict=False):
-        made.variables[text(name)] = Declared(value, file, made)
+        go_package.variables[text(name)] = Declared(value, file, go_package)

@@ -15,10 +15,10 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
 MAX_STEPS = 500_000
-"""Expressions and statements that are looked at, turns of loops and bodies of functions counted."""
+"""Maximum number of evaluated expressions and statements; each loop iteration and function call counts."""
 
 MAX_LEVELS = 100
-"""Calls inside of calls that are followed."""
+"""Maximum depth of nested calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Struct:
 
 
 @dataclass(slots=True)
-class Listed:
+class GoList:
     """An array or a slice."""
 
     items: list[Any]
@@ -121,17 +121,17 @@ class Evaluator:
         constant = package.consts.get(name)
         if constant is not None:
             inner = Env(package, constant.file, {}, level + 1, constant.iota)
-            found = self.value(constant.node, inner)
-            if isinstance(found, Const):
-                return Const(name, found.type, found.value, package)
-            return Const(name, constant.type, found, package) if constant.type else found
+            value = self.value(constant.node, inner)
+            if isinstance(value, Const):
+                return Const(name, value.type, value.value, package)
+            return Const(name, constant.type, value, package) if constant.type else value
         variable = package.variables.get(name)
         if variable is not None:
             return self.value(variable.node, Env(package, variable.file, {}, level + 1))
         if name in package.functions:
             return package.functions[name]
-        for listed in (x for x in package.functions.values() if name and _assigns(x, name)):
-            return self.assigned(listed, name, level)
+        for function in (x for x in package.functions.values() if name and _assigns(x, name)):
+            return self.assigned(function, name, level)
         return Unknown(name)
 
     def assigned(self, function: Declared, name: str, level: int) -> Any:
@@ -164,16 +164,16 @@ class Evaluator:
         for element in body.named_children:
             if element.type == "keyed_element":
                 key, value = (x.named_children[0] for x in element.named_children[:2])
-                found = text(key) if key.type == "identifier" and not mapped else self.value(key, env)
-                found = found if isinstance(found, str | int | Const) else Unknown(text(key))
-                pairs[found] = self.value(value, env)
+                item_key = text(key) if key.type == "identifier" and not mapped else self.value(key, env)
+                item_key = item_key if isinstance(item_key, str | int | Const) else Unknown(text(key))
+                pairs[item_key] = self.value(value, env)
             elif element.type == "literal_element":
                 items.append(self.value(element.named_children[0], env))
         if array and pairs:
             at = {n: x for key, x in pairs.items() if (n := _number(key)) is not None}
-            return Listed([at.get(n, "") for n in range(min(max(at, default=-1) + 1, 10_000))])
+            return GoList([at.get(n, "") for n in range(min(max(at, default=-1) + 1, 10_000))])
         if items or array or kind.endswith("Events"):
-            return Listed(items)
+            return GoList(items)
         return Struct(kind, pairs, body, env.file, env.package)
 
     def indexed(self, node: Node, env: Env) -> Any:
@@ -181,7 +181,7 @@ class Evaluator:
         owner = self.value(node.child_by_field_name("operand"), env)
         index = self.value(node.child_by_field_name("index"), env)
         number = _number(index)
-        if isinstance(owner, Listed) and isinstance(number, int) and 0 <= number < len(owner.items):
+        if isinstance(owner, GoList) and isinstance(number, int) and 0 <= number < len(owner.items):
             return owner.items[number]
         if isinstance(owner, Struct):
             for key, item in owner.fields.items():
@@ -213,11 +213,11 @@ class Evaluator:
         if name == "append" and arguments:
             return self.appended(arguments, env)
         if name in ("fmt.Sprintf", "fmt.Sprint", "strings.ToLower", "strings.ToUpper"):
-            return self.formatted(name, node, [self.shown(x, env) for x in arguments])
+            return self.formatted(name, node, [self.string(x, env) for x in arguments])
         if function.type == "selector_expression":
-            found = self.method(function, env)
-            if found is not None:
-                return found
+            returned = self.method(function, env)
+            if returned is not None:
+                return returned
         declared = self.value(function, env)
         if isinstance(declared, Declared):
             return self.result(declared, [self.value(x, env) for x in arguments], env.level)
@@ -225,24 +225,24 @@ class Evaluator:
 
     def plain(self, node: Node, env: Env) -> Any:
         """A constant as text, without its type."""
-        found = self.value(node, env)
-        found = found.value if isinstance(found, Const) else found
-        return found if isinstance(found, str) else Unknown(text(node))
+        constant = self.value(node, env)
+        constant = constant.value if isinstance(constant, Const) else constant
+        return constant if isinstance(constant, str) else Unknown(text(node))
 
-    def shown(self, node: Node, env: Env) -> str | None:
+    def string(self, node: Node, env: Env) -> str | None:
         """What `%s` shows of an expression."""
         return text_of(self, self.value(node, env), env)
 
     def appended(self, arguments: list[Node], env: Env) -> Any:
         first, *more = (self.value(x, env) for x in arguments if x.type != "variadic_argument")
         spread = [self.value(x.named_children[0], env) for x in arguments if x.type == "variadic_argument"]
-        begun = first.items if isinstance(first, Listed) else []
-        return Listed([*begun, *more, *(y for x in spread if isinstance(x, Listed) for y in x.items)])
+        begun = first.items if isinstance(first, GoList) else []
+        return GoList([*begun, *more, *(y for x in spread if isinstance(x, GoList) for y in x.items)])
 
-    def formatted(self, name: str, node: Node, given: list[str | None]) -> Any:
-        if not given or any(x is None for x in given):
+    def formatted(self, name: str, node: Node, texts: list[str | None]) -> Any:
+        if not texts or any(x is None for x in texts):
             return Unknown(text(node))
-        pattern, *rest = [x for x in given if x is not None]
+        pattern, *rest = [x for x in texts if x is not None]
         match name:
             case "strings.ToLower":
                 return pattern.lower()
@@ -275,10 +275,10 @@ class Evaluator:
         """The names inside of a function: its parameters, and the receiver of a method."""
         names: dict[str, Any] = {}
         parameters = function.node.child_by_field_name("parameters")
-        given = iter(arguments)
+        values = iter(arguments)
         for parameter in parameters.named_children if parameters is not None else []:
             for x in parameter.children_by_field_name("name"):
-                names[text(x)] = next(given, Unknown(text(x)))
+                names[text(x)] = next(values, Unknown(text(x)))
         method = function.node.child_by_field_name("receiver")
         for x in walk(method) if method is not None else ():
             if x.type == "identifier":
@@ -293,8 +293,8 @@ class Evaluator:
             self.step(env)
             match statement.type:
                 case "return_statement":
-                    listed = [x for x in statement.named_children if x.type == "expression_list"]
-                    return self.value(listed[0].named_children[0], env) if listed else Unknown("return")
+                    expressions = [x for x in statement.named_children if x.type == "expression_list"]
+                    return self.value(expressions[0].named_children[0], env) if expressions else Unknown("return")
                 case "expression_switch_statement":
                     return self.switched(statement, env)
                 case _:
@@ -333,7 +333,7 @@ class Evaluator:
         names = [text(x) for x in children(left)]
         over = self.value(clause.child_by_field_name("right"), env)
         pairs: Iterable[tuple[Any, Any]] = ()
-        if isinstance(over, Listed):
+        if isinstance(over, GoList):
             pairs = enumerate(over.items)
         elif isinstance(over, Struct):
             pairs = over.fields.items()
@@ -344,33 +344,33 @@ class Evaluator:
     def switched(self, node: Node, env: Env) -> Any:
         """What a `switch` on a constant returns."""
         subject = node.child_by_field_name("value")
-        found = None if subject is None else self.value(subject, env)
+        constant = None if subject is None else self.value(subject, env)
         default: Any = Unknown(text(node.children[0]))
         for case in node.named_children:
             if case.type == "default_case":
                 default = self.run(case, env)
-            elif case.type == "expression_case" and found is not None:
+            elif case.type == "expression_case" and constant is not None:
                 values = [self.value(x, env) for x in children(case.child_by_field_name("value"))]
-                if found in values:
+                if constant in values:
                     return self.run(case, env)
         return default
 
 
-def text_of(evaluator: Evaluator, found: Any, env: Env) -> str | None:
+def text_of(evaluator: Evaluator, value: Any, env: Env) -> str | None:
     """A value as text: a string, or what the `String` method of a constant's type returns."""
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, Const):
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, Const):
         return None
-    method = found.package.functions.get(f"{found.type}.String")
+    method = value.package.functions.get(f"{value.type}.String")
     if method is not None:
-        shown = evaluator.result(method, [], env.level, found)
-        return shown if isinstance(shown, str) else None
-    return found.value if isinstance(found.value, str) else None
+        string = evaluator.result(method, [], env.level, value)
+        return string if isinstance(string, str) else None
+    return value.value if isinstance(value.value, str) else None
 
 
-def _number(found: Any) -> int | None:
-    value = found.value if isinstance(found, Const) else found
+def _number(constant: Any) -> int | None:
+    value = constant.value if isinstance(constant, Const) else constant
     return value if isinstance(value, int) else None
 
 
@@ -384,7 +384,7 @@ def _string(literal: str) -> Any:
     if literal.startswith("`"):
         return literal.strip("`")
     try:
-        found = ast.literal_eval(literal)
+        value = ast.literal_eval(literal)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return Unknown(literal)
-    return found if isinstance(found, str) else Unknown(literal)
+    return value if isinstance(value, str) else Unknown(literal)

@@ -23,8 +23,8 @@ class Guard:
     @property
     def texts(self) -> tuple[str, ...]:
         """What it depends on, each once."""
-        listed = [*self.conditions, *(c for group in self.excluded for c in group)]
-        return tuple(dict.fromkeys(c.text for c in listed))
+        conditions = [*self.conditions, *(c for group in self.excluded for c in group)]
+        return tuple(dict.fromkeys(c.text for c in conditions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class GuardedRow:
 def guarded(rows: Sequence[Row]) -> tuple[list[GuardedRow], list[LeftOut]]:
     """The rows with whole guards, and those that are never followed. Quadratic in the rows of one state and event."""
     before: dict[tuple[str, str | None, str | None], list[tuple[Condition, ...]]] = defaultdict(list)
-    kept: list[GuardedRow] = []
+    guarded_rows: list[GuardedRow] = []
     left_out: list[LeftOut] = []
     for row in rows:
         earlier = before[row.source, row.event, row.after]
@@ -52,27 +52,29 @@ def guarded(rows: Sequence[Row]) -> tuple[list[GuardedRow], list[LeftOut]]:
             )
             continue
         earlier.append(mine)
-        kept.append(GuardedRow(row, guard))
-    return kept, left_out
+        guarded_rows.append(GuardedRow(row, guard))
+    return guarded_rows, left_out
 
 
 def _guard(mine: tuple[Condition, ...], earlier: Sequence[tuple[Condition, ...]]) -> Guard | None:
     """None: it never holds, as a row before it would be followed, or it contradicts itself."""
     if _opposed(mine, mine):
         return None
-    known = dict.fromkeys(mine)
+    conditions = dict.fromkeys(mine)
     left = [group for group in earlier if not _opposed(mine, group)]
     while True:
         # What remains of each group, given what holds: one condition alone must not hold, none is a row that applies.
-        left = [tuple(c for c in group if c not in known) for group in left if not _opposed(tuple(known), group)]
+        left = [
+            tuple(c for c in group if c not in conditions) for group in left if not _opposed(tuple(conditions), group)
+        ]
         if () in left:
             return None
         single = {Condition(group[0].text, not group[0].holds): None for group in left if len(group) == 1}
         if _opposed(tuple(single), tuple(single)):
             return None
         if not single:
-            return Guard(tuple(known), tuple(dict.fromkeys(left)))
-        known |= single
+            return Guard(tuple(conditions), tuple(dict.fromkeys(left)))
+        conditions |= single
 
 
 def _opposed(one: Sequence[Condition], other: Sequence[Condition]) -> bool:

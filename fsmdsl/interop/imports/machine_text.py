@@ -14,10 +14,10 @@ from fsmdsl.syntax import words
 from fsmdsl.text.source import NOWHERE, Span
 
 WIDTH = 110
-"""Letters of a comment; the rest of it is cut."""
+"""Maximum length of a comment, in characters; the rest is cut."""
 
 WIDTH_BEHIND = 40
-"""Letters of a comment behind an event; a longer one stands above it."""
+"""Maximum length of a comment after an event, in characters; a longer one is on the line above."""
 
 AFTER_ON_OR_DO = (*words.HOOKS, *words.EVENTS, *words.of_role("effect", soft=True))
 """Words that mean something behind `on` or `do`."""
@@ -64,28 +64,28 @@ class MachineText:
     def _state_names(self) -> dict[str, str]:
         """The title, alone or behind those of the composites around it, where another state has the same."""
         names = Names()
-        given: dict[str, str] = {}
+        name_of: dict[str, str] = {}
         for s in self.table.states:
-            titles = [self.table.named[x].title for x in self.table.around(s.name)]
-            wanted = [state_name(" ".join(reversed(titles[:n]))) for n in range(1, len(titles) + 1)]
-            bare = s.title[:1].isdigit() and len(wanted) > 1
-            given[s.name] = names.give(*wanted[bare:])
-        return given
+            titles = [self.table.state_by_name[x].title for x in self.table.around(s.name)]
+            candidates = [state_name(" ".join(reversed(titles[:n]))) for n in range(1, len(titles) + 1)]
+            bare = s.title[:1].isdigit() and len(candidates) > 1
+            name_of[s.name] = names.give(*candidates[bare:])
+        return name_of
 
     def _event_texts(self) -> list[str]:
         return list(dict.fromkeys(row.row.event for row in self.rows if row.row.event is not None))
 
     def _action_texts(self) -> list[str]:
-        listed = [x for s in self.table.states for x in (*s.entry, *s.exit)]
-        return list(dict.fromkeys([*listed, *(x for row in self.rows for x in row.row.actions)]))
+        hooks = [x for s in self.table.states for x in (*s.entry, *s.exit)]
+        return list(dict.fromkeys([*hooks, *(x for row in self.rows for x in row.row.actions)]))
 
     def _parameters(self) -> dict[str, tuple[str, ...]]:
         """The conditions that each event brings along."""
-        found: dict[str, dict[str, None]] = defaultdict(dict)
+        texts_of: dict[str, dict[str, None]] = defaultdict(dict)
         for row in self.rows:
             if row.row.event is not None:
-                found[row.row.event].update(dict.fromkeys(row.guard.texts))
-        return {event: tuple(texts) for event, texts in found.items()}
+                texts_of[row.row.event].update(dict.fromkeys(row.guard.texts))
+        return {event: tuple(texts) for event, texts in texts_of.items()}
 
     # Declarations ----------------------------------------------------------------------------------------------------
 
@@ -104,21 +104,21 @@ class MachineText:
                 yield f"{head}{_behind(s)}"
 
     def _title(self, name: str, title: str) -> str:
-        shown = quoted(title)
-        return "" if name == title or shown == '""' else f" {shown}"
+        text = quoted(title)
+        return "" if name == title or text == '""' else f" {text}"
 
     def _declared(self) -> Iterator[str]:
         for event, name in self.events.items():
             texts = self.parameters[event]
-            listed = ", ".join(f"{self.conditions[x]}: bool" for x in texts)
-            named = [f"`{event}`"] if name != event else []
-            named += [f"{self.conditions[x]}: {x}" for x in texts if x != self.conditions[x]]
-            shown = cut("; ".join(named))
-            if len(shown) > WIDTH_BEHIND:
-                yield from (f"/// {cut(x)}" for x in named)
-                shown = ""
-            behind = f"    /// {shown}" if shown else ""
-            yield f"event {name}{f'({listed})' if listed else ''} from environment{behind}"
+            parameters = ", ".join(f"{self.conditions[x]}: bool" for x in texts)
+            originals = [f"`{event}`"] if name != event else []
+            originals += [f"{self.conditions[x]}: {x}" for x in texts if x != self.conditions[x]]
+            comment = cut("; ".join(originals))
+            if len(comment) > WIDTH_BEHIND:
+                yield from (f"/// {cut(x)}" for x in originals)
+                comment = ""
+            behind = f"    /// {comment}" if comment else ""
+            yield f"event {name}{f'({parameters})' if parameters else ''} from environment{behind}"
         if self.events and self.actions:
             yield ""
         for action, name in self.actions.items():
@@ -134,8 +134,8 @@ class MachineText:
             stays = r.target is None
             key = (r.event, r.after, stays, r.target, row.guard, r.actions, *where)
             together[key].append(row)
-        for listed in together.values():
-            yield self._line([row.row for row in listed], listed[0].guard)
+        for group in together.values():
+            yield self._line([row.row for row in group], group[0].guard)
 
     def _line(self, rows: Sequence[Row], guard: Guard) -> str:
         first = rows[0]
@@ -176,8 +176,8 @@ class MachineText:
         return self.conditions[c.text] if c.holds else f"not {self.conditions[c.text]}"
 
     def _effects(self, actions: Iterable[str]) -> str:
-        listed = [self.actions[x] for x in actions]
-        return listed[0] if len(listed) == 1 else f"{{ {'; '.join(listed)} }}" if listed else ""
+        names = [self.actions[x] for x in actions]
+        return names[0] if len(names) == 1 else f"{{ {'; '.join(names)} }}" if names else ""
 
     def _hooks(self) -> Iterator[str]:
         for kind in ("entry", "exit"):

@@ -100,15 +100,15 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
         raise ImportFailedError(problem.help('write `A --> B : event [guard] / action`, or `state "Title" as A`'))
 
 
-def _state(diagram: Diagram, found: re.Match[str], place: Span) -> None:
-    shown = None if found["title"] is None else _plain(found["title"])
-    if found["open"]:
+def _state(diagram: Diagram, match: re.Match[str], place: Span) -> None:
+    lines = None if match["title"] is None else _plain(match["title"])
+    if match["open"]:
         # `fsm draw` writes the internal transitions of a composite below its title.
-        diagram.open(found["name"], place, shown[0] if shown else None)
-        if shown is not None and len(shown) > 1:
-            diagram.described(found["name"], shown[1:], place)
+        diagram.open(match["name"], place, lines[0] if lines else None)
+        if lines is not None and len(lines) > 1:
+            diagram.described(match["name"], lines[1:], place)
         return
-    diagram.state(found["name"], place, None if shown is None else " ".join(shown), found["kind"] or "")
+    diagram.state(match["name"], place, None if lines is None else " ".join(lines), match["kind"] or "")
 
 
 def _plain(text: str) -> list[str]:

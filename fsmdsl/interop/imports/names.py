@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.syntax.words import RESERVED
 
-LONGEST = 40
-"""Letters of a name that is made of an expression; the comment beside it has the whole."""
+MAX_NAME = 40
+"""Maximum length of a name made from an expression, in characters; the comment beside it has the whole expression."""
 
 _CALL = re.compile(r"(?:\w+\.)*(\w+)\s*(?:\(\s*\))?", re.ASCII)
 _SIGNS = {
@@ -24,12 +24,12 @@ class Names:
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*RESERVED, *taken}
 
-    def give(self, *wanted: str) -> str:
+    def give(self, *candidates: str) -> str:
         """The first of the names that is free, else the last with a number."""
-        free = next((name for name in wanted if name not in self._taken), None)
+        free = next((name for name in candidates if name not in self._taken), None)
         n = 2
         while free is None:
-            numbered = f"{wanted[-1]}_{n}"
+            numbered = f"{candidates[-1]}_{n}"
             free = numbered if numbered not in self._taken else None
             n += 1
         self._taken.add(free)
@@ -64,10 +64,10 @@ def term_name(text: str) -> str:
     words = re.findall(r"[A-Za-z0-9_]+", spelled)
     name = ""
     for word in words:
-        if name and len(name) + len(word) >= LONGEST:
+        if name and len(name) + len(word) >= MAX_NAME:
             break
         name = f"{name}_{word}" if name else word
-    return _begun(name[:LONGEST], "condition")
+    return _begun(name[:MAX_NAME], "condition")
 
 
 def module_name(file: str) -> str:

@@ -28,16 +28,16 @@ def _initial_children(table: Table) -> tuple[Table, list[LeftOut]]:
     for parent, inside in table.children.items():
         if parent is None:
             continue
-        named = [s for s in inside if s.initial]
-        chosen.add((named or inside)[0].name)
-        if len(named) != 1:
-            told = (
-                f"`{parent}` names {len(named) or 'no'} initial states"
-                if named
+        initial = [s for s in inside if s.initial]
+        chosen.add((initial or inside)[0].name)
+        if len(initial) != 1:
+            message = (
+                f"`{parent}` names {len(initial) or 'no'} initial states"
+                if initial
                 else f"`{parent}` names no initial state"
             )
-            first = (named or inside)[0].title
-            left_out.append(LeftOut(f"{told}: `{first}` is taken", table.named[parent].place))
+            first = (initial or inside)[0].title
+            left_out.append(LeftOut(f"{message}: `{first}` is taken", table.state_by_name[parent].place))
     states = tuple(replace(s, initial=s.name in chosen) for s in table.states)
     return replace(table, states=states), left_out
 
@@ -50,14 +50,14 @@ def _begun(table: Table) -> tuple[Table, list[LeftOut]]:
     *_, outermost = table.around(table.initial)
     first = table.entered(table.initial)
     around = set(table.around(first))
-    acts = any(table.named[name].entry for name in around)
+    acts = any(table.state_by_name[name].entry for name in around)
     goes_on = any(r.event is None and r.after is None and r.source in around for r in table.rows)
     if table.entered(outermost) == first and not (table.acts_at_start and (acts or goes_on)):
         return replace(table, initial=outermost), []
-    name = "Start" if "Start" not in table.named else "Start of the machine"
+    name = "Start" if "Start" not in table.state_by_name else "Start of the machine"
     begin = State(name, name, doc="Before the machine begins.")
     event = START if all(r.event != START for r in table.rows) else "start of the machine"
-    row = Row(name, table.initial, event, place=table.named[table.initial].place)
+    row = Row(name, table.initial, event, place=table.state_by_name[table.initial].place)
     return replace(table, initial=name, states=(begin, *table.states), rows=(row, *table.rows)), []
 
 
@@ -115,15 +115,15 @@ def _followed(table: Table) -> tuple[Table, list[LeftOut]]:
 
 def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
     """Without states that no row leads to, whatever conditions say; `fsm check` would call them an error."""
-    known = _entered_from(table)
-    if len(known) == len(table.states):
+    entered = _entered_from(table)
+    if len(entered) == len(table.states):
         return table, []
-    gone = [s for s in table.states if s.name not in known]
-    rows = tuple(r for r in table.rows if r.source in known and (r.target is None or r.target in known))
-    states = [s for s in table.states if s.name in known]
+    dropped = [s for s in table.states if s.name not in entered]
+    rows = tuple(r for r in table.rows if r.source in entered and (r.target is None or r.target in entered))
+    states = [s for s in table.states if s.name in entered]
     left = replace(table, states=_begin_again(states), rows=rows)
-    leading = {s.name: sum(r.source == s.name for r in table.rows) for s in gone}
-    return left, [LeftOut(_dead(s, leading[s.name]), s.place) for s in gone if not s.implied or leading[s.name]]
+    leading = {s.name: sum(r.source == s.name for r in table.rows) for s in dropped}
+    return left, [LeftOut(_dead(s, leading[s.name]), s.place) for s in dropped if not s.implied or leading[s.name]]
 
 
 def _dead(state: State, rows: int) -> str:
@@ -150,16 +150,16 @@ def _entered_from(table: Table) -> set[str]:
     by_source: dict[str, list[Row]] = defaultdict(list)
     for row in table.rows:
         by_source[row.source].append(row)
-    known: set[str] = set()
+    entered: set[str] = set()
     pending = [table.entered(table.initial)]
     while pending:
         leaf = pending.pop()
-        if leaf in known:
+        if leaf in entered:
             continue
         around = list(table.around(leaf))
-        known.update(around)
+        entered.update(around)
         pending += [table.entered(r.target) for name in around for r in by_source[name] if r.target is not None]
-    return known
+    return entered
 
 
 def _finals(table: Table) -> Table:

@@ -123,16 +123,16 @@ def _plain_end(diagram: Diagram, name: str, place: Span) -> str:
     return plain or diagram.scope or name
 
 
-def _state(diagram: Diagram, found: re.Match[str], place: Span) -> None:
-    name = found["name"] or found["name2"] or found["bare"] or re.sub(r"\W+", "_", found["only"] or "") or "state"
-    title = next((x for x in (found["title"], found["title2"], found["only"]) if x is not None), None)
-    shown = None if title is None else " ".join(_plain(title))
-    if found["open"]:
-        diagram.open(name, place, shown)
+def _state(diagram: Diagram, match: re.Match[str], place: Span) -> None:
+    name = match["name"] or match["name2"] or match["bare"] or re.sub(r"\W+", "_", match["only"] or "") or "state"
+    title = next((x for x in (match["title"], match["title2"], match["only"]) if x is not None), None)
+    plain_title = None if title is None else " ".join(_plain(title))
+    if match["open"]:
+        diagram.open(name, place, plain_title)
         return
-    diagram.state(name, place, shown, found["kind"] or "")
-    if found["text"]:
-        diagram.described(name, _plain(found["text"]), place)
+    diagram.state(name, place, plain_title, match["kind"] or "")
+    if match["text"]:
+        diagram.described(name, _plain(match["text"]), place)
 
 
 def _plain(text: str) -> list[str]:

@@ -21,15 +21,15 @@ def read(source: Source) -> Imported:
 
     Raises `ImportFailedError` where the text is not Python, or declares no machine.
     """
-    found = program(source)
+    code = program(source)
     tables: list[Table] = []
     left_out: list[LeftOut] = []
-    for declared in found.classes:
-        family = list(_family(declared, found, set()))
+    for declared in code.classes:
+        family = list(_family(declared, code, set()))
         bases = [base for x in family for base in x.bases]
         attributes = [y for x in family for y in x.names.values()]
         if any(map(_KIND.search, bases)) and any(map(declares_states, attributes)):
-            draft = Draft(declared, family, found)
+            draft = Draft(declared, family, code)
             tables.append(draft.table())
             left_out += draft.left_out
     if not tables:
@@ -38,11 +38,11 @@ def read(source: Source) -> Imported:
     return Imported(tuple(tables), tuple(left_out))
 
 
-def _family(made: Class, found: Program, known: set[str]) -> Iterator[Class]:
+def _family(declaration: Class, code: Program, visited: set[str]) -> Iterator[Class]:
     """The classes that a class inherits from, as far as the file declares them, and then itself."""
-    known.add(made.name)
-    for base in made.bases:
-        outer = found.names.get(base)
-        if isinstance(outer, Class) and base not in known:
-            yield from _family(outer, found, known)
-    yield made
+    visited.add(declaration.name)
+    for base in declaration.bases:
+        outer = code.names.get(base)
+        if isinstance(outer, Class) and base not in visited:
+            yield from _family(outer, code, visited)
+    yield declaration

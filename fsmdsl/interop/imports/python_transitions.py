@@ -23,12 +23,12 @@ def read(source: Source) -> Imported:
 
     Raises `ImportFailedError` where the text is not Python, or makes no machine.
     """
-    found = program(source)
+    code = program(source)
     left_out: list[LeftOut] = []
     tables: list[Table] = []
-    for call in found.calls:
-        if _makes(call, found):
-            draft = _draft(call, found)
+    for call in code.calls:
+        if _makes(call, code):
+            draft = _draft(call, code)
             if len(draft.states) > 1 or draft.rows:
                 tables.append(draft.table())
                 left_out += draft.left_out
@@ -38,43 +38,43 @@ def read(source: Source) -> Imported:
     return Imported(tuple(tables), tuple(left_out))
 
 
-def _makes(call: Called, found: Program) -> bool:
+def _makes(call: Called, code: Program) -> bool:
     """Does the call make a machine?"""
     if call.function in ("super().__init__",) or call.function.endswith(".__init__"):
-        return call.owner is not None and _derived(call.owner, found)
-    made = found.names.get(call.function)
-    if isinstance(made, Class):
+        return call.owner is not None and _derived(call.owner, code)
+    callee = code.names.get(call.function)
+    if isinstance(callee, Class):
         # What makes a table of its own does so in its constructor.
-        constructor = made.methods.get("__init__")
-        return _derived(made, found) and (constructor is None or constructor.args.kwarg is not None)
+        constructor = callee.methods.get("__init__")
+        return _derived(callee, code) and (constructor is None or constructor.args.kwarg is not None)
     return _KIND.search(call.function) is not None
 
 
-def _derived(made: Class, found: Program) -> bool:
-    for base in made.bases:
-        other = found.names.get(base)
-        if _KIND.search(base) or (isinstance(other, Class) and other is not made and _derived(other, found)):
+def _derived(declaration: Class, code: Program) -> bool:
+    for base in declaration.bases:
+        other = code.names.get(base)
+        if _KIND.search(base) or (isinstance(other, Class) and other is not declaration and _derived(other, code)):
             return True
     return False
 
 
-def _draft(call: Called, found: Program) -> Draft:
+def _draft(call: Called, code: Program) -> Draft:
     """The machine as the library would make it."""
-    span = found.span(call.node)
+    span = code.span(call.node)
     own = call.function.endswith("__init__")
-    separator = found.names["NestedState.separator"]
-    title = _title(call, own, found)
+    separator = code.names["NestedState.separator"]
+    title = _title(call, own, code)
     nests = _nests(call, own)
-    draft = Draft(title, span, found.span, separator if isinstance(separator, str) else "_", nests=nests)
-    draft.others = lambda other: _draft(other, found) if other is not call else None
-    given = dict(zip(_POSITIONS, _positional(call, own), strict=False)) | call.keywords
-    draft.models = list(_models(call, given.get("model"), own, found))
+    draft = Draft(title, span, code.span, separator if isinstance(separator, str) else "_", nests=nests)
+    draft.others = lambda other: _draft(other, code) if other is not call else None
+    arguments = dict(zip(_POSITIONS, _positional(call, own), strict=False)) | call.keywords
+    draft.models = list(_models(call, arguments.get("model"), own, code))
     for callbacks in EVERYWHERE:
-        draft.note_callbacks(callbacks, given.get(callbacks), span)
-    draft.add_states(given.get("states"))
-    draft.begin(given.get("initial", "initial"))
-    draft.add_transitions(given.get("transitions"))
-    if given.get("ordered_transitions") is True:
+        draft.note_callbacks(callbacks, arguments.get(callbacks), span)
+    draft.add_states(arguments.get("states"))
+    draft.begin(arguments.get("initial", "initial"))
+    draft.add_transitions(arguments.get("transitions"))
+    if arguments.get("ordered_transitions") is True:
         draft.add_ordered(Called("", [], {}, call.node))
     for later in call.owner.calls if own and call.owner is not None else call.calls:
         if later is not call:
@@ -95,17 +95,17 @@ def _positional(call: Called, own: bool) -> list[object]:
     return call.arguments[1:] if explicit else call.arguments
 
 
-def _models(call: Called, model: object, own: bool, found: Program) -> Iterator[Class]:
+def _models(call: Called, model: object, own: bool, code: Program) -> Iterator[Class]:
     """The classes whose methods the library calls by their names."""
     if own and call.owner is not None:
         yield call.owner
     for one in model if isinstance(model, list) else [model]:
-        made = found.names.get(one.function) if isinstance(one, Called) else one
-        if isinstance(made, Class):
-            yield made
+        model_class = code.names.get(one.function) if isinstance(one, Called) else one
+        if isinstance(model_class, Class):
+            yield model_class
 
 
-def _title(call: Called, own: bool, found: Program) -> str:
+def _title(call: Called, own: bool, code: Program) -> str:
     """What the machine is called: by its `name`, its class, or the name that it is assigned to."""
     name = call.keywords.get("name")
     if isinstance(name, str) and name:
@@ -113,11 +113,11 @@ def _title(call: Called, own: bool, found: Program) -> str:
     if own and call.owner is not None:
         return call.owner.name
     model = call.argument(0, "model")
-    made = found.names.get(model.function) if isinstance(model, Called) else model
-    if isinstance(made, Class):
-        return made.name
-    if call.function in found.names:
+    model_class = code.names.get(model.function) if isinstance(model, Called) else model
+    if isinstance(model_class, Class):
+        return model_class.name
+    if call.function in code.names:
         return call.function
-    named = next((k for k, x in found.names.items() if x is call), None)
-    stem = re.split(r"[/\\]", found.source.name)[-1].split(".")[0]
-    return named if named is not None and named not in ("machine", "m") else stem
+    variable = next((k for k, x in code.names.items() if x is call), None)
+    stem = re.split(r"[/\\]", code.source.name)[-1].split(".")[0]
+    return variable if variable is not None and variable not in ("machine", "m") else stem

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl.dataclasses import dataclass, field
 
 MAX_ITEMS = 10_000
-"""Items of a list, or turns of a loop, that are followed."""
+"""Maximum number of list items, or iterations of a loop, that are evaluated."""
 
 _FIELD = re.compile(r"\{\d{0,4}\}|%s")
 
@@ -42,16 +42,16 @@ class Member:
 class Items(list[Any]):
     """A list, tuple or set, and where it is written."""
 
-    def __init__(self, listed: Iterable[Any], node: ast.expr) -> None:
-        super().__init__(listed)
+    def __init__(self, items: Iterable[Any], node: ast.expr) -> None:
+        super().__init__(items)
         self.node = node
 
 
 class Keyed(dict[Any, Any]):
     """A dict, and where it is written."""
 
-    def __init__(self, listed: dict[Any, Any], node: ast.expr) -> None:
-        super().__init__(listed)
+    def __init__(self, pairs: dict[Any, Any], node: ast.expr) -> None:
+        super().__init__(pairs)
         self.node = node
 
 
@@ -121,8 +121,8 @@ def value(node: ast.expr, scope: Scope) -> Any:
         case ast.Constant(value=constant):
             return constant
         case ast.Name(id=name):
-            found = scope.find(name)
-            return Unknown(name) if found is None else found
+            binding = scope.find(name)
+            return Unknown(name) if binding is None else binding
         case ast.List() | ast.Tuple() | ast.Set():
             return Items(_items(node.elts, scope), node)
         case ast.Dict():
@@ -134,9 +134,9 @@ def value(node: ast.expr, scope: Scope) -> Any:
         case ast.JoinedStr():
             return _joined(node, scope)
         case ast.BinOp(left=left, op=ast.Mod(), right=right):
-            pattern, given = value(left, scope), value(right, scope)
-            listed = given if isinstance(given, list) else [given]
-            return _filled(node, pattern, listed) if isinstance(pattern, str) else Unknown(ast.unparse(node))
+            pattern, operand = value(left, scope), value(right, scope)
+            operands = operand if isinstance(operand, list) else [operand]
+            return _filled(node, pattern, operands) if isinstance(pattern, str) else Unknown(ast.unparse(node))
         case ast.BinOp(op=ast.Add() | ast.BitOr()):
             return _sum(node, scope)
         case ast.Subscript():
@@ -159,15 +159,15 @@ def _items(nodes: list[ast.expr], scope: Scope) -> Iterator[Any]:
             yield value(node, scope)
 
 
-def items(found: Any) -> list[Any] | None:
+def items(iterable: Any) -> list[Any] | None:
     """What going through a value yields; None where the text does not tell."""
-    match found:
+    match iterable:
         case list():
-            return found[:MAX_ITEMS]
+            return iterable[:MAX_ITEMS]
         case dict():
-            return list(found)
-        case Class() if found.members:
-            return list(found.members)
+            return list(iterable)
+        case Class() if iterable.members:
+            return list(iterable.members)
     return None
 
 
@@ -178,9 +178,9 @@ def _dict(node: ast.Dict, scope: Scope) -> Any:
             whole = value(item, scope)
             out |= whole if isinstance(whole, dict) else {}
             continue
-        known = value(key, scope)
-        if isinstance(known, str | int | Member):
-            out[known] = value(item, scope)
+        item_key = value(key, scope)
+        if isinstance(item_key, str | int | Member):
+            out[item_key] = value(item, scope)
     return Keyed(out, node)
 
 
@@ -216,8 +216,8 @@ def _call(node: ast.Call, scope: Scope) -> Any:
     if function == "dict" and not node.args:
         return Keyed(keywords, node)
     if function == "str" and len(node.args) == 1:
-        shown = value(node.args[0], scope)
-        return shown if isinstance(shown, str) else Unknown(ast.unparse(node))
+        text = value(node.args[0], scope)
+        return text if isinstance(text, str) else Unknown(ast.unparse(node))
     owner: Any = value(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
     call = Called(function, list(_items(node.args, scope)), keywords, node, scope.owner, receiver=owner)
     if isinstance(owner, Called | Class):
@@ -228,11 +228,11 @@ def _call(node: ast.Call, scope: Scope) -> Any:
 
 def _function(node: ast.expr, scope: Scope) -> str:
     """What is called, by the name that it was imported as."""
-    found = scope.find(node.id) if isinstance(node, ast.Name) else None
-    match found:
+    callee = scope.find(node.id) if isinstance(node, ast.Name) else None
+    match callee:
         case Unknown(text):
             return text
-        case Called() if found.function.endswith("MachineFactory.get_predefined"):
+        case Called() if callee.function.endswith("MachineFactory.get_predefined"):
             return "Machine"
     return ast.unparse(node)
 
@@ -252,16 +252,16 @@ def _method(node: ast.Call, owner: Any, name: str, scope: Scope) -> Any:
     return Unknown(ast.unparse(node))
 
 
-def _filled(node: ast.expr, pattern: str, given: list[Any]) -> Any:
+def _filled(node: ast.expr, pattern: str, texts: list[Any]) -> Any:
     """The pattern with plain texts in the place of `{}`, `{0}` and `%s`; other fields of a pattern are not known."""
-    if not all(isinstance(x, str) for x in given) or len(pattern) > MAX_ITEMS:
+    if not all(isinstance(x, str) for x in texts) or len(pattern) > MAX_ITEMS:
         return Unknown(ast.unparse(node))
-    left = iter(range(len(given)))
-    places = [next(left, -1) if found in ("{}", "%s") else int(found[1:-1]) for found in _FIELD.findall(pattern)]
-    if any(not 0 <= n < len(given) for n in places):
+    left = iter(range(len(texts)))
+    places = [next(left, -1) if place in ("{}", "%s") else int(place[1:-1]) for place in _FIELD.findall(pattern)]
+    if any(not 0 <= n < len(texts) for n in places):
         return Unknown(ast.unparse(node))
     filled = iter(places)
-    text = _FIELD.sub(lambda _: given[next(filled)], pattern)
+    text = _FIELD.sub(lambda _: texts[next(filled)], pattern)
     return Unknown(ast.unparse(node)) if re.search(r"[{}%]", text) else text
 
 
@@ -284,8 +284,8 @@ def _sum(node: ast.BinOp, scope: Scope) -> Any:
         case (dict() as left, dict() as right):
             return left | right
         case (Called() | list() as left, Called() | list() as right) if isinstance(node.op, ast.BitOr):
-            listed = [y for x in (left, right) for y in (x if isinstance(x, list) else [x])]
-            return Items(listed[:MAX_ITEMS], node)
+            operands = [y for x in (left, right) for y in (x if isinstance(x, list) else [x])]
+            return Items(operands[:MAX_ITEMS], node)
     return Unknown(ast.unparse(node))
 
 

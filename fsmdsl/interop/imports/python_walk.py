@@ -12,7 +12,7 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
 MAX_STATEMENTS = 200_000
-"""Statements that are followed, turns of loops counted."""
+"""Maximum number of evaluated statements; each loop iteration counts."""
 
 _ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "States")
 
@@ -74,9 +74,9 @@ class _Walk:
     def statement(self, statement: ast.stmt, scope: Scope) -> None:
         match statement:
             case ast.Assign(targets=targets, value=node):
-                found = value(node, scope)
+                assigned = value(node, scope)
                 for target in targets:
-                    self.assign(target, found, scope)
+                    self.assign(target, assigned, scope)
             case ast.AnnAssign(target=target, value=ast.expr() as node):
                 self.assign(target, value(node, scope), scope)
             case ast.AugAssign(target=ast.Name() as target, op=ast.Add() | ast.BitOr() as sign, value=node):
@@ -110,57 +110,57 @@ class _Walk:
             case _:
                 value(node, scope)
 
-    def assign(self, target: ast.expr, found: object, scope: Scope) -> None:
+    def assign(self, target: ast.expr, assigned: object, scope: Scope) -> None:
         match target:
             case ast.Name(id=name):
-                scope.names[name] = found
+                scope.names[name] = assigned
             case ast.Tuple() | ast.List():
-                scope.names.update(bound(target, found))
+                scope.names.update(bound(target, assigned))
             case ast.Attribute(value=owner, attr=name):
-                known = value(owner, scope)
-                if isinstance(known, Class):
-                    known.names[name] = found
+                owner_value = value(owner, scope)
+                if isinstance(owner_value, Class):
+                    owner_value.names[name] = assigned
                 else:
-                    self.top.names[ast.unparse(target)] = found
+                    self.top.names[ast.unparse(target)] = assigned
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope, owner: Class | None = None) -> None:
         """The body of a function, with what its parameters are when they are not given."""
         names: dict[str, object] = {}
-        listed = [*node.args.posonlyargs, *node.args.args]
-        for parameter in [*listed, *node.args.kwonlyargs]:
+        positional = [*node.args.posonlyargs, *node.args.args]
+        for parameter in [*positional, *node.args.kwonlyargs]:
             names[parameter.arg] = Unknown(parameter.arg)
-        for parameter, default in zip(reversed(listed), reversed(node.args.defaults), strict=False):
+        for parameter, default in zip(reversed(positional), reversed(node.args.defaults), strict=False):
             names[parameter.arg] = value(default, scope)
-        for parameter, given in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
-            if given is not None:
-                names[parameter.arg] = value(given, scope)
-        if owner is not None and listed:
-            names[listed[0].arg] = owner
+        for parameter, default_node in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
+            if default_node is not None:
+                names[parameter.arg] = value(default_node, scope)
+        if owner is not None and positional:
+            names[positional[0].arg] = owner
         self.body(node.body, Scope(names, scope, owner))
 
     def defined(self, node: ast.ClassDef, scope: Scope) -> None:
         """A class: its body, then its methods, the constructor first."""
         bases = tuple(_base(x, scope) for x in node.bases)
-        made = Class(node.name, bases, {}, {}, node)
-        scope.names[node.name] = made
-        self.classes.append(made)
-        inner = Scope(made.names, scope, made)
+        declaration = Class(node.name, bases, {}, {}, node)
+        scope.names[node.name] = declaration
+        self.classes.append(declaration)
+        inner = Scope(declaration.names, scope, declaration)
         methods = [x for x in node.body if isinstance(x, ast.FunctionDef | ast.AsyncFunctionDef)]
-        made.methods |= {x.name: x for x in methods}
+        declaration.methods |= {x.name: x for x in methods}
         self.body([x for x in node.body if x not in methods], inner)
         if any(base.rpartition(".")[2] in _ENUMS for base in bases):
-            _as_members(made)
+            _as_members(declaration)
         for method in sorted(methods, key=lambda x: x.name not in ("__init__", "__new__", "setUp")):
-            self.function(method, scope, made)
+            self.function(method, scope, declaration)
 
 
 def _base(node: ast.expr, scope: Scope) -> str:
     """The name of a base class, as it was imported."""
-    found = value(node, scope)
-    return found.text if isinstance(found, Unknown) else ast.unparse(node).split("[")[0]
+    base = value(node, scope)
+    return base.text if isinstance(base, Unknown) else ast.unparse(node).split("[")[0]
 
 
-def _as_members(made: Class) -> None:
-    for name, found in list(made.names.items()):
-        if not name.startswith("_") and not isinstance(found, Member):
-            made.names[name] = Member(made.name, name, found)
+def _as_members(declaration: Class) -> None:
+    for name, item in list(declaration.names.items()):
+        if not name.startswith("_") and not isinstance(item, Member):
+            declaration.names[name] = Member(declaration.name, name, item)

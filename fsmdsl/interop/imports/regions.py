@@ -19,7 +19,7 @@ def split(table: Table) -> tuple[list[Table], list[LeftOut]]:
     regions = table.children[outer.name]
     inside = {r.name: _inside(table, r.name) for r in regions}
     home = {name: region for region, names in inside.items() for name in names}
-    left_out = [LeftOut(_told(outer, regions), outer.place)]
+    left_out = [LeftOut(_message(outer, regions), outer.place)]
     rows: list[Row] = []
     own: dict[str, list[Row]] = {r.name: [] for r in regions}
     for row in table.rows:
@@ -45,7 +45,7 @@ def split(table: Table) -> tuple[list[Table], list[LeftOut]]:
     return [t for part, _ in parts for t in part], [*left_out, *(x for _, more in parts for x in more)]
 
 
-def _told(outer: State, regions: tuple[State, ...]) -> str:
+def _message(outer: State, regions: tuple[State, ...]) -> str:
     names = ", ".join(f"`{r.title}`" for r in regions)
     return (
         f"the states of `{outer.title}` are parallel: {names} are machines of their own, and nothing keeps them in step"

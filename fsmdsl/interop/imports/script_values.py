@@ -14,10 +14,10 @@ from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source
 
 MAX_EXPRESSIONS = 200_000
-"""Expressions that are read, those of a constant as often as it is used."""
+"""Maximum number of evaluated expressions; those of a constant count for each use."""
 
 MAX_LEVELS = 400
-"""Levels of expressions in expressions."""
+"""Maximum nesting depth of expressions."""
 
 _WRAPPED = ("parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression")
 _SCOPES = ("program", "statement_block", "switch_case")
@@ -78,7 +78,7 @@ class Script:
             case "object":
                 return self._object(node, level)
             case "identifier" | "shorthand_property_identifier":
-                return self._named(node, level)
+                return self._value_of_name(node, level)
             case "member_expression" | "subscript_expression":
                 return self._member(node, level)
             case "call_expression" | "new_expression":
@@ -130,10 +130,10 @@ class Script:
         """A key as written, or the value of a computed one."""
         if node.type == "property_identifier":
             return text(node)
-        known = self.value(node.named_children[0] if node.type == "computed_property_name" else node, level + 1)
-        if isinstance(known, Code):
-            return known.text
-        return _shown_number(known) if isinstance(known, int | float) else str(known)
+        key = self.value(node.named_children[0] if node.type == "computed_property_name" else node, level + 1)
+        if isinstance(key, Code):
+            return key.text
+        return _number_text(key) if isinstance(key, int | float) else str(key)
 
     def _template(self, node: Node, level: int) -> Any:
         parts: list[str] = []
@@ -144,20 +144,22 @@ class Script:
             part = self.value(x.named_children[0], level + 1) if x.named_children else None
             if not isinstance(part, str | int | float):
                 return Code(_line(node))
-            parts.append(part if isinstance(part, str) else _shown_number(part))
+            parts.append(part if isinstance(part, str) else _number_text(part))
         return "".join(parts)
 
-    def _named(self, node: Node, level: int) -> Any:
+    def _value_of_name(self, node: Node, level: int) -> Any:
         """A constant of the file; a name that is imported, or is a function, stands for itself."""
-        found = None if text(node) == "undefined" else declared(node)
+        declaration = None if text(node) == "undefined" else declared(node)
         if text(node) == "undefined":
             return None
-        if found is None or found.id in self.open:
+        if declaration is None or declaration.id in self.open:
             return Code(text(node))
-        self.open.append(found.id)
-        known = self._enum(found, level) if found.type == "enum_body" else self.value(found, level + 1)
+        self.open.append(declaration.id)
+        constant = (
+            self._enum(declaration, level) if declaration.type == "enum_body" else self.value(declaration, level + 1)
+        )
         self.open.pop()
-        return Code(text(node)) if isinstance(known, Code) else known
+        return Code(text(node)) if isinstance(constant, Code) else constant
 
     def _enum(self, body: Node, level: int) -> Keyed:
         out, n = Keyed(), 0
@@ -186,12 +188,16 @@ class Script:
 
     def _call(self, node: Node, level: int) -> Any:
         function = text(node.child_by_field_name("function") or node.child_by_field_name("constructor"))
-        listed = node.child_by_field_name("arguments")
-        given = list(self._items(listed, level)) if listed is not None and listed.type == "arguments" else []
+        argument_list = node.child_by_field_name("arguments")
+        arguments = (
+            list(self._items(argument_list, level))
+            if argument_list is not None and argument_list.type == "arguments"
+            else []
+        )
         name = function.rpartition(".")[2]
-        if given and (name == "createStateConfig" or function == "Object.freeze"):
-            return given[0]
-        return Code(_line(node), name, tuple(given))
+        if arguments and (name == "createStateConfig" or function == "Object.freeze"):
+            return arguments[0]
+        return Code(_line(node), name, tuple(arguments))
 
     def _sum(self, node: Node, level: int) -> Any:
         left, right = (self.value(node.child_by_field_name(x), level + 1) for x in ("left", "right"))
@@ -215,9 +221,9 @@ def declared(node: Node) -> Node | None:
         if here.type in _SCOPES:
             for statement in here.named_children:
                 inner = statement.child_by_field_name("declaration") if statement.type == "export_statement" else None
-                found = _declares(inner or statement, name)
-                if found is not None:
-                    return found
+                declaration = _declares(inner or statement, name)
+                if declaration is not None:
+                    return declaration
         here = here.parent
     return None
 
@@ -258,7 +264,7 @@ def _number(node: Node) -> Any:
         return Code(written)
 
 
-def _shown_number(n: float) -> str:
+def _number_text(n: float) -> str:
     return str(int(n)) if n == int(n) else str(n)
 
 
@@ -266,8 +272,8 @@ def _line(node: Node) -> str:
     return " ".join(text(node).split())
 
 
-def shown(given: Any) -> str:
+def source_text(constant: Any) -> str:
     """A value as a person would write it, cut off where that is long."""
-    if isinstance(given, Code):
-        return given.text[:60]
-    return json.dumps(given, default=lambda x: x.text if isinstance(x, Code) else str(x))[:60]
+    if isinstance(constant, Code):
+        return constant.text[:60]
+    return json.dumps(constant, default=lambda x: x.text if isinstance(x, Code) else str(x))[:60]

@@ -26,7 +26,7 @@ class Timer(NamedTuple):
     send: str
     after: str | None
     """As specs write it; None where an expression says it."""
-    shown: str
+    text: str
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ def _parsed(source: Source) -> Element:
         count += 1
         if len(stack) > MAX_LEVELS or count > MAX_ELEMENTS:
             raise ImportFailedError(TOO_DEEP.at(here(), "this is nested too deeply, or has too many elements"))
-        made = Element(tag.rpartition(" ")[2], {k.rpartition(" ")[2]: v for k, v in attributes.items()}, here())
-        stack[-1].children.append(made)
-        stack.append(made)
+        element = Element(tag.rpartition(" ")[2], {k.rpartition(" ")[2]: v for k, v in attributes.items()}, here())
+        stack[-1].children.append(element)
+        stack.append(element)
 
     def refuse(*_: object) -> None:
         problem = NOT_READ.at(here(), "the document declares a document type or entities, which are not read")
@@ -107,15 +107,15 @@ class _Reader:
         self.left_out: list[LeftOut] = []
         self.timers: dict[str, dict[str, Timer]] = {}
 
-    def note(self, told: str, place: Span) -> None:
-        self.left_out.append(LeftOut(told, place))
+    def note(self, message: str, place: Span) -> None:
+        self.left_out.append(LeftOut(message, place))
 
     def states_in(self, outer: Element, parent: str | None) -> None:
         """The states of an element, in the order of the document, composites before their children."""
         inside = [x for x in outer.children if x.tag in _STATES]
-        named = [(x.attributes.get("id") or f"{parent or 'machine'} {x.tag} {n}", x) for n, x in enumerate(inside, 1)]
-        first = self.first(outer, named[0][0]) if named and parent is not None and outer.tag != "parallel" else None
-        for name, x in named:
+        states = [(x.attributes.get("id") or f"{parent or 'machine'} {x.tag} {n}", x) for n, x in enumerate(inside, 1)]
+        first = self.first(outer, states[0][0]) if states and parent is not None and outer.tag != "parallel" else None
+        for name, x in states:
             if name in self.elements:
                 raise ImportFailedError(NOT_READ.at(x.place, f"a second state is called `{name}`"))
             self.elements[name] = x
@@ -127,25 +127,27 @@ class _Reader:
 
     def first(self, outer: Element, default: str) -> str:
         """What an element is entered at: its `initial`, else its first state."""
-        named = outer.attributes.get("initial", "").split()
+        targets = outer.attributes.get("initial", "").split()
         for child in (x for x in outer.children if x.tag == "initial"):
-            named = next((x.attributes.get("target", "").split() for x in child.children if x.tag == "transition"), [])
-        if len(named) > 1:
-            self.note(f"`{' '.join(named)}` are entered at once: the first of them is", outer.place)
-        return named[0] if named else default
+            targets = next(
+                (x.attributes.get("target", "").split() for x in child.children if x.tag == "transition"), []
+            )
+        if len(targets) > 1:
+            self.note(f"`{' '.join(targets)}` are entered at once: the first of them is", outer.place)
+        return targets[0] if targets else default
 
     def noted(self, name: str, x: Element) -> None:
         """What a state has that the language has not."""
         for child in x.children:
             if child.tag in ("history", "invoke", "datamodel", "donedata"):
-                told = child.attributes.get("id") or child.attributes.get("src") or child.attributes.get("type") or ""
-                self.note(f"`{child.tag}` of `{name}`{f': `{told}`' if told else ''}", child.place)
+                detail = child.attributes.get("id") or child.attributes.get("src") or child.attributes.get("type") or ""
+                self.note(f"`{child.tag}` of `{name}`{f': `{detail}`' if detail else ''}", child.place)
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
     def rows(self) -> Iterator[Row]:
         """The rows of every state, in the order of the document."""
-        known = {s.name for s in self.states}
+        names = {s.name for s in self.states}
         histories = {
             y.attributes.get("id", ""): name
             for name, x in self.elements.items()
@@ -156,7 +158,7 @@ class _Reader:
         for name, x in self.elements.items():
             for t in (y for y in x.children if y.tag == "transition"):
                 targets = [histories.get(y, y) for y in t.attributes.get("target", "").split()]
-                if any(y not in known for y in targets):
+                if any(y not in names for y in targets):
                     self.note(f"a row of `{name}` to `{' '.join(targets)}`: there is no such state", t.place)
                     continue
                 if len(targets) > 1:
@@ -177,7 +179,7 @@ class _Reader:
             finals = self.finals(done.get(plain or ""))
             timer = self.timers.get(name, {}).get(event or "")
             if timer is not None:
-                plain = None if timer.after else f"after {timer.shown}"
+                plain = None if timer.after else f"after {timer.text}"
                 yield Row(name, target, plain, conditions, actions, timer.after, t.place)
             elif finals and target is not None:
                 yield from (Row(y, target, None, conditions, actions, place=t.place) for y in finals)
@@ -227,17 +229,22 @@ def _timers(root: Element) -> dict[str, dict[str, Timer]]:
         for t in (y for y in x.children if y.tag == "transition"):
             for event in t.attributes.get("event", "").split():
                 takers.setdefault(event, set()).add(id(x))
-    found: dict[str, dict[str, Timer]] = {}
+    timers: dict[str, dict[str, Timer]] = {}
     for x in states:
         stopped = {y.attributes.get("sendid") for y in _content(x, "onexit") if y.tag == "cancel"}
         for y in (y for y in _content(x, "onentry") if y.tag == "send"):
             a = y.attributes
-            name, event, shown = a.get("id", ""), a.get("event", ""), a.get("delay") or a.get("delayexpr") or ""
+            name, event, delay = a.get("id", ""), a.get("event", ""), a.get("delay") or a.get("delayexpr") or ""
             after = _time(a.get("delay", ""))
-            known = after is not None or ("delay" not in a and shown)
-            if known and not {"target", "targetexpr"} & a.keys() and name in stopped and takers.get(event) == {id(x)}:
-                found.setdefault(x.attributes.get("id", ""), {})[event] = Timer(name, after, shown)
-    return found
+            has_delay = after is not None or ("delay" not in a and delay)
+            if (
+                has_delay
+                and not {"target", "targetexpr"} & a.keys()
+                and name in stopped
+                and takers.get(event) == {id(x)}
+            ):
+                timers.setdefault(x.attributes.get("id", ""), {})[event] = Timer(name, after, delay)
+    return timers
 
 
 def _inside(x: Element) -> Iterator[Element]:
@@ -252,8 +259,8 @@ def _content(x: Element, tag: str) -> Iterator[Element]:
 
 def _time(text: str) -> str | None:
     """A length of time of CSS as specs write it."""
-    found = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})(s|ms)", text.strip())
-    return None if found is None else duration(round(float(found[1]) * (1000 if found[2] == "s" else 1), 6))
+    match = re.fullmatch(r"([0-9]{1,12}(?:\.[0-9]{1,6})?|\.[0-9]{1,6})(s|ms)", text.strip())
+    return None if match is None else duration(round(float(match[1]) * (1000 if match[2] == "s" else 1), 6))
 
 
 def _condition(text: str) -> Condition:

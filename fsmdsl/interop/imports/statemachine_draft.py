@@ -14,7 +14,7 @@ from fsmdsl.interop.imports.python_walk import Program
 from fsmdsl.interop.imports.statemachine_guards import conditions_of
 from fsmdsl.interop.imports.statemachine_states import DeclaredStates, last_name
 from fsmdsl.interop.imports.table import Condition, LeftOut, Row, Table
-from fsmdsl.interop.imports.transitions_draft import listed, names_of, shown
+from fsmdsl.interop.imports.transitions_draft import items_of, names_of, source_text
 from fsmdsl.text.source import Span
 
 GENERAL = (
@@ -30,32 +30,32 @@ _BUILDERS = ("to", "from_", "itself", "any")
 class Draft:
     """The states and rows of a class. `family`: the classes that it inherits from, and itself last."""
 
-    def __init__(self, declared: Class, family: Sequence[Class], found: Program) -> None:
+    def __init__(self, declared: Class, family: Sequence[Class], code: Program) -> None:
         self.declared = declared
         self.family = family
-        self.found = found
-        self.span = found.span(declared.node)
-        self.known = DeclaredStates(found)
-        self.states = self.known.states
+        self.code = code
+        self.span = code.span(declared.node)
+        self.declared_states = DeclaredStates(code)
+        self.states = self.declared_states.states
         self.events: dict[int, list[str]] = defaultdict(list)
         self.builders: dict[int, Called] = {}
         self.hooks: dict[tuple[object, str], list[str]] = defaultdict(list)
         """Callbacks that decorators add, by the call that makes rows or the name of the state, and the moment."""
         self.methods: dict[str, None] = {}
-        self.outer = Scope(dict(found.names))
+        self.outer = Scope(dict(code.names))
         """The names of the file, for decorators; what they call is listed in it, and so stays a thing of its own."""
 
     def table(self) -> Table:
         """The machine. There is at least one state."""
-        for made in self.family:
-            self.known.read(made, None)
-        self.known.begin()
+        for declaration in self.family:
+            self.declared_states.read(declaration, None)
+        self.declared_states.begin()
         bodies = [*self.family, *self._composites()]
-        for made in bodies:
-            self.methods |= dict.fromkeys(made.methods)
-            self.events_of(made)
-        for made in bodies:
-            self.decorators_of(made)
+        for declaration in bodies:
+            self.methods |= dict.fromkeys(declaration.methods)
+            self.events_of(declaration)
+        for declaration in bodies:
+            self.decorators_of(declaration)
         self._state_callbacks()
         rows = tuple(self._rows(bodies))
         general = [x for x in GENERAL if x in self.methods]
@@ -69,28 +69,28 @@ class Draft:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        return self.known.left_out
+        return self.declared_states.left_out
 
     def note(self, text: str, span: Span) -> None:
-        self.known.note(text, span)
+        self.declared_states.note(text, span)
 
     # Events ----------------------------------------------------------------------------------------------------------
 
-    def events_of(self, made: Class) -> None:
+    def events_of(self, declaration: Class) -> None:
         """The events that the body of a class declares, and its rows without one."""
-        inside = set(_calls_in_body(made.node))
-        for call in (x for x in self.found.calls if x.node in inside and _builds(x)):
+        inside = set(_calls_in_body(declaration.node))
+        for call in (x for x in self.code.calls if x.node in inside and _builds(x)):
             self._build(call)
-        for name, x in made.names.items():
-            if isinstance(x, Called | list) and self.known.state(x) is None:
+        for name, x in declaration.names.items():
+            if isinstance(x, Called | list) and self.declared_states.state(x) is None:
                 self.declare(name, x)
 
     def declare(self, name: str, x: Any) -> None:
         """An attribute that holds transitions, or an `Event` of some, is an event."""
         if isinstance(x, Called) and last_name(x.function) == "Event":
-            given = x.argument(1, "id")
+            event_id = x.argument(1, "id")
             self.delayed(x)
-            self.declare(given if isinstance(given, str) else name, x.argument(0, "transitions"))
+            self.declare(event_id if isinstance(event_id, str) else name, x.argument(0, "transitions"))
             return
         for call in x if isinstance(x, list) else [x]:
             if isinstance(call, Called) and _builds(call):
@@ -99,45 +99,46 @@ class Draft:
                     self.events[id(call)].append(name)
             elif isinstance(call, Called) and last_name(call.function) == "Event":
                 self.declare(name, call.argument(0, "transitions"))
-            elif isinstance(call, Called) and any(self.known.state(y) for y in call.arguments):
-                message = f"rows of `{name}` that only running the code would tell: `{shown(call)}`"
-                self.note(message, self.found.span(call.node))
+            elif isinstance(call, Called) and any(self.declared_states.state(y) for y in call.arguments):
+                message = f"rows of `{name}` that only running the code would tell: `{source_text(call)}`"
+                self.note(message, self.code.span(call.node))
 
     def _build(self, call: Called) -> None:
         """A call that makes rows; its own `event` comes first."""
         if id(call) in self.builders:
             return
-        if id(call.receiver) in self.known.histories:
+        if id(call.receiver) in self.declared_states.histories:
             # The row of a history says what is entered where there is none yet.
-            self.known.ids[id(call.receiver)] = next(
-                filter(None, map(self.known.state, call.arguments)), self.known.ids[id(call.receiver)]
+            self.declared_states.ids[id(call.receiver)] = next(
+                filter(None, map(self.declared_states.state, call.arguments)),
+                self.declared_states.ids[id(call.receiver)],
             )
             return
         self.builders[id(call)] = call
-        for event in listed(call.keywords.get("event")):
+        for event in items_of(call.keywords.get("event")):
             if isinstance(event, Called):
                 self.delayed(event)
                 event = event.argument(1, "id", event.argument(0, "transitions"))
             if isinstance(event, str):
                 self.events[id(call)] += event.split()
             else:
-                message = f"an event that only running the code would tell: `{shown(event)}`"
-                self.note(message, self.found.span(call.node))
+                message = f"an event that only running the code would tell: `{source_text(event)}`"
+                self.note(message, self.code.span(call.node))
 
     def delayed(self, event: Called) -> None:
         if event.keywords.get("delay"):
-            self.note(f"the delay of an event: `{shown(event)}`", self.found.span(event.node))
+            self.note(f"the delay of an event: `{source_text(event)}`", self.code.span(event.node))
 
     def _composites(self) -> list[Class]:
         """The classes that declare composites, outer ones first."""
-        return [x for x in self.found.classes if id(x) in self.known.ids]
+        return [x for x in self.code.classes if id(x) in self.declared_states.ids]
 
     # Callbacks -------------------------------------------------------------------------------------------------------
 
-    def decorators_of(self, made: Class) -> None:
+    def decorators_of(self, declaration: Class) -> None:
         """`@go.before`, `@idle.enter`, `@idle.to(busy)` on methods."""
-        scope = Scope(made.names, self.outer)
-        for name, method in made.methods.items():
+        scope = Scope(declaration.names, self.outer)
+        for name, method in declaration.methods.items():
             for decorator in method.decorator_list:
                 if isinstance(decorator, ast.Attribute):
                     self._hooked(value(decorator.value, scope), decorator.attr, name)
@@ -155,18 +156,18 @@ class Draft:
         if isinstance(owner, Called) and last_name(owner.function) == "Event":
             owner = owner.argument(0, "transitions")
         for x in owner if isinstance(owner, list) else [owner]:
-            key = self.known.state(x) if moment in ("enter", "exit", "invoke") else None
+            key = self.declared_states.state(x) if moment in ("enter", "exit", "invoke") else None
             self.hooks[id(x) if key is None else key, moment].append(name)
 
     def _state_callbacks(self) -> None:
         """What states run: that of their own declaration, of decorators, and of methods by their names."""
         for name, s in self.states.items():
-            found = {"enter": s.entry, "exit": s.exit}
-            for moment, own in found.items():
+            callbacks = {"enter": s.entry, "exit": s.exit}
+            for moment, own in callbacks.items():
                 method = f"on_{moment}_{s.title}"
                 more = [*self.hooks[name, moment], *([method] if method in self.methods else [])]
-                found[moment] = tuple(dict.fromkeys([*own, *more]))
-            self.states[name] = replace(s, entry=found["enter"], exit=found["exit"])
+                callbacks[moment] = tuple(dict.fromkeys([*own, *more]))
+            self.states[name] = replace(s, entry=callbacks["enter"], exit=callbacks["exit"])
             services = [*self.hooks[name, "invoke"], f"on_invoke_{s.title}"]
             for service in (x for x in services if x in self.methods):
                 self.note(f"`invoke` of the state `{name}`: `{service}`", s.place)
@@ -182,7 +183,7 @@ class Draft:
                     yield from self._row(call)
 
     def _row(self, call: Called) -> Iterator[Row]:
-        span = self.found.span(call.node)
+        span = self.code.span(call.node)
         conditions = tuple(self._conditions(call))
         self._noted(call, span)
         for source, target in self._ends(call):
@@ -195,10 +196,10 @@ class Draft:
     def _ends(self, call: Called) -> Iterator[tuple[str, str | None]]:
         """Where a call's rows begin and end; no target: they lead nowhere."""
         for source, target in self._declared(call):
-            start, end = self.known.state(source), self.known.state(target)
+            start, end = self.declared_states.state(source), self.declared_states.state(target)
             if start is None or (end is None and target is not None):
                 message = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
-                self.note(message, self.found.span(call.node))
+                self.note(message, self.code.span(call.node))
             else:
                 yield start, end
 
@@ -208,8 +209,8 @@ class Draft:
             case "itself":
                 yield call.receiver.owner, call.receiver.owner
             case "any":
-                known = (s.name for s in self.states.values() if s.parent is None and not s.final)
-                yield from ((name, call.receiver.owner) for name in known)
+                sources = (s.name for s in self.states.values() if s.parent is None and not s.final)
+                yield from ((name, call.receiver.owner) for name in sources)
             case "from_":
                 yield from ((x, call.receiver) for x in call.arguments)
             case _:
@@ -220,14 +221,20 @@ class Draft:
         if not isinstance(target, list) or not target:
             return target
         if len(target) > 1:
-            message = f"`{ast.unparse(call.node)}` enters several states: `{self.known.state(target[0])}` is taken"
-            self.note(message, self.found.span(call.node))
+            message = (
+                f"`{ast.unparse(call.node)}` enters several states: `{self.declared_states.state(target[0])}` is taken"
+            )
+            self.note(message, self.code.span(call.node))
         return target[0]
 
     def _conditions(self, call: Called) -> Iterator[Condition]:
         for name, holds in (("cond", True), ("unless", False)):
-            for given in [*listed(call.keywords.get(name)), *self.hooks[id(call), name]]:
-                yield from conditions_of(given, holds) if isinstance(given, str) else [Condition(shown(given), holds)]
+            for condition in [*items_of(call.keywords.get(name)), *self.hooks[id(call), name]]:
+                yield from (
+                    conditions_of(condition, holds)
+                    if isinstance(condition, str)
+                    else [Condition(source_text(condition), holds)]
+                )
 
     def _internal(self, row: Row, call: Called) -> Row:
         """A row that stays: `internal=True`, where the target is the source."""
@@ -242,12 +249,16 @@ class Draft:
 
     def _enters_itself(self) -> bool:
         """`enable_self_transition_entries`, which is False in `StateMachine`, and True in `StateChart`."""
-        given = [x.names["enable_self_transition_entries"] for x in self.family if _sets_entries(x)]
-        return given[-1] is True if given else not any(b.endswith("StateMachine") for x in self.family for b in x.bases)
+        settings = [x.names["enable_self_transition_entries"] for x in self.family if _sets_entries(x)]
+        return (
+            settings[-1] is True
+            if settings
+            else not any(b.endswith("StateMachine") for x in self.family for b in x.bases)
+        )
 
     def _arrived(self, row: Row) -> Iterator[Row]:
         """Timers instead of their events, and the final states of a composite instead of its `done_state` event."""
-        after = self.known.timers.get((row.source, row.event or ""))
+        after = self.declared_states.timers.get((row.source, row.event or ""))
         done = re.fullmatch(r"done[._]state[._](.*)", row.event or "")
         inside = [s for s in self.states.values() if done and s.parent == row.source and row.source == done[1]]
         finals = [s.name for s in inside if s.final]
@@ -262,12 +273,12 @@ class Draft:
 
     def _actions(self, call: Called, event: str | None) -> Iterator[str]:
         """What a row runs: its own callbacks, those of decorators, and methods by the event's name."""
-        found: list[str] = []
+        actions: list[str] = []
         for moment in MOMENTS:
-            found += [*names_of(call.keywords.get(moment)), *self.hooks[id(call), moment]]
+            actions += [*names_of(call.keywords.get(moment)), *self.hooks[id(call), moment]]
             method = f"{moment}_{event}"
-            found += [method] if event is not None and method in self.methods else []
-        yield from dict.fromkeys(found)
+            actions += [method] if event is not None and method in self.methods else []
+        yield from dict.fromkeys(actions)
 
     def _noted(self, call: Called, span: Span) -> None:
         validators = [*names_of(call.keywords.get("validators")), *self.hooks[id(call), "validators"]]
@@ -287,8 +298,8 @@ def _builds(call: Called) -> bool:
     return method in _BUILDERS and isinstance(call.receiver, Called | Class | Part)
 
 
-def _sets_entries(made: Class) -> bool:
-    return isinstance(made.names.get("enable_self_transition_entries"), bool)
+def _sets_entries(declaration: Class) -> bool:
+    return isinstance(declaration.names.get("enable_self_transition_entries"), bool)
 
 
 def _calls_in_body(node: ast.ClassDef) -> Iterator[ast.Call]:

@@ -11,7 +11,7 @@ from fsmdsl.interop.imports.durations import duration
 from fsmdsl.interop.imports.python_values import Called, Class, Part, Scope, value
 from fsmdsl.interop.imports.python_walk import Program
 from fsmdsl.interop.imports.table import LeftOut, State
-from fsmdsl.interop.imports.transitions_draft import listed, names_of, shown
+from fsmdsl.interop.imports.transitions_draft import items_of, names_of, source_text
 from fsmdsl.text.source import Span
 
 _STATE = ("name", "value", "initial", "final")
@@ -31,8 +31,8 @@ def declares_states(x: Any) -> bool:
 class DeclaredStates:
     """The states so far, composites before their children."""
 
-    def __init__(self, found: Program) -> None:
-        self.found = found
+    def __init__(self, code: Program) -> None:
+        self.code = code
         self.states: dict[str, State] = {}
         self.ids: dict[object, str] = {}
         """The names of states by what declares them: a call, a class, or a member of `States`."""
@@ -44,52 +44,54 @@ class DeclaredStates:
     def note(self, text: str, span: Span) -> None:
         self.left_out.append(LeftOut(text, span))
 
-    def read(self, made: Class, parent: str | None) -> None:
+    def read(self, declaration: Class, parent: str | None) -> None:
         """The states in the body of a class, composites before their children."""
-        for name, x in made.names.items():
+        for name, x in declaration.names.items():
             match x:
                 case Called() if last_name(x.function) == "HistoryState" and parent is not None:
                     self.histories.add(id(x))
                     self.ids[id(x)] = parent
                     message = f"the history `{name}` of `{parent}`: what leads there always enters the same state"
-                    self.note(message, self.found.span(x.node))
+                    self.note(message, self.code.span(x.node))
                 case Called() if last_name(x.function) == "State":
                     self.ids[id(x)] = self._state(name, parent, x)
                 case Called() if last_name(x.function) == "States" or _from_enum(x):
                     self._container(x, parent)
                 case Class() if declares_states(x):
                     parallel = any(base.endswith("State.Parallel") for base in x.bases)
-                    given = {k.arg: value(k.value, Scope({})) for k in x.node.keywords if k.arg is not None}
-                    self.ids[id(x)] = self._add(name, parent, given, self.found.span(x.node), parallel=parallel)
+                    options = {k.arg: value(k.value, Scope({})) for k in x.node.keywords if k.arg is not None}
+                    self.ids[id(x)] = self._add(name, parent, options, self.code.span(x.node), parallel=parallel)
                     self.read(x, self.ids[id(x)])
 
     def _state(self, name: str, parent: str | None, x: Called) -> str:
-        given = dict(zip(_STATE, x.arguments, strict=False)) | x.keywords
-        return self._add(name, parent, given, self.found.span(x.node))
+        options = dict(zip(_STATE, x.arguments, strict=False)) | x.keywords
+        return self._add(name, parent, options, self.code.span(x.node))
 
-    def _add(self, name: str, parent: str | None, given: dict[str, Any], span: Span, *, parallel: bool = False) -> str:
+    def _add(
+        self, name: str, parent: str | None, options: dict[str, Any], span: Span, *, parallel: bool = False
+    ) -> str:
         title = name
         if name in self.states:
             name = f"{parent}.{name}"
-        doc = given.get("name")
+        doc = options.get("name")
         own = isinstance(doc, str) and re.sub(r"\W|_", "", doc).lower() != re.sub(r"\W|_", "", title).lower()
         self.states[name] = State(
             name,
             title,
             parent,
-            initial=given.get("initial") is True,
+            initial=options.get("initial") is True,
             parallel=parallel,
-            final=given.get("final") is True,
-            entry=names_of(given.get("enter")),
-            exit=names_of(given.get("exit")),
+            final=options.get("final") is True,
+            entry=names_of(options.get("enter")),
+            exit=names_of(options.get("exit")),
             doc=doc if own and isinstance(doc, str) else "",
             place=span,
         )
-        for handler in listed(given.get("invoke")):
+        for handler in items_of(options.get("invoke")):
             self._invoked(name, handler, span)
         for extra in ("donedata", "states"):
-            if given.get(extra) is not None:
-                self.note(f"`{extra}` of the state `{name}`: `{shown(given[extra])}`", span)
+            if options.get(extra) is not None:
+                self.note(f"`{extra}` of the state `{name}`: `{source_text(options[extra])}`", span)
         return name
 
     def _invoked(self, name: str, handler: Any, span: Span) -> None:
@@ -101,22 +103,22 @@ class DeclaredStates:
             if after is not None and isinstance(event, str):
                 self.timers[name, event] = after
                 return
-        self.note(f"`invoke` of the state `{name}`: `{shown(handler)}`", span)
+        self.note(f"`invoke` of the state `{name}`: `{source_text(handler)}`", span)
 
     def _container(self, x: Called, parent: str | None) -> None:
         """`States({...})` and `States.from_enum(E, initial=E.A)`."""
-        given = x.argument(0, "states" if last_name(x.function) == "States" else "enum_type")
-        if isinstance(given, dict):
-            for name, state in given.items():
+        states = x.argument(0, "states" if last_name(x.function) == "States" else "enum_type")
+        if isinstance(states, dict):
+            for name, state in states.items():
                 if isinstance(name, str) and isinstance(state, Called):
                     self.ids[id(state)] = self.ids[id(x), name] = self._state(name, parent, state)
-        elif isinstance(given, Class):
-            final = list(listed(x.keywords.get("final")))
-            for m in given.members:
+        elif isinstance(states, Class):
+            final = list(items_of(x.keywords.get("final")))
+            for m in states.members:
                 flags = {"initial": m == x.argument(1, "initial"), "final": m in final}
-                self.ids[id(x), m.name] = self._add(m.name, parent, flags, self.found.span(x.node))
+                self.ids[id(x), m.name] = self._add(m.name, parent, flags, self.code.span(x.node))
         else:
-            self.note(f"states that only running the code would tell: `{shown(x)}`", self.found.span(x.node))
+            self.note(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
 
     def begin(self) -> None:
         """The first state of the machine and of each composite is initial where none says so; regions all are."""
@@ -129,13 +131,13 @@ class DeclaredStates:
                 first = children[0]
                 self.states[first.name] = replace(first, initial=True)
 
-    def state(self, given: Any) -> str | None:
+    def state(self, expression: Any) -> str | None:
         """The name of a state that an expression stands for."""
-        if isinstance(given, str):
-            return given if given in self.states else None
-        if isinstance(given, Part) and isinstance(given.owner, Called):
-            return self.ids.get((id(given.owner), given.name))
-        return self.ids.get(id(given))
+        if isinstance(expression, str):
+            return expression if expression in self.states else None
+        if isinstance(expression, Part) and isinstance(expression.owner, Called):
+            return self.ids.get((id(expression.owner), expression.name))
+        return self.ids.get(id(expression))
 
 
 def last_name(function: str) -> str:

@@ -71,7 +71,7 @@ class Table:
     place: Span = field(compare=False, default=NOWHERE)
 
     @cached_property
-    def named(self) -> dict[str, State]:
+    def state_by_name(self) -> dict[str, State]:
         return {s.name: s for s in self.states}
 
     @cached_property
@@ -80,14 +80,14 @@ class Table:
         inside: dict[str | None, list[State]] = {}
         for s in self.states:
             inside.setdefault(s.parent, []).append(s)
-        return {name: tuple(listed) for name, listed in inside.items()}
+        return {name: tuple(states) for name, states in inside.items()}
 
     def around(self, name: str) -> Iterator[str]:
         """The state, then each composite around it, from the inside out."""
         inner: str | None = name
         while inner is not None:
             yield inner
-            inner = self.named[inner].parent
+            inner = self.state_by_name[inner].parent
 
     def entered(self, name: str) -> str:
         """The leaf that a transition to this state ends in."""

@@ -15,7 +15,7 @@ from fsmdsl.text.source import Span
 
 _TRANSITION = ("trigger", "source", "dest", "conditions", "unless", "before", "after", "prepare")
 MAX_LEVELS = 100
-"""Levels of states in states."""
+"""Maximum nesting depth of states."""
 
 _STATE = ("name", "on_enter", "on_exit")
 _ORDERED = ("states", "trigger", "loop", "loop_includes_initial", "conditions", "unless", "before", "after", "prepare")
@@ -53,9 +53,9 @@ class Draft:
 
     def note_callbacks(self, what: str, callbacks: Any, span: Span, of: str = "the machine, for every row") -> None:
         """Callbacks that no row has."""
-        listed = ", ".join(f"`{x}`" for x in names_of(callbacks))
-        if listed:
-            self.note(f"`{what}` of {of}: {listed}", span)
+        names = ", ".join(f"`{x}`" for x in names_of(callbacks))
+        if names:
+            self.note(f"`{what}` of {of}: {names}", span)
 
     def called(self, call: Called) -> None:
         """A method of the machine that was called after it was made."""
@@ -63,7 +63,7 @@ class Draft:
         match method:
             case "add_state" | "add_states":
                 extra = {k: v for k, v in call.keywords.items() if k != "states"}
-                for state in listed(call.argument(0, "states", call.keywords.get("state"))):
+                for state in items_of(call.argument(0, "states", call.keywords.get("state"))):
                     self.add_state(state, (), extra)
             case "add_transition":
                 self.add_transition(dict(zip(_TRANSITION, call.arguments, strict=False)) | call.keywords, (), call.node)
@@ -82,7 +82,7 @@ class Draft:
 
     def add_states(self, states: Any, scope: tuple[str, ...] = ()) -> None:
         """A state, or several, of any of the forms that the library takes."""
-        for state in listed(states):
+        for state in items_of(states):
             self.add_state(state, scope)
 
     @property
@@ -90,21 +90,24 @@ class Draft:
         """The states that have others in them."""
         return {s.parent for s in self.states.values()}
 
-    def add_state(self, given: Any, scope: tuple[str, ...], extra: dict[str, Any] | None = None) -> None:
+    def add_state(self, description: Any, scope: tuple[str, ...], extra: dict[str, Any] | None = None) -> None:
         """One state with what is in it."""
         spec: dict[str, Any] | None = None
         node: ast.AST | None = None
-        match given:
+        match description:
             case str() | Member():
-                spec = {"name": given} | (extra or {})
+                spec = {"name": description} | (extra or {})
             case Keyed():
-                spec, node = given, given.node
+                spec, node = description, description.node
             case dict():
-                spec = given
+                spec = description
             case Called():
-                spec, node = dict(zip(_STATE, given.arguments, strict=False)) | given.keywords, given.node
+                spec, node = (
+                    dict(zip(_STATE, description.arguments, strict=False)) | description.keywords,
+                    description.node,
+                )
         if spec is None or text_of(spec.get("name")) is None:
-            self.note(f"a state that only running the code would tell: `{shown(given)}`", self.span)
+            self.note(f"a state that only running the code would tell: `{source_text(description)}`", self.span)
             return
         if isinstance(spec["name"], Member):
             spec = _of_member(spec["name"], spec)
@@ -122,7 +125,7 @@ class Draft:
         self.states[name] = State(name, title, parent, parallel=parallel, entry=actions[0], exit=actions[1], place=span)
         for extra in ("timeout", "on_final"):
             if extra in spec:
-                self.note(f"`{extra}` of the state `{name}`: `{shown(spec[extra])}`", span)
+                self.note(f"`{extra}` of the state `{name}`: `{source_text(spec[extra])}`", span)
         if inside is None:
             return
         begins = text_of(spec.get("initial"))
@@ -141,16 +144,16 @@ class Draft:
             self.states[first] = replace(self.states[first], initial=True)
         self.add_transitions(spec.get("transitions"), path)
         if "remap" in spec:
-            self.note(f"`remap` of the state `{name}`: `{shown(spec['remap'])}`", span)
+            self.note(f"`remap` of the state `{name}`: `{source_text(spec['remap'])}`", span)
 
     def _path(self, name: str, scope: tuple[str, ...]) -> tuple[str, ...]:
         """Where a state goes: a name with separators is that of a state inside of others, if those are there."""
         outer, _, title = name.rpartition(self.separator)
-        known = self.separator.join([*scope, outer])
-        if not (outer and title) or known not in self.states or not self.nests:
+        parent = self.separator.join([*scope, outer])
+        if not (outer and title) or parent not in self.states or not self.nests:
             return (*scope, name)
-        if known not in self.parents:
-            leaf = own_leaf(known, self.states[known].title)
+        if parent not in self.parents:
+            leaf = own_leaf(parent, self.states[parent].title)
             self.states[leaf.name] = leaf
         return (*self._path(outer, scope), title)
 
@@ -158,7 +161,7 @@ class Draft:
         """The states and rows of another machine as children; what it begins in."""
         other = self.others(machine)
         if other is None or len(path) > MAX_LEVELS:
-            self.note(f"a state that only running the code would tell: `{shown(machine)}`", self.span)
+            self.note(f"a state that only running the code would tell: `{source_text(machine)}`", self.span)
             return None
         outer = self.separator.join(path)
         for state in other.states.values():
@@ -187,7 +190,7 @@ class Draft:
 
     def add_transitions(self, rows: Any, scope: tuple[str, ...] = ()) -> None:
         """Rows as lists or dicts."""
-        for row in listed(rows, whole=True):
+        for row in items_of(rows, whole=True):
             node = row.node if isinstance(row, Items | Keyed) else None
             match row:
                 case dict():
@@ -195,7 +198,7 @@ class Draft:
                 case list():
                     self.add_transition(dict(zip(_TRANSITION, row, strict=False)), scope, node)
                 case _:
-                    self.note(f"a row that only running the code would tell: `{shown(row)}`", self.span)
+                    self.note(f"a row that only running the code would tell: `{source_text(row)}`", self.span)
 
     def add_transition(self, spec: dict[str, Any], scope: tuple[str, ...], node: ast.AST | None) -> None:
         """One row, from each of its sources."""
@@ -211,18 +214,20 @@ class Draft:
         actions = (*names_of(spec.get("before")), *names_of(spec.get("after")))
         self.note_callbacks("prepare", spec.get("prepare"), span, f"`{trigger}`, before conditions")
         for source in sources:
-            led = source if target == "=" else None if target is None else self._resolved(target, scope)
-            if source not in self.states or (target is not None and led is None):
-                self.note(f"the row `{trigger}` from `{source}` to `{shown(target)}`: there is no such state", span)
+            resolved = source if target == "=" else None if target is None else self._resolved(target, scope)
+            if source not in self.states or (target is not None and resolved is None):
+                self.note(
+                    f"the row `{trigger}` from `{source}` to `{source_text(target)}`: there is no such state", span
+                )
                 continue
-            self.rows.append(Row(source, led, trigger, conditions, actions, place=span))
+            self.rows.append(Row(source, resolved, trigger, conditions, actions, place=span))
 
     def _sources(self, source: Any, target: Any, scope: tuple[str, ...]) -> list[str] | None:
         if source == "*" and target == "=":
             return [s.name for s in self.states.values() if not s.implied]
         if source == "*":
             return [s.name for s in self.states.values() if s.parent == (self.separator.join(scope) or None)]
-        names = [text_of(x) for x in listed(source)]
+        names = [text_of(x) for x in items_of(source)]
         if not names or None in names:
             return None
         return [self._resolved(x, scope) or x for x in names if x is not None]
@@ -241,9 +246,11 @@ class Draft:
 
     def add_ordered(self, call: Called) -> None:
         """`next_state` through the states, one after the other."""
-        given = dict(zip(_ORDERED, call.arguments, strict=False)) | call.keywords
+        arguments = dict(zip(_ORDERED, call.arguments, strict=False)) | call.keywords
         every = [s.name for s in self.states.values() if not s.implied]
-        names = [text_of(x) for x in listed(given.get("states"))] if given.get("states") is not None else every
+        names = (
+            [text_of(x) for x in items_of(arguments.get("states"))] if arguments.get("states") is not None else every
+        )
         states = [x for x in names if x is not None]
         if len(states) < 2:
             return
@@ -251,12 +258,12 @@ class Draft:
         if self.initial in states:
             at = states.index(self.initial)
             states = states[at:] + states[:at]
-            first = int(given.get("loop_includes_initial", True) is False)
+            first = int(arguments.get("loop_includes_initial", True) is False)
         pairs = list(pairwise(states))
-        pairs += [(states[-1], states[first])] if given.get("loop", True) is not False else []
+        pairs += [(states[-1], states[first])] if arguments.get("loop", True) is not False else []
         for n, (source, target) in enumerate(pairs):
-            spec = {k: _one(given[k], n) for k in _TRANSITION[3:] if k in given}
-            spec |= {"trigger": given.get("trigger", "next_state"), "source": source, "dest": target}
+            spec = {k: _one(arguments[k], n) for k in _TRANSITION[3:] if k in arguments}
+            spec |= {"trigger": arguments.get("trigger", "next_state"), "source": source, "dest": target}
             self.add_transition(spec, (), call.node)
 
     # Callbacks -------------------------------------------------------------------------------------------------------
@@ -298,9 +305,9 @@ def _with(row: Row, moment: str, actions: tuple[str, ...]) -> Row:
     return replace(row, actions=(*actions, *row.actions) if moment == "before" else (*row.actions, *actions))
 
 
-def _one(given: Any, n: int) -> Any:
+def _one(argument: Any, n: int) -> Any:
     """The n-th of a list with an item for each row; anything else is for all of them."""
-    return given[n] if isinstance(given, list) and n < len(given) and len(given) > 1 else given
+    return argument[n] if isinstance(argument, list) and n < len(argument) and len(argument) > 1 else argument
 
 
 def _of_member(member: Member, spec: dict[str, Any]) -> dict[str, Any]:
@@ -313,57 +320,57 @@ def _of_member(member: Member, spec: dict[str, Any]) -> dict[str, Any]:
     return spec
 
 
-def listed(given: Any, *, whole: bool = False) -> Iterator[Any]:
+def items_of(argument: Any, *, whole: bool = False) -> Iterator[Any]:
     """The items of a list or of an enum; one thing alone is a list of it. `whole`: a list of texts is one thing."""
-    match given:
+    match argument:
         case None:
             return
         case Class():
-            yield from given.members
-        case list() if whole and given and isinstance(given[0], str):
-            yield given
+            yield from argument.members
+        case list() if whole and argument and isinstance(argument[0], str):
+            yield argument
         case list():
-            yield from given
+            yield from argument
         case _:
-            yield given
+            yield argument
 
 
-def text_of(given: Any) -> str | None:
+def text_of(argument: Any) -> str | None:
     """The name of a state or an event."""
-    match given:
+    match argument:
         case str():
-            return given
+            return argument
         case Member():
-            return given.name
+            return argument.name
         case Called():
-            return text_of(given.argument(0, "name"))
+            return text_of(argument.argument(0, "name"))
         case dict():
-            return text_of(given.get("name"))
+            return text_of(argument.get("name"))
     return None
 
 
 def names_of(callbacks: Any) -> tuple[str, ...]:
     """What callbacks are called."""
-    return tuple(shown(x) for x in listed(callbacks))
+    return tuple(source_text(x) for x in items_of(callbacks))
 
 
-def shown(given: Any) -> str:
+def source_text(argument: Any) -> str:
     """A value as a person would write it."""
-    match given:
+    match argument:
         case str():
-            return given
+            return argument
         case Unknown(text):
             return text
         case Member():
-            return given.name
-        case Called() if given.function.rpartition(".")[2] == "partial" and given.arguments:
-            return shown(given.arguments[0])
+            return argument.name
+        case Called() if argument.function.rpartition(".")[2] == "partial" and argument.arguments:
+            return source_text(argument.arguments[0])
         case Called():
-            return ast.unparse(given.node)
+            return ast.unparse(argument.node)
         case list():
-            return ", ".join(map(shown, given))
-    return str(given)
+            return ", ".join(map(source_text, argument))
+    return str(argument)
 
 
 def _spelled(spec: dict[str, Any]) -> str:
-    return ", ".join(f"{k}={shown(v)}" for k, v in spec.items())
+    return ", ".join(f"{k}={source_text(v)}" for k, v in spec.items())

@@ -41,19 +41,19 @@ class _Reader:
     def __init__(self, machine: Any) -> None:
         self.machine = machine
         self.separator: str = getattr(getattr(machine, "state_cls", None), "separator", "_")
-        self.known: set[str] = set()
+        self.state_names: set[str] = set()
         self.left_out: list[LeftOut] = []
         for callbacks in EVERYWHERE:
-            listed = getattr(machine, callbacks, None) or []
-            if listed:
-                called = ", ".join(f"`{_called(x)}`" for x in listed)
+            functions = getattr(machine, callbacks, None) or []
+            if functions:
+                called = ", ".join(f"`{_called(x)}`" for x in functions)
                 self.left_out.append(LeftOut(f"`{callbacks}` of the machine, for every row: {called}"))
 
-    def states(self, listed: Mapping[str, Any], scope: tuple[str, ...]) -> Iterator[State]:
-        for title, state in listed.items():
+    def states(self, states_by_title: Mapping[str, Any], scope: tuple[str, ...]) -> Iterator[State]:
+        for title, state in states_by_title.items():
             path = (*scope, str(title))
             name = self.separator.join(path)
-            self.known.add(name)
+            self.state_names.add(name)
             inside: Mapping[str, Any] = getattr(state, "states", None) or {}
             begins = getattr(state, "initial", None)
             parallel = isinstance(begins, list | tuple)
@@ -80,8 +80,8 @@ class _Reader:
         for extra in ("timeout", "on_final"):
             value = getattr(state, extra, None)
             if value:
-                shown = ", ".join(f"`{_called(x)}`" for x in value) if isinstance(value, list) else str(value)
-                self.left_out.append(LeftOut(f"`{extra}` of the state `{name}`: {shown}"))
+                text = ", ".join(f"`{_called(x)}`" for x in value) if isinstance(value, list) else str(value)
+                self.left_out.append(LeftOut(f"`{extra}` of the state `{name}`: {text}"))
 
     def initial(self, states: list[State]) -> str:
         begins = self.machine.initial
@@ -89,22 +89,24 @@ class _Reader:
             shared = [_name(x).split(self.separator) for x in begins]
             begins = self.separator.join(shared[0][: _alike(shared)])
         name = _name(begins) if begins is not None else ""
-        if name in self.known:
+        if name in self.state_names:
             return name
         self.left_out.append(LeftOut(f"the machine names no initial state: `{states[0].title}` is taken"))
         return states[0].name
 
-    def nested(self, listed: Mapping[str, Any], scope: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    def nested(
+        self, states_by_title: Mapping[str, Any], scope: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[str, ...], Any]]:
         """The events that are declared inside of states, with the path of each."""
-        for title, state in listed.items():
+        for title, state in states_by_title.items():
             path = (*scope, str(title))
             yield path, getattr(state, "events", None) or {}
             yield from self.nested(getattr(state, "states", None) or {}, path)
 
     def rows(self, events: Mapping[str, Any], scope: tuple[str, ...]) -> Iterator[Row | None]:
         for name, event in events.items():
-            for listed in event.transitions.values():
-                for t in listed:
+            for transitions in event.transitions.values():
+                for t in transitions:
                     if not (name.startswith("to_") and self._automatic(name, t)):
                         yield self._row(name, t, scope)
 
@@ -132,7 +134,7 @@ class _Reader:
         if state is None:
             return None
         inside = self.separator.join([*scope, state])
-        return inside if inside in self.known else state if state in self.known else None
+        return inside if inside in self.state_names else state if state in self.state_names else None
 
 
 def own_leaf(composite: str, title: str) -> State:
@@ -151,8 +153,8 @@ def _alike(paths: list[list[str]]) -> int:
 
 
 def _title(machine: Any) -> str:
-    given = str(getattr(machine, "name", "") or "").strip().removesuffix(":").strip()
-    return given or type(machine).__name__
+    name = str(getattr(machine, "name", "") or "").strip().removesuffix(":").strip()
+    return name or type(machine).__name__
 
 
 def _name(state: Any) -> str:

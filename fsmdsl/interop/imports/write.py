@@ -42,16 +42,16 @@ def spec_text(imported: Imported, origin: str, module: str | None = None) -> tup
         name = names.give(state_name(table.name))
         machines.append(MachineText(plain, rows, name).text())
         systems.append(_system(names, name))
-    told = tuple(dict.fromkeys(left_out))
-    header = [f"module {module or module_name(origin)}", *_header(origin, told)]
+    remarks = tuple(dict.fromkeys(left_out))
+    header = [f"module {module or module_name(origin)}", *_header(origin, remarks)]
     text = "\n\n".join(["\n".join(header), *machines, *systems]) + "\n"
-    return _formatted(text), told
+    return _formatted(text), remarks
 
 
 def _system(names: Names, machine: str) -> str:
     system = names.give(f"One{machine}", f"System{machine}")
-    wanted = "_".join(words_of(machine)) or machine.lower()
-    instance = Names(("environment",)).give(wanted, f"one_{wanted}")
+    instance_name = "_".join(words_of(machine)) or machine.lower()
+    instance = Names(("environment",)).give(instance_name, f"one_{instance_name}")
     return f"/// One instance; the environment sends every event.\nsystem {system} {{\n{instance}: {machine}\n}}"
 
 
@@ -73,8 +73,8 @@ def _lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
 
 def _formatted(text: str) -> str:
     """The text as the formatter lays it out. An error in it is a fault of the writer."""
-    seen = HIDDEN.sub(lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
-    parsed = parse(Source("imported.fsm", seen))
+    printable = HIDDEN.sub(lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
+    parsed = parse(Source("imported.fsm", printable))
     errors = [d for d in parsed.diagnostics if d.severity is Severity.ERROR]
     if errors:
         raise AssertionError(f"the spec that was written cannot be read: {errors[0].span}: {errors[0].message}\n{text}")

@@ -11,7 +11,7 @@ from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.interop.imports.durations import duration
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
-from fsmdsl.interop.imports.script_values import Code, shown
+from fsmdsl.interop.imports.script_values import Code, source_text
 from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
 from fsmdsl.text.source import Source, Span
 
@@ -28,17 +28,17 @@ _UNSAID = ("context", "data", "output", "input", "activities")
 def read(source: Source) -> Imported:
     """The machine of a document. Raises `ImportFailedError` where it is not JSON, or has no states."""
     try:
-        found = json.loads(source.text)
+        config = json.loads(source.text)
     except json.JSONDecodeError as error:
         place = Span(source, min(error.pos, len(source.text)), min(error.pos, len(source.text)))
         raise ImportFailedError(NOT_READ.at(place, f"this is not JSON: {error.msg}")) from error
     except (RecursionError, ValueError) as error:
         raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
-    if not isinstance(found, dict) or not isinstance(found.get("states"), dict) or not found["states"]:
+    if not isinstance(config, dict) or not isinstance(config.get("states"), dict) or not config["states"]:
         problem = NOT_READ.at(Span(source, 0, 0), "there are no `states` in this document")
         raise ImportFailedError(problem.help("write the argument of `createMachine` as JSON"))
     places = {path: Span(source, at, at) for path, at in _places(source.text)}
-    return machine(found, Config(file_name(source.name).split(".")[0], Span(source, 0, 0), places, {}))
+    return machine(config, Config(file_name(source.name).split(".")[0], Span(source, 0, 0), places, {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,30 +52,30 @@ class Config:
     delays: Mapping[str, float]
 
 
-def machine(found: dict[str, Any], config: Config) -> Imported:
+def machine(node: dict[str, Any], config: Config) -> Imported:
     """The machine of a config that was read."""
     reader = _Reader(config)
-    root = found.get("id")
+    root = node.get("id")
     name = root if isinstance(root, str) and root else config.name
     if isinstance(root, str):
         reader.ids[root] = ""
-    parallel = found.get("type") == "parallel"
+    parallel = node.get("type") == "parallel"
     if parallel:
-        reader.add("", name, None, found)
+        reader.add("", name, None, node)
         top: str | None = ""
     else:
-        reader.extras(found, "the machine")
+        reader.extras(node, "the machine")
         top = None
-    reader.children(found, "", top, 1)
+    reader.children(node, "", top, 1)
     reader.without_history()
     if not reader.states:
         raise ImportFailedError(NOT_READ.at(config.place, "this machine has no states but histories"))
     names = {s.name for s in reader.states}
-    initial = _initial(found)
+    initial = _initial(node)
     first = "" if parallel else initial if isinstance(initial, str) and initial in names else reader.states[0].name
     rows = tuple(row for path, spec in reader.specs for row in reader.rows(path, spec))
     if not parallel:
-        rows += tuple(reader.of_machine(found))
+        rows += tuple(reader.of_machine(node))
     table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=config.place)
     return Imported((table,), tuple(reader.left_out))
 
@@ -97,8 +97,8 @@ class _Reader:
             path = path[:-1]
         return self.config.places.get(path, self.config.place)
 
-    def note(self, told: str, name: str = "") -> None:
-        self.left_out.append(LeftOut(told, self.place(name)))
+    def note(self, message: str, name: str = "") -> None:
+        self.left_out.append(LeftOut(message, self.place(name)))
 
     # States ----------------------------------------------------------------------------------------------------------
 
@@ -119,11 +119,11 @@ class _Reader:
         """One state."""
         entry, exit = (tuple(self.actions(spec.get(x), name)) for x in ("entry", "exit"))
         doc = spec.get("description")
-        shown = doc if isinstance(doc, str) else ""
+        description = doc if isinstance(doc, str) else ""
         parallel = spec.get("type") == "parallel"
         final = spec.get("type") == "final"
         place = self.place(name)
-        self.states.append(State(name, title, parent, initial, parallel, final, False, entry, exit, shown, place))
+        self.states.append(State(name, title, parent, initial, parallel, final, False, entry, exit, description, place))
         if name:
             self.specs.append((name, spec))
             self.extras(spec, f"`{name}`", name)
@@ -135,7 +135,7 @@ class _Reader:
         for extra in _UNSAID:
             if spec.get(extra):
                 self.note(f"`{extra}` of {of}", name)
-        for service in map(service_name, _listed(spec.get("invoke"))):
+        for service in map(service_name, _as_list(spec.get("invoke"))):
             self.note(f"`invoke` of {of}: the environment answers for `{service}`", name)
 
     def without_history(self) -> None:
@@ -148,58 +148,58 @@ class _Reader:
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
-    def of_machine(self, found: dict[str, Any]) -> Iterator[Row]:
+    def of_machine(self, node: dict[str, Any]) -> Iterator[Row]:
         """The rows of the machine as a whole, which leave each of its states."""
-        for row in self.rows("", found):
+        for row in self.rows("", node):
             for s in self.states:
                 if s.parent is None and not s.final:
                     yield Row(s.name, row.target, row.event, row.conditions, row.actions, row.after, row.place)
 
     def rows(self, path: str, spec: dict[str, Any]) -> Iterator[Row]:
         """The rows of a state: `on`, `always`, `after`, `onDone`."""
-        for event, listed in _pairs(spec.get("on")):
+        for event, row_specs in _pairs(spec.get("on")):
             plain = "any" if event in ("*", "") else event
             if plain == "any":
                 self.note(f"a row of {_of(path)} on every event: its event is `any`", path)
-            yield from (row for x in _listed(listed) for row in self.row(path, x, (path, "on", event), plain))
-        for x in _listed(spec.get("always")):
+            yield from (row for x in _as_list(row_specs) for row in self.row(path, x, (path, "on", event), plain))
+        for x in _as_list(spec.get("always")):
             yield from self.row(path, x, (path, "always"), None)
-        for delay, listed in _pairs(spec.get("after")):
+        for delay, row_specs in _pairs(spec.get("after")):
             after = _milliseconds(delay, self.config.delays)
-            for x in _listed(listed):
+            for x in _as_list(row_specs):
                 yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
-        for x in _listed(spec.get("onDone")):
+        for x in _as_list(spec.get("onDone")):
             yield from self.done(path, x)
-        for service in _listed(spec.get("invoke")):
+        for service in _as_list(spec.get("invoke")):
             for key, what in _ANSWERS.items():
                 event = f"{service_name(service)} {what}"
-                for x in _listed(service.get(key) if isinstance(service, dict) else None):
+                for x in _as_list(service.get(key) if isinstance(service, dict) else None):
                     yield from self.row(path, x, (path, "invoke", key), event)
 
-    def done(self, path: str, found: Any) -> Iterator[Row]:
+    def done(self, path: str, row_spec: Any) -> Iterator[Row]:
         """What follows when the states of a composite have ended: its final states lead on by themselves."""
         finals = [s.name for s in self.states if s.final and s.parent == path]
         if finals:
-            yield from (row for final in finals for row in self.row(final, found, (path, "onDone"), None))
+            yield from (row for final in finals for row in self.row(final, row_spec, (path, "onDone"), None))
             return
         self.note(
             f"`onDone` of `{path}`, which has no final state of its own: the environment sends `{path} done`", path
         )
-        yield from self.row(path, found, (path, "onDone"), f"{path} done")
+        yield from self.row(path, row_spec, (path, "onDone"), f"{path} done")
 
     def row(
-        self, path: str, found: Any, where: tuple[str, ...], event: str | None, after: str | None = None
+        self, path: str, row_spec: Any, where: tuple[str, ...], event: str | None, after: str | None = None
     ) -> Iterator[Row]:
         """A row from `path`; `where` is the state that it is written in, and what names it there."""
         base = where[0]
-        spec = {"target": found} if isinstance(found, str) else found if isinstance(found, dict) else {}
-        wanted = [x for x in _listed(spec.get("target")) if x is not None]
-        targets = [x for x in wanted if isinstance(x, str)]
+        spec = {"target": row_spec} if isinstance(row_spec, str) else row_spec if isinstance(row_spec, dict) else {}
+        written_targets = [x for x in _as_list(spec.get("target")) if x is not None]
+        targets = [x for x in written_targets if isinstance(x, str)]
         target = self.resolved(targets[0], base) if targets else None
         if len(targets) > 1:
             self.note(f"a row of {_of(path)} enters several states: `{targets[0]}` is taken", path)
-        if wanted and target is None:
-            self.note(f"a row of {_of(path)} to `{shown(wanted[0])}`: there is no such state", path)
+        if written_targets and target is None:
+            self.note(f"a row of {_of(path)} to `{source_text(written_targets[0])}`: there is no such state", path)
             return
         if target == path and spec.get("reenter") is not True and all(s.parent != path for s in self.states):
             # A state that is not left on the way to itself: its entry and exit do not run.
@@ -210,28 +210,27 @@ class _Reader:
 
     def resolved(self, target: str, path: str) -> str | None:
         """A state by its `#id`, as a child of this one (`.a`), or beside it; a history is its composite."""
-        known = {s.name for s in self.states} | self.history
+        paths = {s.name for s in self.states} | self.history
         head, _, rest = target.removeprefix("#").partition(".")
-        found: str | None
+        state: str | None
         if target.startswith("#"):
-            found = self.ids.get(target[1:], self.ids.get(head))
-            found = (
-                None if found is None else found if target[1:] in self.ids else ".".join(filter(None, (found, rest)))
-            )
+            state = self.ids.get(target[1:], self.ids.get(head))
+            if state is not None and target[1:] not in self.ids:
+                state = ".".join(filter(None, (state, rest)))
         elif target.startswith("."):
-            found = ".".join(filter(None, (path, target[1:])))
+            state = ".".join(filter(None, (path, target[1:])))
         else:
-            found = ".".join(filter(None, (path.rpartition(".")[0], target)))
-        if found in self.history:
-            found = str(found).rpartition(".")[0]
-        return found if found in known else None
+            state = ".".join(filter(None, (path.rpartition(".")[0], target)))
+        if state in self.history:
+            state = str(state).rpartition(".")[0]
+        return state if state in paths else None
 
     def conditions(self, guard: Any, path: str) -> Iterator[Condition]:
         match guard:
             case str():
                 yield Condition(guard)
             case {"type": str() as kind, "params": params} if params:
-                yield Condition(f"{kind} {shown(params)}")
+                yield Condition(f"{kind} {source_text(params)}")
             case {"type": str() as kind}:
                 yield Condition(kind)
             case Code(function="and", arguments=(list() as parts,)):
@@ -248,15 +247,15 @@ class _Reader:
             case None:
                 return
             case _:
-                self.note(f"a guard of {_of(path)} that is not named: `{shown(guard)}`", path)
+                self.note(f"a guard of {_of(path)} that is not named: `{source_text(guard)}`", path)
                 yield Condition("guard")
 
     def joined(self, guard: Any, path: str) -> str:
         """A guard as one expression."""
         return " && ".join(x.text if x.holds else f"!{x.text}" for x in self.conditions(guard, path))
 
-    def actions(self, listed: Any, path: str) -> Iterator[str]:
-        for x in _listed(listed):
+    def actions(self, action_specs: Any, path: str) -> Iterator[str]:
+        for x in _as_list(action_specs):
             match x:
                 case str():
                     yield x
@@ -264,12 +263,13 @@ class _Reader:
                     yield kind
                 case Code(function="assign", arguments=(dict() as fields, *_)):
                     yield from (f"set {key}" for key in fields)
-                case Code(function="raise" | "emit" | "sendTo" | "sendParent" as how, arguments=given) if given:
-                    yield f"{how} {_event_name(given[-1]) or _event_name(given[min(1, len(given) - 1)]) or ''}".strip()
+                case Code(function="raise" | "emit" | "sendTo" | "sendParent" as how, arguments=arguments) if arguments:
+                    event = _event_name(arguments[-1]) or _event_name(arguments[min(1, len(arguments) - 1)])
+                    yield f"{how} {event or ''}".strip()
                 case Code(function="") if re.fullmatch(r"[\w$.]+", x.text):
                     yield x.text.rpartition(".")[2]
                 case _:
-                    self.note(f"an action of {_of(path)} that is not named: `{shown(x)}`", path)
+                    self.note(f"an action of {_of(path)} that is not named: `{source_text(x)}`", path)
 
 
 def service_name(service: Any) -> str:
@@ -282,10 +282,10 @@ def service_name(service: Any) -> str:
     return "service"
 
 
-def _event_name(given: Any) -> str | None:
-    match given:
+def _event_name(event: Any) -> str | None:
+    match event:
         case str() | {"type": str()}:
-            return given if isinstance(given, str) else str(given["type"])
+            return event if isinstance(event, str) else str(event["type"])
     return None
 
 
@@ -315,15 +315,15 @@ def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
                 key, at = str(json.loads(string, strict=False)), token.start()
 
 
-def _listed(found: Any) -> list[Any]:
-    return found if isinstance(found, list) else [] if found is None else [found]
+def _as_list(node: Any) -> list[Any]:
+    return node if isinstance(node, list) else [] if node is None else [node]
 
 
-def _pairs(found: Any) -> list[tuple[str, Any]]:
-    return list(found.items()) if isinstance(found, dict) else []
+def _pairs(node: Any) -> list[tuple[str, Any]]:
+    return list(node.items()) if isinstance(node, dict) else []
 
 
 def _milliseconds(delay: str, delays: Mapping[str, float]) -> str | None:
     """Milliseconds, or the name of so many, as a duration of the language; None for other names."""
-    known = int(delay) if re.fullmatch(r"[0-9]{1,12}", delay) else delays.get(delay)
-    return None if known is None else duration(known)
+    milliseconds = int(delay) if re.fullmatch(r"[0-9]{1,12}", delay) else delays.get(delay)
+    return None if milliseconds is None else duration(milliseconds)

@@ -32,11 +32,11 @@ def read(source: Source) -> Imported:
         calls = [x for x in walk(root) if _makes(x)]
         if not calls:
             raise _no_machine(source, root)
-        found = [x for x in (_machine(call, source) for call in calls) if x is not None]
+        machines = [x for x in (_machine(call, source) for call in calls) if x is not None]
     except RecursionError as error:
         raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
-    tables = tuple(t for x in found for t in x.tables)
-    left_out = tuple(y for x in found for y in x.left_out)
+    tables = tuple(t for x in machines for t in x.tables)
+    left_out = tuple(y for x in machines for y in x.left_out)
     if not tables:
         problem = NOT_READ.at(span(source, calls[0]), "the source does not spell out the states of this machine")
         raise ImportFailedError(problem.help("write the argument of `createMachine` as an object with `states`"))
@@ -77,25 +77,27 @@ def _makes(node: Node) -> bool:
 def _machine(call: Node, source: Source) -> Imported | None:
     """The machine of a call; None where the source does not spell out its states."""
     script = Script(source)
-    given = [x for x in call.child_by_field_name("arguments").named_children if x.type != "comment"]
-    config = script.value(given[0]) if given else None
+    arguments = [x for x in call.child_by_field_name("arguments").named_children if x.type != "comment"]
+    config = script.value(arguments[0]) if arguments else None
     if not isinstance(config, Keyed) or not isinstance(config.get("states"), dict) or not config["states"]:
         return None
     place = span(source, call)
     delays: dict[str, float] = {}
-    implementations = [*_setups(call.child_by_field_name("function"), 0), *given[1:2]]
-    for known in map(script.value, implementations):
-        named = known.get("delays") if isinstance(known, Keyed) else None
+    implementations = [*_setups(call.child_by_field_name("function"), 0), *arguments[1:2]]
+    for implementation in map(script.value, implementations):
+        named_delays = implementation.get("delays") if isinstance(implementation, Keyed) else None
         delays |= (
-            {k: x for k, x in (named or {}).items() if isinstance(x, int | float)} if isinstance(named, dict) else {}
+            {k: x for k, x in (named_delays or {}).items() if isinstance(x, int | float)}
+            if isinstance(named_delays, dict)
+            else {}
         )
     places = {path: Span(source, at, at) for path, at in _places(config, ())}
     name = _assigned(call) or file_name(source.name).split(".")[0]
-    made = machine(config, Config(name, place, places, delays))
-    if any(x.has_error for x in given):
+    imported = machine(config, Config(name, place, places, delays))
+    if any(x.has_error for x in arguments):
         broken = LeftOut("a part of the source that cannot be read as TypeScript", place)
-        return Imported(made.tables, (*made.left_out, broken))
-    return made
+        return Imported(imported.tables, (*imported.left_out, broken))
+    return imported
 
 
 def _setups(function: Node, level: int) -> Iterator[Node]:

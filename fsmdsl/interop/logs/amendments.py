@@ -10,7 +10,7 @@ from fsmdsl.interop.logs.run_summary import RunSummary
 from fsmdsl.step import Followed
 
 MAX_ROWS = 3
-"""So many rows are named, the last ones of the run first."""
+"""Maximum number of amended rows that are reported, the last ones of the run first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +36,19 @@ class OtherReading:
 
 def amended_rows(run: RunSummary, amended: m.Model) -> tuple[AmendedRow, ...]:
     """Of the last rows of a run, those that are amended in a model, which need not be the run's own."""
-    found: dict[AmendedRow, None] = {}
+    rows: dict[AmendedRow, None] = {}
     for machine, t in _followed(run):
         counterpart = amended.machines.get(machine.qualified)
         for x in () if counterpart is None else counterpart.transitions:
             if x.amended is not None and (x.name, x.source) == (t.name, t.source):
-                found[AmendedRow(machine.name, x.name, x.amended)] = None
-    return tuple(found)[:MAX_ROWS]
+                rows[AmendedRow(machine.name, x.name, x.amended)] = None
+    return tuple(rows)[:MAX_ROWS]
 
 
 def _followed(run: RunSummary) -> Iterator[tuple[m.Machine, m.Transition]]:
     """The last row first."""
-    for taken in reversed(run.steps):
-        for h in reversed(taken.entry.cascade):
+    for step in reversed(run.steps):
+        for h in reversed(step.entry.cascade):
             if isinstance(h, Followed):
                 machine = run.roster.machines[h.instance]
                 yield machine, machine.transitions[h.transition]

@@ -23,7 +23,7 @@ from fsmdsl.step import Followed, TraceEvent
 from fsmdsl.step.instances import Roster
 
 MAX_PATHS = 200_000
-"""So many paths from world to world are remembered, each with what happens on the way."""
+"""Maximum number of paths from world to world in the cache, each with its steps."""
 
 Slots: TypeAlias = dict[str, int]
 """Where the names in use are kept: from 0 on; below 0 those that always stand for one instance. Never changed."""
@@ -38,7 +38,7 @@ class Member:
     """A possible world of a set: what slots stand for, what lines may still be about, and how many hidden steps more
     the way to it has than the shortest."""
 
-    spot: CachedState = field(repr=False)
+    node: CachedState = field(repr=False)
     bound: tuple[tuple[int, int], ...]
     rest: tuple[TraceEvent, ...]
     hidden: int
@@ -46,7 +46,7 @@ class Member:
     @property
     def key(self) -> Hashable:
         """Two of one key are the same."""
-        return (id(self.spot), self.bound, self.rest, self.hidden)
+        return (id(self.node), self.bound, self.rest, self.hidden)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,13 +94,13 @@ class BeliefAutomaton:
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self._known: dict[Hashable, BeliefState] = {}
+        self._states: dict[Hashable, BeliefState] = {}
         self._paths = 0
 
     def start(self) -> tuple[BeliefState, Slots]:
         """Before the first line."""
         slots = {name: -1 - n for name, n in self.tracker.directory.fixed.items()}
-        return self._belief([Member(x.spot, (), x.rest, 0) for x in self.tracker.start()]), slots
+        return self._belief([Member(x.node, (), x.rest, 0) for x in self.tracker.start()]), slots
 
     def transition(self, belief: BeliefState, key: Hashable, record: Record, slots: Slots) -> Transition | None:
         """What a line does that has this outline; None: nothing explains it. Raises what `Tracker.advance` does."""
@@ -108,19 +108,19 @@ class BeliefAutomaton:
         after = self.tracker.advance(before, record.claim, record.line)
         if not after:
             return None
-        found = self._found(belief, record, slots, after, _origins(before))
-        belief.following[key] = found
-        return found
+        transition = self._build_transition(belief, record, slots, after, _origins(before))
+        belief.following[key] = transition
+        return transition
 
     def resumption(self, belief: BeliefState, record: Record, slots: Slots) -> Transition:
         """How it goes on after a line that nothing explains. Raises what `Tracker.resume` does."""
         before = possibilities(belief, slots)
         anew = [replace(x, past=TraceStep(None, None, None, ())) for x in self.tracker.start()]
         after = self.tracker.resume(before, anew, record.claim, record.line)
-        begun = {name: (0, spot) for name, (_, spot) in _origins(anew).items()}
-        return self._found(belief, record, slots, after, {**_origins(before), **begun})
+        begun = {name: (0, node) for name, (_, node) in _origins(anew).items()}
+        return self._build_transition(belief, record, slots, after, {**_origins(before), **begun})
 
-    def _found(
+    def _build_transition(
         self,
         belief: BeliefState,
         record: Record,
@@ -135,23 +135,23 @@ class BeliefAutomaton:
         in_use = {name for x in after for name, _ in x.names}
         freed = frozenset(n for name, n in slots.items() if n >= 0 and name not in in_use)
         best = dict(after[0].names)
-        taken, used = [], set(slots.values()) - freed
+        new_slots, used = [], set(slots.values()) - freed
         for name in new:
             free = (n for n in (best.get(name, 0), *range(len(used) + 1)) if n not in used)
-            taken.append(next(free) if name in in_use else -1)
-            used.add(taken[-1])
-        place = slots | dict(zip(new, taken, strict=True))
+            new_slots.append(next(free) if name in in_use else -1)
+            used.add(new_slots[-1])
+        place = slots | dict(zip(new, new_slots, strict=True))
         members = [_member(x, place, after[0].hidden) for x in after]
         paths = tuple(_path(self.tracker.universe, x, new, origins) for x in after)
-        return Transition(belief, self._belief(members), paths, tuple(taken), freed, bool(taken or freed))
+        return Transition(belief, self._belief(members), paths, tuple(new_slots), freed, bool(new_slots or freed))
 
     def _belief(self, members: Sequence[Member]) -> BeliefState:
-        return self._known.setdefault(tuple(x.key for x in members), BeliefState(tuple(members)))
+        return self._states.setdefault(tuple(x.key for x in members), BeliefState(tuple(members)))
 
     def _forget(self) -> None:
-        for x in self._known.values():
+        for x in self._states.values():
             x.following.clear()
-        self._known.clear()
+        self._states.clear()
         self._paths = 0
 
 
@@ -175,8 +175,8 @@ def new_names(meaning: Meaning, values: Values, slots: Slots) -> list[str]:
 
 def _outlines(meaning: Meaning, values: Values, slots: Slots, new: dict[str, int]) -> Iterator[Hashable]:
     def place(name: str) -> Hashable:
-        known = slots.get(name)
-        return ("new", new.setdefault(name, len(new))) if known is None else known
+        slot = slots.get(name)
+        return ("new", new.setdefault(name, len(new))) if slot is None else slot
 
     name, *others = values
     yield place(name) if isinstance(name, str) else None
@@ -196,32 +196,32 @@ def slots_after(t: Transition, meaning: Meaning, values: Values, slots: Slots) -
 def possibilities(belief: BeliefState, slots: Slots) -> list[Possibility]:
     """A set of worlds with the names of the log. Each has a past of its own that can be told from the others."""
     called = {n: name for name, n in slots.items()}
-    found = []
+    members = []
     for x in belief.members:
         names = tuple(sorted((called[slot], instance) for slot, instance in x.bound))
-        found.append(Possibility(x.spot, names, x.rest, x.hidden, TraceStep(None, None, None, names)))
-    return found
+        members.append(Possibility(x.node, names, x.rest, x.hidden, TraceStep(None, None, None, names)))
+    return members
 
 
 def _member(x: Possibility, place: Mapping[str, int], least: int) -> Member:
-    return Member(x.spot, tuple(sorted((place[name], n) for name, n in x.names)), x.rest, x.hidden - least)
+    return Member(x.node, tuple(sorted((place[name], n) for name, n in x.names)), x.rest, x.hidden - least)
 
 
 def _origins(possible: Sequence[Possibility]) -> Origins:
-    return {id(x.past): (n, x.spot) for n, x in enumerate(possible)}
+    return {id(x.past): (n, x.node) for n, x in enumerate(possible)}
 
 
 def _path(roster: Roster, x: Possibility, new: Sequence[str], origins: Origins) -> Path:
     """What lies between a possibility and the one before the line that it comes from."""
     steps: list[tuple[Edge, bool]] = []
-    moment, told = x.past, False
-    names = {} if moment is None else dict(moment.names)
-    while moment is not None and id(moment) not in origins:
-        told = told or moment.line is not None
-        if moment.edge is not None:
-            steps.append((moment.edge, told))
-            told = False
-        moment = moment.before
+    trace_step, has_line = x.past, False
+    names = {} if trace_step is None else dict(trace_step.names)
+    while trace_step is not None and id(trace_step) not in origins:
+        has_line = has_line or trace_step.line is not None
+        if trace_step.edge is not None:
+            steps.append((trace_step.edge, has_line))
+            has_line = False
+        trace_step = trace_step.before
     followed = (h for edge, _ in steps for h in edge.cascade if isinstance(h, Followed))
     rows = Counter((roster.machines[h.instance].qualified, h.transition) for h in followed)
-    return Path(*origins[id(moment)], tuple(map(names.get, new)), tuple(reversed(steps)), told, rows)
+    return Path(*origins[id(trace_step)], tuple(map(names.get, new)), tuple(reversed(steps)), has_line, rows)

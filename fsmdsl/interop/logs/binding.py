@@ -51,8 +51,8 @@ class Claim:
 
     def __str__(self) -> str:
         of = "" if self.name is None else f"{self.name}"
-        given = f"({', '.join(f'{k} = {x}' for k, x in self.arguments)})" if self.arguments else ""
-        parts = [f"{of}{'.' if of else ''}{self.event}{given}"] if self.event else []
+        arguments = f"({', '.join(f'{k} = {x}' for k, x in self.arguments)})" if self.arguments else ""
+        parts = [f"{of}{'.' if of else ''}{self.event}{arguments}"] if self.event else []
         parts += [f"row {self.row}{f' of {of}' if not parts else ''}"] if self.row else []
         parts += [f"{of if not parts else 'now'} in {self.state}"] if self.state else []
         parts += [f"{'' if parts else f'{of}: '}{k} = {x}" for k, x in self.fields]
@@ -131,8 +131,8 @@ class _Binder:
             self._global(rule)
         chosen = {x.qualified for x in fits}
         leaves = {s.name for x in fits for s in x.leaves if rule.state in x.ancestors(s.name)} if rule.state else ()
-        kept = tuple(n for n in sorted(choice) if self.universe.machines[n].qualified in chosen)
-        return Meaning(number, rule, kept, frozenset(leaves), tuple(_types(rule, fits)))
+        instances = tuple(n for n in sorted(choice) if self.universe.machines[n].qualified in chosen)
+        return Meaning(number, rule, instances, frozenset(leaves), tuple(_types(rule, fits)))
 
     def _choice(self, rule: LineRule) -> frozenset[int]:
         """The instances that a line may be about: those of `of`, the one that it names, or all."""
@@ -183,14 +183,14 @@ class _Binder:
     def _misfit(self, rule: LineRule, machines: Mapping[str, m.Machine]) -> None:
         """The first name that no machine has."""
         every = list(machines.values())
-        asked = [("event", rule.event, [e for x in every for e in self._events(x)])] if rule.event else []
-        asked += [("row", rule.row, [r for x in every for r in _rows(x)])] if rule.row else []
-        asked += [("state", rule.state, [s for x in every for s in x.state_named])] if rule.state else []
-        known = [p for x in every for p in _parameters(x, rule.event)]
-        asked += [("arguments", name, known) for name, _ in rule.arguments]
-        asked += [("fields", name, [f.name for x in every for f in x.fields]) for name, _ in rule.fields]
+        checks = [("event", rule.event, [e for x in every for e in self._events(x)])] if rule.event else []
+        checks += [("row", rule.row, [r for x in every for r in _rows(x)])] if rule.row else []
+        checks += [("state", rule.state, [s for x in every for s in x.state_named])] if rule.state else []
+        parameters = [p for x in every for p in _parameters(x, rule.event)]
+        checks += [("arguments", name, parameters) for name, _ in rule.arguments]
+        checks += [("fields", name, [f.name for x in every for f in x.fields]) for name, _ in rule.fields]
         what = {"arguments": "parameter", "fields": "field"}
-        for key, name, names in asked:
+        for key, name, names in checks:
             if name not in names:
                 assert name is not None
                 self._unknown(rule.place[key], what.get(key, key), name, names, " of these instances")
@@ -202,18 +202,18 @@ class _Binder:
         """Events of no instance: `crash`, `recover`, `deliver CHANNEL`."""
         assert rule.event is not None
         channels = [x.channel.name for x in self.universe.queues if not x.channel.each]
-        known = [*UNBOUND_EVENTS, *(f"{word} {c}" for word in CHANNEL_WORDS for c in channels)]
+        global_events = [*UNBOUND_EVENTS, *(f"{word} {c}" for word in CHANNEL_WORDS for c in channels)]
         head = rule.event.partition(".")[0]
-        if head not in known:
+        if head not in global_events:
             advice = '; an event of an instance needs `instance`, such as `instance = "{uid}"`'
             message = f"`{rule.event}` is nothing that happens to a system as a whole{advice}"
             self.problems.append(MAPPING.at(rule.place["event"], message))
 
     def _unknown(self, at: Span, what: str, name: str, names: object, where: str = " in the system") -> None:
-        listed = list(dict.fromkeys(str(x) for x in names))  # type: ignore[attr-defined]
-        close = closest(name, listed)
-        shown = ", ".join(f"`{x}`" for x in listed[:12]) + (" …" if len(listed) > 12 else "")
-        advice = f"did you mean `{close}`?" if close else f"there are {shown}" if listed else "there is none"
+        candidates = list(dict.fromkeys(str(x) for x in names))  # type: ignore[attr-defined]
+        close = closest(name, candidates)
+        sample = ", ".join(f"`{x}`" for x in candidates[:12]) + (" …" if len(candidates) > 12 else "")
+        advice = f"did you mean `{close}`?" if close else f"there are {sample}" if candidates else "there is none"
         self.problems.append(MAPPING.at(at, f"there is no {what} `{name}`{where}; {advice}"))
 
 
@@ -239,5 +239,5 @@ def _rows(machine: m.Machine) -> list[str]:
 
 
 def _parameters(machine: m.Machine, event: str | None) -> set[str]:
-    found = machine.event_named.get(event or "")
-    return set() if found is None else {p.name for p in found.parameters}
+    declaration = machine.event_named.get(event or "")
+    return set() if declaration is None else {p.name for p in declaration.parameters}

@@ -18,18 +18,18 @@ _time = itemgetter(0)
 def seconds(value: Any) -> float | None:
     """A time: a number of seconds, or ISO 8601 (UTC where it names no zone); None for anything else."""
     try:
-        found = nan if value.__class__ is bool else float(value)
+        time = nan if value.__class__ is bool else float(value)
     except (TypeError, ValueError, OverflowError):
-        found = _timestamp(value) if isinstance(value, str) else nan
-    return found if isfinite(found) else None
+        time = _timestamp(value) if isinstance(value, str) else nan
+    return time if isfinite(time) else None
 
 
 def _timestamp(text: str) -> float:
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return nan
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def in_order(items: Iterable[tuple[float | None, T]], window: float) -> Iterator[T]:

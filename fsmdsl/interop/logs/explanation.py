@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.logs.binding import Reading
 from fsmdsl.interop.logs.lines import Line, Match, search
-from fsmdsl.interop.logs.nearest import AHEAD, BACK, Change, changes
+from fsmdsl.interop.logs.nearest import LINES_AFTER, LINES_BEFORE, Change, changes
 from fsmdsl.interop.logs.reasons import enabled_steps, reasons
-from fsmdsl.interop.logs.records import Record, Records, Said, Tally
+from fsmdsl.interop.logs.records import RawRecord, Record, Records, Tally
 from fsmdsl.interop.logs.run_summary import RunSummary
 from fsmdsl.interop.logs.successor_cache import SuccessorCache, UndecidedError
 from fsmdsl.interop.logs.walk import Walk
@@ -42,12 +42,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer. `ledger` is the run: of an explained log to its end, else up to the line before the failure."""
+    """The answer. `summary` is the run: of an explained log to its end, else up to the line before the failure."""
 
     outcome: Outcome
     reading: Reading = field(repr=False)
     tally: Tally
-    ledger: RunSummary = field(repr=False)
+    summary: RunSummary = field(repr=False)
     failure: Failure | None = None
     undecided: str | None = None
     """Why there is no answer."""
@@ -58,8 +58,8 @@ class Explanation:
 Tell: TypeAlias = Callable[[Explanation], None]
 """What is done with a line that nothing explains, and with the run up to it."""
 
-MAX_TOLD = 20
-"""So many lines that nothing explains are reported, with the nearest miss; more are counted."""
+MAX_FAILURES = 20
+"""Maximum number of unexplained lines that are reported with the nearest miss. Further ones are only counted."""
 
 
 class Explainer:
@@ -74,22 +74,22 @@ class Explainer:
         depth: int,
         whole: bool = False,
         match: Match = search,
-        ahead: int = AHEAD,
+        ahead: int = LINES_AFTER,
     ) -> None:
         """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: so many lines behind
         a line that nothing explains are read to find the nearest miss."""
         self.reading, self.ahead = reading, ahead
         self.unexplained = 0
-        """So many lines are explained by nothing."""
+        """Number of unexplained lines so far."""
         self.records = Records(reading, name, log, match)
         self.walk = Walk(Tracker(SuccessorCache(reading), depth), whole=whole)
 
     def explanation(self, tell: Tell | None = None) -> Explanation:
         """Read the log to its end, or to the first line that nothing explains. To be called once.
 
-        With `tell` it goes on behind such lines: it is called with the run up to each of the first `MAX_TOLD`. The
+        With `tell` it goes on behind such lines: it is called with the run up to each of the first `MAX_FAILURES`. The
         answer is exact for this depth, up to the first such line. Memory does not grow with the log, unless the whole
-        run is kept, or more than `walk.MAX_LEDGERS` worlds stay possible. Raises `LogError` where the mapping is
+        run is kept, or more than `walk.MAX_SUMMARIES` worlds stay possible. Raises `LogError` where the mapping is
         strict.
         """
         walk, tally, records = self.walk, self.records.tally, iter(self.records)
@@ -97,16 +97,16 @@ class Explainer:
         try:
             while (failed := walk.follow(records)) is not None:
                 self.unexplained += 1
-                if self.unexplained <= MAX_TOLD:
+                if self.unexplained <= MAX_FAILURES:
                     so_far = replace(tally)
                     ahead = list(islice(records, self.ahead))
                     records = chain(ahead, records)
                     failure = _failure(walk, failed, ahead, so_far)
                     first = first or failure
-                    found = self._answer("not explained", so_far, failure)
+                    explanation = self._answer("not explained", so_far, failure)
                     if tell is None:
-                        return found
-                    tell(found)
+                        return explanation
+                    tell(explanation)
                 walk.resume(failed)
         except (TooManyWorldsError, UndecidedError) as error:
             return self._answer("undecided", tally, first, undecided=f"line {walk.line}: {error}")
@@ -117,11 +117,11 @@ class Explainer:
     def _answer(
         self, outcome: Outcome, tally: Tally, failure: Failure | None, undecided: str | None = None
     ) -> Explanation:
-        ledger = self.walk.ledger()
-        ledger.names.update(
+        summary = self.walk.summary()
+        summary.names.update(
             self.walk.possible()[0].names
         )  # a name can stand for another instance in a run that resumes
-        return Explanation(outcome, self.reading, tally, ledger, failure, undecided, self.unexplained)
+        return Explanation(outcome, self.reading, tally, summary, failure, undecided, self.unexplained)
 
 
 def explain(
@@ -131,10 +131,10 @@ def explain(
     return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
 
 
-def _failure(walk: Walk, record: Record, behind: Sequence[Said], tally: Tally) -> Failure:
+def _failure(walk: Walk, record: Record, behind: Sequence[RawRecord], tally: Tally) -> Failure:
     tracker, possible = walk.tracker, walk.possible()
     best = possible[0]
-    worlds = len({id(x.spot) for level in tracker.levels(possible) for x in level})
-    found = changes(tracker, [*walk.recent(), (record, possible)][-BACK:], list(map(Record._make, behind)))
+    worlds = len({id(x.node) for level in tracker.levels(possible) for x in level})
+    nearest = changes(tracker, [*walk.recent(), (record, possible)][-LINES_BEFORE:], list(map(Record._make, behind)))
     why = reasons(tracker, possible, record.claim)
-    return Failure(record, worlds, best.spot.world, enabled_steps(tracker, best), why, tally, found)
+    return Failure(record, worlds, best.node.world, enabled_steps(tracker, best), why, tally, nearest)

@@ -12,11 +12,11 @@ from fsmdsl.interop.logs.mapping import LineRule, Template
 Values: TypeAlias = tuple[Any, ...]
 """The name of the instance (None: the line is of the whole system), then each argument, then each field."""
 
-MAX_KNOWN = 10_000
-"""So many combinations of values of the fields in `when` are remembered with the `[[line]]` that they match."""
+MAX_MATCHES = 10_000
+"""Maximum number of cached combinations of `when` values, each with the `[[line]]` that it matches."""
 
 
-Known: TypeAlias = tuple[Meaning, str | None]
+RuleMatch: TypeAlias = tuple[Meaning, str | None]
 """A meaning, and the field that holds all that it needs: the name of an instance. None: it needs more than that."""
 
 
@@ -30,51 +30,51 @@ class Classifier:
         self._meanings = [(x, _name_alone(x.rule)) for x in meanings]
         self._paths = tuple(dict.fromkeys(path for x in meanings for path, _ in x.rule.when))
         self._only = self._paths[0] if len(self._paths) == 1 else ""
-        self._known: dict[Hashable, Known | None] = {}
+        self._matches: dict[Hashable, RuleMatch | None] = {}
 
-    def said(self, line: Fields) -> tuple[Meaning, Values] | None:
+    def classify(self, line: Fields) -> tuple[Meaning, Values] | None:
         """What a line means, and its values; None: it means nothing. Raises `UnreadableLineError`."""
         value = line.get(self._only)
-        if value.__class__ is str and value in self._known:
-            known = self._known[value]
+        if value.__class__ is str and value in self._matches:
+            match = self._matches[value]
         else:
-            known = self._looked_up([value_at(line, path) for path in self._paths])
-        if known is None:
+            match = self._looked_up([value_at(line, path) for path in self._paths])
+        if match is None:
             return None
-        meaning, path = known
+        meaning, path = match
         if path is not None:
             name = line.get(path)
             if name.__class__ is str and name and name.isascii():
                 return meaning, (name,)
         return meaning, _values(meaning.rule, line)
 
-    def _looked_up(self, values: Sequence[object]) -> Known | None:
+    def _looked_up(self, values: Sequence[object]) -> RuleMatch | None:
         try:
             return self._remembered(values)
         except TypeError:  # a list or an object: no key
             return self._matching(values)
 
-    def _remembered(self, values: Sequence[object]) -> Known | None:
+    def _remembered(self, values: Sequence[object]) -> RuleMatch | None:
         key: Hashable = tuple([x if x.__class__ is str else (x.__class__, x) for x in values])
         if len(values) == 1 and isinstance(values[0], str):
             key = values[0]
-        if key not in self._known:
-            if len(self._known) >= MAX_KNOWN:
-                self._known.clear()
-            self._known[key] = self._matching(values)
-        return self._known[key]
+        if key not in self._matches:
+            if len(self._matches) >= MAX_MATCHES:
+                self._matches.clear()
+            self._matches[key] = self._matching(values)
+        return self._matches[key]
 
-    def _matching(self, values: Sequence[object]) -> Known | None:
+    def _matching(self, values: Sequence[object]) -> RuleMatch | None:
         at = dict(zip(self._paths, values, strict=True))
-        fitting = (x for x in self._meanings if all(_is_any(at[path], wanted) for path, wanted in x[0].rule.when))
+        fitting = (x for x in self._meanings if all(_is_any(at[path], accepted) for path, accepted in x[0].rule.when))
         return next(fitting, None)
 
 
-def _is_any(value: object, wanted: Sequence[object]) -> bool:
+def _is_any(value: object, accepted: Sequence[object]) -> bool:
     if value is MISSING:
         return False
-    return any(value == x and isinstance(value, bool) == isinstance(x, bool) for x in wanted) or (
-        isinstance(value, str) and any(value == str(x) for x in wanted)
+    return any(value == x and isinstance(value, bool) == isinstance(x, bool) for x in accepted) or (
+        isinstance(value, str) and any(value == str(x) for x in accepted)
     )
 
 
@@ -100,10 +100,10 @@ def _name(instance: Template | None, line: Fields) -> str | None:
     return str(name)
 
 
-def claim(meaning: Meaning, found: Values) -> Claim:
+def claim(meaning: Meaning, values: Values) -> Claim:
     """What a line says that has these values."""
     rule = meaning.rule
-    name, *rest = found
+    name, *rest = values
     arguments = tuple((k, x) for (k, _), x in zip(rule.arguments, rest, strict=False))
     fields = tuple((k, x) for (k, _), x in zip(rule.fields, rest[len(arguments) :], strict=True))
     assert name is None or isinstance(name, str)

@@ -13,13 +13,13 @@ from typing import Any, Protocol, TypeAlias, cast
 from fsmdsl.interop.logs.mapping import LogMapping
 
 MAX_LINE = 1 << 20
-"""Bytes of a line; a longer one is not read. Of a text log, `MAX_TEXT`."""
+"""Maximum length of a line in bytes; a longer one is not read. For a text log it is `MAX_TEXT`."""
 
 BLOCK = 1 << 16
-"""Bytes that are read at once, at most."""
+"""Maximum number of bytes per read."""
 
 MAX_TEXT = 1 << 14
-"""Bytes of a line that a pattern is tried on: a pattern can take time that grows fast with the line."""
+"""Maximum length of a line that a pattern is tried on, in characters: matching time can grow fast with the length."""
 
 Match = Callable[[re.Pattern[str], str], "re.Match[str] | None"]
 """How a pattern is tried on a line. Raises `TimeoutError` where that takes too long."""
@@ -72,8 +72,8 @@ def _split(data: bytes, number: int) -> Generator[Line, None, int]:
     texts = text.split("\n")
     if "\r" in text:
         texts = [x.rstrip("\r") for x in texts]
-    found = zip(count(number), texts, repeat(False))
-    yield from found if all(map(str.strip, texts)) else (x for x in found if x[1].strip())
+    lines = zip(count(number), texts, repeat(False))
+    yield from lines if all(map(str.strip, texts)) else (x for x in lines if x[1].strip())
     return number + len(texts)
 
 
@@ -94,10 +94,10 @@ def _matched(pattern: re.Pattern[str], match: Match, text: str) -> Fields | None
     if len(text) > MAX_TEXT:
         raise UnreadableLineError(f"it is longer than {MAX_TEXT:,} characters, the most that a pattern is tried on")
     try:
-        found = match(pattern, text)
+        groups = match(pattern, text)
     except TimeoutError as error:
         raise UnreadableLineError(f"the pattern takes too long on it ({error})") from error
-    return None if found is None else found.groupdict()
+    return None if groups is None else groups.groupdict()
 
 
 _scan = make_scanner(cast(Any, json.JSONDecoder()))
@@ -129,7 +129,7 @@ _PAIR = re.compile(r'([^\s="]+)(?:=("(?:[^"\\]|\\.)*"|[^\s"]*))?(?=\s|$)')
 
 def _logfmt(text: str) -> Fields:
     """`key=value key="a value" flag`."""
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     at = 0
     while at < len(text):
         if text[at].isspace():
@@ -138,9 +138,9 @@ def _logfmt(text: str) -> Fields:
         pair = _PAIR.match(text, at)
         if pair is None:
             raise UnreadableLineError(f"it is not logfmt: column {at + 1} does not begin `key=value`")
-        found[pair[1]] = True if pair[2] is None else _unquoted(pair[2])
+        fields[pair[1]] = True if pair[2] is None else _unquoted(pair[2])
         at = pair.end()
-    return found
+    return fields
 
 
 def _unquoted(text: str) -> str:

@@ -15,8 +15,8 @@ from fsmdsl.text.source import Source, Span
 
 Format = Literal["json", "logfmt", "text"]
 
-HIDDEN = 3
-"""So many steps that nobody logged may be between two lines, where neither mapping nor command says how many."""
+DEFAULT_HIDDEN = 3
+"""Default for the maximum number of steps without a line between two lines."""
 
 DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|min|h)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0}
@@ -99,10 +99,10 @@ def read(source: Source) -> LogMapping:
     except RecursionError as error:
         raise LogError([MAPPING.at(Span(source, 0, 0), "the mapping is nested too deeply")]) from error
     reader = _Reader(source)
-    found = reader.mapping(data)
+    mapping = reader.mapping(data)
     if reader.problems:
         raise LogError(reader.problems)
-    return found
+    return mapping
 
 
 # Keys ----------------------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ class _Reader:
         return LogMapping(
             self.source, self._places(data, top) | self._names(names),
             (specs,) if isinstance(specs, str) else tuple(specs),
-            get("system", None), *self._form(get, top), max(get("hidden", HIDDEN), 0), get("strict", False),
+            get("system", None), *self._form(get, top), max(get("hidden", DEFAULT_HIDDEN), 0), get("strict", False),
             get("time", None), self._window(get, top), tuple((k, str(v)) for k, v in names.items()),
             get("in_order", False), rules,
         )  # fmt: skip
@@ -180,8 +180,8 @@ class _Reader:
         if form not in get_args(Format):
             self._wrong(top, "format", f"`{form}` is not a format of logs; write `json`, `logfmt` or `text`")
         if (form == "text") is not (pattern is not None):
-            told = '`format = "text"` needs a `pattern` with named groups, such as `(?P<gang>\\S+) (?P<what>.*)`'
-            self._wrong(top, "pattern", told if pattern is None else '`pattern` needs `format = "text"`')
+            message = '`format = "text"` needs a `pattern` with named groups, such as `(?P<gang>\\S+) (?P<what>.*)`'
+            self._wrong(top, "pattern", message if pattern is None else '`pattern` needs `format = "text"`')
         try:
             return cast(Format, form), None if pattern is None else re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
@@ -222,8 +222,8 @@ class _Reader:
 
     def _check(self, rule: LineRule, within: tuple[int, int]) -> None:
         if not (rule.event or rule.row or rule.state or rule.fields):
-            told = "this `[[line]]` says nothing of the spec: give it an `event`, a `row`, a `state` or `fields`"
-            self._wrong(within, "", told)
+            message = "this `[[line]]` says nothing of the spec: give it an `event`, a `row`, a `state` or `fields`"
+            self._wrong(within, "", message)
         if rule.arguments and rule.event is None:
             self._wrong(within, "arguments", "`arguments` are those of an event: name it with `event`")
         if rule.of is not None and rule.instance is None:
@@ -262,8 +262,8 @@ class _Reader:
         self.problems.append(MAPPING.at(self._place(within, key), message))
 
 
-def _is(value: object, wanted: type) -> bool:
-    return isinstance(value, wanted) and (wanted is not int or (not isinstance(value, bool) and cast(int, value) >= 0))
+def _is(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and (kind is not int or (not isinstance(value, bool) and cast(int, value) >= 0))
 
 
 def _values(table: Mapping[str, object]) -> tuple[tuple[str, object], ...]:

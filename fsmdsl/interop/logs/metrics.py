@@ -28,16 +28,16 @@ class Metrics(Collector):
 
     def registry(self) -> CollectorRegistry:
         """These metrics alone."""
-        found = CollectorRegistry()
-        found.register(self)
-        return found
+        registry = CollectorRegistry()
+        registry.register(self)
+        return registry
 
     def collect(self) -> Iterator[Family]:
         """For Prometheus' client."""
         yield from self._families
 
     def _figures(self, x: Explainer) -> Iterator[Family]:
-        tally, ledger = x.records.tally, x.walk.ledger()
+        tally, summary = x.records.tally, x.walk.summary()
         lines = CounterMetricFamily("fsm_explain_lines", "Lines of the log", labels=["system", "kind"])
         for kind in ("matched", "skipped", "unreadable"):
             lines.add_metric([self.system, kind], getattr(tally, kind))
@@ -48,13 +48,13 @@ class Metrics(Collector):
         unexplained.add_metric([self.system], x.unexplained)
         yield unexplained
         steps = CounterMetricFamily("fsm_explain_steps", "Steps of the run", labels=["system", "kind"])
-        steps.add_metric([self.system, "logged"], ledger.shown)
-        steps.add_metric([self.system, "hidden"], ledger.hidden)
+        steps.add_metric([self.system, "logged"], summary.logged)
+        steps.add_metric([self.system, "hidden"], summary.hidden)
         yield steps
         rows = CounterMetricFamily(
             "fsm_explain_rows", "How often each row was followed", labels=["system", "machine", "row", "arrow"]
         )
-        for count, machine, row, arrow in covered(ledger):
+        for count, machine, row, arrow in covered(summary):
             rows.add_metric([self.system, machine, row, arrow], count)
         yield rows
         yield self._gauge("fsm_explain_last_line", "Number of the last line that was explained", x.walk.last_line)
@@ -64,6 +64,6 @@ class Metrics(Collector):
         )
 
     def _gauge(self, name: str, text: str, value: int) -> GaugeMetricFamily:
-        found = GaugeMetricFamily(name, text, labels=["system"])
-        found.add_metric([self.system], value)
-        return found
+        gauge = GaugeMetricFamily(name, text, labels=["system"])
+        gauge.add_metric([self.system], value)
+        return gauge

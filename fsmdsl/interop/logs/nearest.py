@@ -14,14 +14,14 @@ from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker,
 from fsmdsl.step import Step
 from fsmdsl.step.describe import describe
 
-BACK = 8
-"""So many lines, up to the failing one, are changed on trial."""
+LINES_BEFORE = 8
+"""Number of lines, up to the failing one, for which changes are tried."""
 
-AHEAD = 3
-"""So many lines behind the failing one must be explained after a change."""
+LINES_AFTER = 3
+"""Number of lines after the failing one that must be explained after a change."""
 
-ALTERNATIVES = 3
-"""So many missing lines are named."""
+MAX_ALTERNATIVES = 3
+"""Maximum number of missing lines that are reported."""
 
 Kind = Literal["duplicate", "swapped", "missing", "superfluous"]
 _ORDER: tuple[Kind, ...] = ("duplicate", "swapped", "missing", "superfluous")
@@ -57,17 +57,17 @@ def changes(
 ) -> tuple[Change, ...]:
     """One change of each kind that helps, the nearest to the failing line, which is the last of `recent`.
 
-    Takes about `BACK` × `AHEAD` lines' time for each kind, and for a missing line as often as there are steps with a
-    line of their own.
+    Takes the time of about `LINES_BEFORE` × `LINES_AFTER` lines for each kind, and for a missing line as often as there
+    are steps with a line of their own.
     """
-    found = []
+    nearest = []
     for kind in _ORDER:
         change = next(_of_kind(tracker, kind, recent, ahead), None)
         if change is not None:
-            found.append(change)
-    if any(x.kind == "duplicate" for x in found):
-        found = [x for x in found if x.kind != "superfluous"]
-    return tuple(found)
+            nearest.append(change)
+    if any(x.kind == "duplicate" for x in nearest):
+        nearest = [x for x in nearest if x.kind != "superfluous"]
+    return tuple(nearest)
 
 
 def _of_kind(
@@ -92,7 +92,7 @@ def _of_kind(
             case "missing":
                 steps = tuple(_missing(tracker, before, records[n:]))
                 if steps:
-                    yield Change(kind, record.line, None, steps[:ALTERNATIVES])
+                    yield Change(kind, record.line, None, steps[:MAX_ALTERNATIVES])
 
 
 def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[
     reached: dict[str, list[Possibility]] = {}
     for level in _levels(tracker, before):
         for x in level:
-            for edge in tracker.atlas.logged(x.spot):
+            for edge in tracker.successors.logged(x.node):
                 step = _called(tracker, x, edge.step)
                 reached.setdefault(step, []).append(hidden(x, edge))
     for step, possible in reached.items():
@@ -110,7 +110,7 @@ def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[
 
 def _called(tracker: Tracker, x: Possibility, step: Step) -> str:
     """A step, with the log's name of the instance to which it comes."""
-    text = describe(tracker.universe, step, x.spot.world)
+    text = describe(tracker.universe, step, x.node.world)
     for name, n in x.names:
         own = f"{tracker.universe.name(n)}."
         if text.startswith(own):

@@ -12,13 +12,13 @@ from fsmdsl.step import EventStep
 from fsmdsl.step.describe import describe
 
 MAX_REASONS = 6
-"""So many reasons, and so many instances that a name may stand for, are looked at."""
+"""Maximum number of reasons, and of candidate instances of a name, that are examined."""
 
 
 def enabled_steps(tracker: Tracker, x: Possibility) -> tuple[str, ...]:
     """What can come next in a world."""
-    world = x.spot.world
-    return tuple(describe(tracker.universe, s, world) for s in tracker.atlas.steps(x.spot))
+    world = x.node.world
+    return tuple(describe(tracker.universe, s, world) for s in tracker.successors.steps(x.node))
 
 
 def reasons(tracker: Tracker, possible: Sequence[Possibility], claim: Claim) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def reasons(tracker: Tracker, possible: Sequence[Possibility], claim: Claim) -> 
 def _reasons(tracker: Tracker, x: Possibility, claim: Claim) -> Iterator[str]:
     if claim.name is None:
         assert claim.event is not None
-        yield from why_not(tracker.universe, x.spot.world, claim.event)
+        yield from why_not(tracker.universe, x.node.world, claim.event)
         return
     choices = list(tracker.directory.choices(x.names, claim.name, claim.meaning.choice))
     if not choices:
@@ -42,9 +42,9 @@ def _reasons(tracker: Tracker, x: Possibility, claim: Claim) -> Iterator[str]:
 def _no_choice(tracker: Tracker, x: Possibility, claim: Claim) -> str:
     assert claim.name is not None
     roster = tracker.universe
-    known = tracker.directory.bound(x.names, claim.name)
-    if known is not None:
-        return f"the line is about one of `{claim.meaning.rule.of}`, and `{claim.name}` is {roster.name(known)}"
+    instance = tracker.directory.bound(x.names, claim.name)
+    if instance is not None:
+        return f"the line is about one of `{claim.meaning.rule.of}`, and `{claim.name}` is {roster.name(instance)}"
     of = claim.meaning.rule.of
     if of is None:
         return (
@@ -56,7 +56,7 @@ def _no_choice(tracker: Tracker, x: Possibility, claim: Claim) -> str:
 
 
 def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, names: Names) -> Iterator[str]:
-    world, roster = x.spot.world, tracker.universe
+    world, roster = x.node.world, tracker.universe
     name = roster.name(instance)
     if claim.event is None:
         if claim.row is not None:
@@ -66,14 +66,14 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
         else:
             yield from _fields(tracker, claim, instance, x)
         return
-    edges = tracker.atlas.own(x.spot, (instance, claim.event))
+    edges = tracker.successors.own(x.node, (instance, claim.event))
     if not edges:
         yield from why_not(roster, world, f"{name}.{claim.event}" if "timeout" not in claim.event else claim.event)
         return
     for edge in edges[:MAX_REASONS]:
-        given = edge.step.arguments if isinstance(edge.step, EventStep) else ()
+        arguments = edge.step.arguments if isinstance(edge.step, EventStep) else ()
         step, after = describe(roster, edge.step, world), edge.target
-        if not any(True for _ in tracker.arguments(claim, instance, given, names)):
+        if not any(True for _ in tracker.arguments(claim, instance, arguments, names)):
             yield f"{step} is possible, and the line has other arguments"
         elif not _is_in(claim, after.world.states[instance]):
             yield f"after {step}, {name} is in {after.world.states[instance]}, and the line says {claim.state}"
@@ -89,9 +89,9 @@ def _is_in(claim: Claim, state: str) -> bool:
 
 def _fields(tracker: Tracker, claim: Claim, instance: int, x: Possibility, when: str = "") -> Iterator[str]:
     machine, roster = tracker.universe.machines[instance], tracker.universe
-    values = {f.name: (f.type, v) for f, v in zip(machine.fields, x.spot.world.fields[instance], strict=True)}
+    values = {f.name: (f.type, v) for f, v in zip(machine.fields, x.node.world.fields[instance], strict=True)}
     for name, logged in claim.fields:
         t, value = values[name]
         if not any(True for _ in tracker.directory.unify(t, logged, value, x.names)):
-            told = tracker.directory.told(t, value, x.names)
-            yield f"{when}{roster.name(instance)}.{name} is {told}, and the line says {logged}"
+            text = tracker.directory.label(t, value, x.names)
+            yield f"{when}{roster.name(instance)}.{name} is {text}, and the line says {logged}"

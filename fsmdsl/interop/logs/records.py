@@ -28,7 +28,7 @@ class Record(NamedTuple):
         return claim(self.meaning, self.values)
 
 
-Said: TypeAlias = tuple[int, str, Meaning, Values]
+RawRecord: TypeAlias = tuple[int, str, Meaning, Values]
 """A record on its way: a tuple takes a fifth of the time to make. `Record._make` has it again with names."""
 
 
@@ -60,30 +60,30 @@ class Records:
     _time: float | None = field(default=None, init=False, repr=False)
     """Of the last record."""
 
-    def __iter__(self) -> Iterator[Said]:
+    def __iter__(self) -> Iterator[RawRecord]:
         mapping = self.reading.mapping
         if mapping.time is None or not mapping.window:
             return self._records()
         return in_order(((self._time, x) for x in self._records()), mapping.window)
 
-    def _records(self) -> Iterator[Said]:
+    def _records(self) -> Iterator[RawRecord]:
         mapping, tally = self.reading.mapping, self.tally
-        parse, said = parser(mapping, self.match), Classifier(self.reading.meanings).said
+        parse, classify = parser(mapping, self.match), Classifier(self.reading.meanings).classify
         time = mapping.time if mapping.window else None
         for number, text, too_long in self.log:
             tally.lines += 1
             try:
-                found = parse(text) if not too_long else _too_long()
-                known = None if found is None else said(found)
+                fields = parse(text) if not too_long else _too_long()
+                classification = None if fields is None else classify(fields)
             except UnreadableLineError as error:
                 self._unreadable(number, text, str(error))
                 continue
-            if known is None or found is None:
+            if classification is None or fields is None:
                 self._skip(number, text)
                 continue
             if time is not None:
-                self._time = seconds(value_at(found, time))
-            meaning, values = known
+                self._time = seconds(value_at(fields, time))
+            meaning, values = classification
             yield number, text, meaning, values
 
     def _unreadable(self, number: int, text: str, why: str) -> None:

@@ -12,21 +12,21 @@ from fsmdsl.runs.narrative import tree
 from fsmdsl.runs.trace import world_lines
 
 MAX_ENABLED = 12
-"""So many steps that the spec allows are named."""
+"""Maximum number of enabled steps that a report lists."""
 
 MAX_LINE = 160
-"""Characters of a log's line that are shown."""
+"""Maximum length of a log line in a report, in characters."""
 
-MANY_STEPS = 6
-"""So many steps before a failure are shown where the whole run is not asked for."""
+MAX_STEPS = 6
+"""Maximum number of steps before a failure that a report shows, unless the whole run is requested."""
 
 _ROLES = {"explained": "good", "not explained": "error", "nothing to explain": "warning", "undecided": "warning"}
 
 
 def summary(x: Explanation, paint: Paint = plain) -> str:
     """A line: the verdict, the system, how many lines and steps."""
-    lines, steps = f"{x.tally.matched:,} of {x.tally.lines:,} lines", _count(x.ledger.count, "step")
-    parts = [lines, steps + (f", {x.ledger.hidden:,} of them hidden" if x.ledger.hidden else "")]
+    lines, steps = f"{x.tally.matched:,} of {x.tally.lines:,} lines", _count(x.summary.count, "step")
+    parts = [lines, steps + (f", {x.summary.hidden:,} of them hidden" if x.summary.hidden else "")]
     parts += [f"{_count(x.unexplained, 'line')} explained by nothing"] if x.unexplained > 1 else []
     parts += [f"{x.tally.unreadable:,} lines unreadable"] if x.tally.unreadable else []
     system = x.reading.universe.system.qualified
@@ -40,14 +40,14 @@ def details(
     *,
     whole: bool = False,
     other: OtherReading | None = None,
-    told: bool = False,
+    reported: bool = False,
 ) -> Iterator[str]:
     """What follows the summary: the run, if asked for; the line that nothing explains, and what would, unless they were
-    `told` before."""
+    `reported` before."""
     if x.failure is None and whole:
-        yield from run(x.ledger, list(x.ledger.steps), paint)
-        yield from _names(x.ledger)
-    if x.failure is not None and not told:
+        yield from run(x.summary, list(x.summary.steps), paint)
+        yield from _names(x.summary)
+    if x.failure is not None and not reported:
         yield from unexplained(x, name, paint, whole=whole, other=other)
     if x.undecided is not None:
         yield f"  {paint('undecided', 'warning')}: {x.undecided}"
@@ -62,22 +62,22 @@ def unexplained(
 ) -> Iterator[str]:
     """The line that nothing explains, what led to it, and what would explain it."""
     if x.failure is not None:
-        yield from _names(x.ledger)
+        yield from _names(x.summary)
         yield from _failure(x, x.failure, name, paint, whole=whole)
         yield from _nearest(x.failure, other, paint)
 
 
-def _names(ledger: RunSummary) -> Iterator[str]:
-    if ledger.names:
-        yield f"  names: {', '.join(f'{a} is {ledger.roster.name(n)}' for a, n in ledger.names.items())}"
+def _names(run_summary: RunSummary) -> Iterator[str]:
+    if run_summary.names:
+        yield f"  names: {', '.join(f'{a} is {run_summary.roster.name(n)}' for a, n in run_summary.names.items())}"
 
 
-def run(ledger: RunSummary, steps: Iterable[Taken], paint: Paint = plain) -> Iterator[str]:
+def run(run_summary: RunSummary, steps: Iterable[Taken], paint: Paint = plain) -> Iterator[str]:
     """Steps with everything that they cause, each behind the lines that told of it."""
     labelled = [(", ".join(map(str, t.lines)) if t.lines else "hidden", t) for t in steps]
     wide = max((len(label) for label, _ in labelled), default=0)
     for label, t in labelled:
-        first, *rest = tree(ledger.roster, t.entry, t.before)
+        first, *rest = tree(run_summary.roster, t.entry, t.before)
         padded = label.rjust(wide)
         yield f"  {paint(padded, 'quiet') if t.lines else paint(padded, 'warning')}  {first}"
         yield from (f"  {'':{wide}}  {line}" for line in rest)
@@ -85,18 +85,18 @@ def run(ledger: RunSummary, steps: Iterable[Taken], paint: Paint = plain) -> Ite
 
 def coverage(x: Explanation) -> Iterator[str]:
     """A line for each row of the machines in the system: how often it was followed."""
-    rows = list(covered(x.ledger))
+    rows = list(covered(x.summary))
     width = max((len(f"{n:,}") for n, *_ in rows), default=1)
     for n, machine, row, arrow in rows:
         yield f"  {n:>{width},}  {machine}  {row}  {arrow}"
 
 
-def covered(ledger: RunSummary) -> Iterator[tuple[int, str, str, str]]:
+def covered(run_summary: RunSummary) -> Iterator[tuple[int, str, str, str]]:
     """How often, machine, row, `A → B`: for each row of the system's machines, in the order of the text."""
-    for machine in dict.fromkeys(ledger.roster.machines):
+    for machine in dict.fromkeys(run_summary.roster.machines):
         for t in machine.transitions:
             arrow = f"in {t.source}" if t.target is None else f"{t.source} → {t.target}"
-            yield ledger.rows[machine.qualified, t.index], machine.name, t.name, arrow
+            yield run_summary.rows[machine.qualified, t.index], machine.name, t.name, arrow
 
 
 # A line that nothing explains ----------------------------------------------------------------------------------------
@@ -106,15 +106,15 @@ def _failure(x: Explanation, failure: Failure, name: str, paint: Paint, *, whole
     text = failure.record.text
     yield f"  {paint(f'{name}:{failure.record.line}', 'place')}: {text[:MAX_LINE]}{'…' * (len(text) > MAX_LINE)}"
     yield f"  the line says: {failure.record.claim}"
-    steps = list(x.ledger.steps)
-    shown = steps if whole else steps[-MANY_STEPS:]
-    if shown:
-        left_out = x.ledger.count - len(shown)
-        yield f"  before it, {_count(x.ledger.count, 'step')}{f', the last {len(shown)}' if left_out else ''}:"
-        yield from (f"  {line}" for line in run(x.ledger, shown, paint))
+    steps = list(x.summary.steps)
+    last_steps = steps if whole else steps[-MAX_STEPS:]
+    if last_steps:
+        left_out = x.summary.count - len(last_steps)
+        yield f"  before it, {_count(x.summary.count, 'step')}{f', the last {len(last_steps)}' if left_out else ''}:"
+        yield from (f"  {line}" for line in run(x.summary, last_steps, paint))
     worlds = f", in the likeliest of {failure.worlds:,} possible worlds" if failure.worlds > 1 else ""
     yield f"  at this point{worlds}:"
-    yield from (f"    {line}" for line in world_lines(x.ledger.roster, failure.world))
+    yield from (f"    {line}" for line in world_lines(x.summary.roster, failure.world))
     yield from (f"  {paint('because', 'strong')}: {why}" for why in failure.reasons)
     enabled = ", ".join(failure.enabled[:MAX_ENABLED]) or "nothing"
     more = len(failure.enabled) - MAX_ENABLED

@@ -31,8 +31,8 @@ from fsmdsl.step import (
 )
 from fsmdsl.step.instances import Roster
 
-MAX_SPOTS = 20_000
-"""So many worlds are remembered with the steps that lead on from them."""
+MAX_STATES = 20_000
+"""Maximum number of worlds in the cache. When it is full, it is emptied."""
 
 Key = tuple[int | None, str]
 """An instance (None: the whole system) and what comes to it, in the words of a mapping."""
@@ -54,7 +54,7 @@ class Edge:
 
 @dataclass(slots=True, eq=False)
 class CachedState:
-    """A world. What leads on from it is computed when it is first asked for."""
+    """A world with its outgoing edges, which are computed on first use."""
 
     world: World
     by_key: dict[Key, list[Step]] | None = None
@@ -63,21 +63,21 @@ class CachedState:
 
 
 class SuccessorCache:
-    """Spots by world."""
+    """Nodes by world."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.universe: Universe = reading.universe
-        self._known: dict[World, CachedState] = {}
+        self._states: dict[World, CachedState] = {}
 
-    def spot(self, world: World) -> CachedState:
-        """The one spot of a world."""
-        found = self._known.get(world)
-        if found is None:
-            if len(self._known) >= MAX_SPOTS:
-                self._known.clear()
-            found = self._known[world] = CachedState(world)
-        return found
+    def state(self, world: World) -> CachedState:
+        """The node of a world."""
+        state = self._states.get(world)
+        if state is None:
+            if len(self._states) >= MAX_STATES:
+                self._states.clear()
+            state = self._states[world] = CachedState(world)
+        return state
 
     def starts(self) -> tuple[World, ...]:
         """The worlds in which the system may begin."""
@@ -86,45 +86,45 @@ class SuccessorCache:
         except TooManyValuesError as error:
             raise UndecidedError(f"the system may begin in {error}") from error
 
-    def own(self, spot: CachedState, key: Key) -> tuple[Edge, ...]:
+    def own(self, state: CachedState, key: Key) -> tuple[Edge, ...]:
         """The steps that begin with what a line names. An event that is ignored on purpose is one."""
-        if key not in spot.own:
-            steps = [*self._by_key(spot).get(key, ()), *self._ignored(spot, key)]
-            spot.own[key] = tuple(e for s in dict.fromkeys(steps) if (e := self._edge(spot, s)) is not None)
-        return spot.own[key]
+        if key not in state.own:
+            steps = [*self._by_key(state).get(key, ()), *self._ignored(state, key)]
+            state.own[key] = tuple(e for s in dict.fromkeys(steps) if (e := self._edge(state, s)) is not None)
+        return state.own[key]
 
-    def silent(self, spot: CachedState) -> tuple[Edge, ...]:
+    def silent(self, state: CachedState) -> tuple[Edge, ...]:
         """The steps that may happen without any line."""
-        return self._unlogged(spot)[0]
+        return self._unlogged(state)[0]
 
-    def speaking(self, spot: CachedState) -> tuple[Edge, ...]:
+    def speaking(self, state: CachedState) -> tuple[Edge, ...]:
         """The steps without a line of their own in which something happens that has one."""
-        return self._unlogged(spot)[1]
+        return self._unlogged(state)[1]
 
-    def logged(self, spot: CachedState) -> Iterator[Edge]:
+    def logged(self, state: CachedState) -> Iterator[Edge]:
         """The steps that have a line of their own."""
-        for key, steps in self._by_key(spot).items():
+        for key, steps in self._by_key(state).items():
             if key in self.reading.logged_events:
-                yield from (e for s in steps if (e := self._edge(spot, s)) is not None)
+                yield from (e for s in steps if (e := self._edge(state, s)) is not None)
 
-    def every(self, spot: CachedState) -> Iterator[Edge]:
+    def every(self, state: CachedState) -> Iterator[Edge]:
         """All steps that end well, whether they have lines or not."""
-        return (e for s in self.steps(spot) if (e := self._edge(spot, s)) is not None)
+        return (e for s in self.steps(state) if (e := self._edge(state, s)) is not None)
 
-    def steps(self, spot: CachedState) -> list[Step]:
+    def steps(self, state: CachedState) -> list[Step]:
         """Everything that is enabled, each once."""
-        return list(dict.fromkeys(s for steps in self._by_key(spot).values() for s in steps))
+        return list(dict.fromkeys(s for steps in self._by_key(state).values() for s in steps))
 
     # Computing
 
-    def _by_key(self, spot: CachedState) -> dict[Key, list[Step]]:
-        if spot.by_key is None:
-            found: defaultdict[Key, list[Step]] = defaultdict(list)
-            for step in self._enabled(spot.world):
-                for key in keys(self.universe, step, spot.world):
-                    found[key].append(step)
-            spot.by_key = dict(found)
-        return spot.by_key
+    def _by_key(self, state: CachedState) -> dict[Key, list[Step]]:
+        if state.by_key is None:
+            steps: defaultdict[Key, list[Step]] = defaultdict(list)
+            for step in self._enabled(state.world):
+                for key in keys(self.universe, step, state.world):
+                    steps[key].append(step)
+            state.by_key = dict(steps)
+        return state.by_key
 
     def _enabled(self, world: World) -> list[Step]:
         try:
@@ -132,38 +132,38 @@ class SuccessorCache:
         except TooManyValuesError as error:
             raise UndecidedError(f"the environment would have to choose among {error}") from error
 
-    def _ignored(self, spot: CachedState, key: Key) -> Sequence[Step]:
+    def _ignored(self, state: CachedState, key: Key) -> Sequence[Step]:
         """`enabled` leaves out events that would change nothing."""
         instance, event = key
-        if instance is None or not self.universe.ignores(instance, spot.world.states[instance], event):
+        if instance is None or not self.universe.ignores(instance, state.world.states[instance], event):
             return ()
-        found = self.universe.machines[instance].event_named.get(event)
-        if found is None or not found.from_environment:
+        declaration = self.universe.machines[instance].event_named.get(event)
+        if declaration is None or not declaration.from_environment:
             return ()
         try:
-            ways = sendings(self.universe, spot.world, instance, event)
+            ways = sendings(self.universe, state.world, instance, event)
         except TooManyError as error:
             raise UndecidedError(f"the environment would have to choose among {error}") from error
         return [EventStep(instance, event, x.arguments) for x in ways if x.refused is None]
 
-    def _unlogged(self, spot: CachedState) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-        if spot.unlogged is None:
+    def _unlogged(self, state: CachedState) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+        if state.unlogged is None:
             spoken = self.reading.logged_events
-            logged = {s for key, steps in self._by_key(spot).items() if key in spoken for s in steps}
-            edges = [e for s in self.steps(spot) if s not in logged and (e := self._edge(spot, s)) is not None]
+            logged = {s for key, steps in self._by_key(state).items() if key in spoken for s in steps}
+            edges = [e for s in self.steps(state) if s not in logged and (e := self._edge(state, s)) is not None]
             silent = tuple(e for e in edges if not self._speaks(e))
-            spot.unlogged = silent, tuple(e for e in edges if self._speaks(e))
-        return spot.unlogged
+            state.unlogged = silent, tuple(e for e in edges if self._speaks(e))
+        return state.unlogged
 
-    def _edge(self, spot: CachedState, step: Step) -> Edge | None:
-        result = fire(self.universe, spot.world, step)
+    def _edge(self, state: CachedState, step: Step) -> Edge | None:
+        result = fire(self.universe, state.world, step)
         if result.fault is not None:
             return None
         marks = tuple(h for h in result.cascade if self._is_mark(h))
-        return Edge(step, result.cascade, self.spot(result.world), marks)
+        return Edge(step, result.cascade, self.state(result.world), marks)
 
-    def _is_mark(self, happening: TraceEvent) -> bool:
-        match happening:
+    def _is_mark(self, trace_event: TraceEvent) -> bool:
+        match trace_event:
             case Followed(instance, index):
                 row = self.universe.machines[instance].transitions[index].name
                 return instance in self.reading.stated or (instance, row) in self.reading.rows

@@ -29,31 +29,31 @@ def data(x: Explanation, name: str, *, other: OtherReading | None = None) -> sha
             "unreadable": x.tally.unreadable,
             "first_unreadable": x.tally.first_unreadable,
         },
-        "steps": x.ledger.count,
-        "hidden": x.ledger.hidden,
-        "names": {name: x.ledger.roster.name(n) for name, n in x.ledger.names.items()},
-        "run": _run(x.ledger, x.ledger.steps),
-        "coverage": [{"machine": k, "row": r, "arrow": a, "count": n} for n, k, r, a in covered(x.ledger)],
+        "steps": x.summary.count,
+        "hidden": x.summary.hidden,
+        "names": {name: x.summary.roster.name(n) for name, n in x.summary.names.items()},
+        "run": _run(x.summary, x.summary.steps),
+        "coverage": [{"machine": k, "row": r, "arrow": a, "count": n} for n, k, r, a in covered(x.summary)],
         "unexplained": x.unexplained,
-        "failure": None if x.failure is None else _failure(x.ledger, x.failure, other),
+        "failure": None if x.failure is None else _failure(x.summary, x.failure, other),
     }
 
 
-def _run(ledger: RunSummary, steps: Iterable[Taken]) -> list[shapes.LoggedStep]:
+def _run(summary: RunSummary, steps: Iterable[Taken]) -> list[shapes.LoggedStep]:
     return [
-        {"number": t.number, "step": describe(ledger.roster, t.entry.step, t.before), "lines": list(t.lines),
-         "happenings": [describe(ledger.roster, h) for h in t.entry.cascade]}
+        {"number": t.number, "step": describe(summary.roster, t.entry.step, t.before), "lines": list(t.lines),
+         "happenings": [describe(summary.roster, h) for h in t.entry.cascade]}
         for t in steps
     ]  # fmt: skip
 
 
-def _failure(ledger: RunSummary, x: Failure, other: OtherReading | None) -> shapes.Unexplained:
+def _failure(summary: RunSummary, x: Failure, other: OtherReading | None) -> shapes.Unexplained:
     return {
         "line": x.record.line,
         "text": x.record.text,
         "says": str(x.record.claim),
         "worlds": x.worlds,
-        "world": cast(shapes.World, world_data(ledger.roster, x.world)),
+        "world": cast(shapes.World, world_data(summary.roster, x.world)),
         "reasons": list(x.reasons),
         "enabled": list(x.enabled),
         "changes": [

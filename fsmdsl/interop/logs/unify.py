@@ -35,23 +35,23 @@ class Directory:
 
     def bound(self, names: Names, name: str) -> int | None:
         """The instance that a name stands for, if that is known."""
-        known = self.fixed.get(name)
-        return known if known is not None else next((n for x, n in names if x == name), None)
+        instance = self.fixed.get(name)
+        return instance if instance is not None else next((n for x, n in names if x == name), None)
 
     def choices(
-        self, names: Names, name: str, among: Iterable[int], wanted: int | None = None
+        self, names: Names, name: str, among: Iterable[int], only: int | None = None
     ) -> Iterator[tuple[int, Names]]:
-        """The instances that a name may stand for, each with what names stand for then; only the one `wanted`, if one
+        """The instances that a name may stand for, each with what names stand for then; only the one `only`, if one
         is."""
-        known = self.bound(names, name)
-        if known is not None:
-            if known in among and wanted in (None, known):
-                yield known, names
+        bound = self.bound(names, name)
+        if bound is not None:
+            if bound in among and only in (None, bound):
+                yield bound, names
             return
-        taken = {n for _, n in names} | set(self.fixed_instances)
-        free = [n for n in among if n not in taken]
+        in_use = {n for _, n in names} | set(self.fixed_instances)
+        free = [n for n in among if n not in in_use]
         for n in free[:1] if self.in_order else free:
-            if wanted in (None, n):
+            if only in (None, n):
                 yield n, tuple(sorted((*names, (name, n))))
 
     @property
@@ -78,7 +78,7 @@ class Directory:
                 if isinstance(logged, dict) and isinstance(value, RecordValue):
                     yield from self._parts(t.parts, logged, value.parts, names)
             case m.SetType(of) | m.ListType(of):
-                items = listed(logged)
+                items = items_of(logged)
                 if items is not None and isinstance(value, frozenset | tuple) and len(items) == len(value):
                     yield from self._items(of, items, elements(t, value), names, isinstance(value, frozenset))
             case m.MapType(key, of):
@@ -124,11 +124,11 @@ class Directory:
             return
         for place, (k, value) in enumerate(entries):
             rest = (*entries[:place], *entries[place + 1 :])
-            for named in self.unify(key, logged[0][0], k, names):
-                for after in self.unify(of, logged[0][1], value, named):
+            for bindings in self.unify(key, logged[0][0], k, names):
+                for after in self.unify(of, logged[0][1], value, bindings):
                     yield from self._entries(key, of, logged[1:], rest, after)
 
-    def told(self, t: m.Type, value: Value, names: Names) -> str:
+    def label(self, t: m.Type, value: Value, names: Names) -> str:
         """A value with the names of the log where they are known."""
         called = {n: name for name, n in names}
         if isinstance(t, m.RefType) and isinstance(value, int) and value in called:
@@ -145,11 +145,11 @@ def outline(t: m.Type, logged: object, place: Callable[[str], Hashable]) -> Hash
         case m.OptionalType(of):
             return (None,) if _is_nothing(logged) else outline(of, logged, place)
         case m.RecordType(parts=parts):
-            told = logged if isinstance(logged, dict) else {}
-            given = ((name, outline(of, told[name], place)) for name, of in parts if name in told)
-            return ("parts", isinstance(logged, dict), *given)
+            fields = logged if isinstance(logged, dict) else {}
+            outlines = ((name, outline(of, fields[name], place)) for name, of in parts if name in fields)
+            return ("parts", isinstance(logged, dict), *outlines)
         case m.SetType(of) | m.ListType(of):
-            items = listed(logged)
+            items = items_of(logged)
             return None if items is None else ("items", *[outline(of, x, place) for x in items])
         case m.MapType(key, of):
             if not isinstance(logged, dict):
@@ -192,7 +192,7 @@ def _is_nothing(logged: object) -> bool:
     return logged is None or (isinstance(logged, str) and logged in EMPTY)
 
 
-def listed(logged: object) -> Sequence[object] | None:
+def items_of(logged: object) -> Sequence[object] | None:
     """A list of JSON, or a text such as `a,b`, `[a b]`; None for what is neither."""
     if isinstance(logged, list):
         return logged

@@ -1,7 +1,7 @@
 """Every world that is possible after a line, and how each was come to.
 
 A line that names an event is a step of its own. One that names a row or a state alone is about the step before it, or
-about one that has no line of its own. Before each line, up to so many steps may have happened that nobody logged.
+about one that has no line of its own. Before each line, up to `depth` steps without a line may have happened.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from fsmdsl.interop.logs.unify import Names
 from fsmdsl.step import EventStep, Followed, Sent, TraceEvent, Value, World
 
 MAX_WORLDS = 20_000
-"""A log that leaves more possibilities open than this is not followed further."""
+"""Maximum number of possibilities after a line. With more, the log is not followed further."""
 
 
 MAX_RESUMED = 200
-"""So many possibilities are kept behind a line that nothing explains, the likeliest."""
+"""Maximum number of possibilities kept after a line that nothing explains, the likeliest first."""
 
 
 class TooManyWorldsError(Exception):
@@ -46,7 +46,7 @@ class Possibility:
     """A world, what names stand for in it, what lines may still be about in the last step, how many steps on the way
     were hidden, and the way. Two of one `key` have the same future."""
 
-    spot: CachedState
+    node: CachedState
     names: Names = ()
     rest: tuple[TraceEvent, ...] = ()
     hidden: int = 0
@@ -55,20 +55,20 @@ class Possibility:
     @property
     def key(self) -> tuple[int, Names, tuple[TraceEvent, ...]]:
         """What decides what can come after it."""
-        return (id(self.spot), self.names, self.rest)
+        return (id(self.node), self.names, self.rest)
 
 
 class Tracker:
     """Takes sets of possibilities from line to line. `depth`: hidden steps between two lines, at most."""
 
-    def __init__(self, atlas: SuccessorCache, depth: int) -> None:
-        self.atlas, self.depth = atlas, depth
-        self.universe = atlas.universe
-        self.directory = atlas.reading.directory
+    def __init__(self, successors: SuccessorCache, depth: int) -> None:
+        self.successors, self.depth = successors, depth
+        self.universe = successors.universe
+        self.directory = successors.reading.directory
 
     def start(self) -> list[Possibility]:
         """Before the first line."""
-        return [Possibility(self.atlas.spot(x)) for x in self.atlas.starts()]
+        return [Possibility(self.successors.state(x)) for x in self.successors.starts()]
 
     def advance(self, before: Sequence[Possibility], claim: Claim, line: int) -> list[Possibility]:
         """The possibilities after a line, those with the fewest hidden steps first; none: nothing explains it.
@@ -105,20 +105,20 @@ class Tracker:
         """The possibilities after no hidden step, after one, and so on; with more hidden steps than it needs, none.
 
         `lost`: steps that have lines may be hidden too."""
-        known: dict[object, Possibility] = {}
+        reached: dict[object, Possibility] = {}
         for x in before:
-            _keep(known, x)
-        level = list(known.values())
+            _keep(reached, x)
+        level = list(reached.values())
         for _ in range(self.depth):
             yield level
             further: dict[object, Possibility] = {}
             for x in level:
-                for edge in self.atlas.every(x.spot) if lost else self.atlas.silent(x.spot):
+                for edge in self.successors.every(x.node) if lost else self.successors.silent(x.node):
                     y = hidden(x, edge)
-                    if y.key not in known or y.hidden <= known[y.key].hidden:
+                    if y.key not in reached or y.hidden <= reached[y.key].hidden:
                         _keep(further, y)
-            known |= further
-            if len(known) > MAX_WORLDS:
+            reached |= further
+            if len(reached) > MAX_WORLDS:
                 raise TooManyWorldsError
             level = list(further.values())
             if not level:
@@ -130,12 +130,12 @@ class Tracker:
     def _explained(self, x: Possibility, claim: Claim, line: int) -> Iterator[Possibility]:
         for instance, names in self._instances(x, claim):
             if claim.event is not None:
-                for edge in self.atlas.own(x.spot, (instance, claim.event)):
+                for edge in self.successors.own(x.node, (instance, claim.event)):
                     yield from self._own(x, claim, instance, edge, names, line)
             if instance is None:
                 continue
             yield from self._about(x, claim, instance, names, line)
-            for edge in self.atlas.speaking(x.spot):
+            for edge in self.successors.speaking(x.node):
                 begun = Possibility(edge.target, names, edge.marks, x.hidden, TraceStep(x.past, edge, line, names))
                 yield from self._about(begun, claim, instance, names, line, began=True)
 
@@ -149,8 +149,8 @@ class Tracker:
         self, x: Possibility, claim: Claim, instance: int | None, edge: Edge, names: Names, line: int
     ) -> Iterator[Possibility]:
         """A step that the line names. What else the line says must be so after it, or on the way."""
-        given = edge.step.arguments if isinstance(edge.step, EventStep) else ()
-        for bound in self.arguments(claim, instance, given, names):
+        arguments = edge.step.arguments if isinstance(edge.step, EventStep) else ()
+        for bound in self.arguments(claim, instance, arguments, names):
             for after in self._stands(claim, instance, edge.target.world, edge.cascade, bound):
                 yield self._next(x, claim, edge.target, after, edge.marks, TraceStep(x.past, edge, line, after))
 
@@ -159,35 +159,35 @@ class Tracker:
     ) -> Iterator[Possibility]:
         """Something that happened in the last step, or is so after it. `began`: that step has no line yet."""
 
-        def told(names: Names, rest: tuple[TraceEvent, ...]) -> Possibility:
+        def possibility(names: Names, rest: tuple[TraceEvent, ...]) -> Possibility:
             past = x.past if began else TraceStep(x.past, None, line, names)
-            return self._next(x, claim, x.spot, names, rest, past)
+            return self._next(x, claim, x.node, names, rest, past)
 
-        for n, happening in enumerate(x.rest):
+        for n, trace_event in enumerate(x.rest):
             rest = (*x.rest[:n], *x.rest[n + 1 :])
-            for bound in self._happened(claim, instance, happening, names):
-                yield from (told(after, rest) for after in self._fields(claim, instance, x.spot.world, bound))
-        if claim.event is None and claim.row is None and not began and self._is_in(claim, x.spot.world, instance):
-            yield from (told(after, x.rest) for after in self._fields(claim, instance, x.spot.world, names))
+            for bound in self._happened(claim, instance, trace_event, names):
+                yield from (possibility(after, rest) for after in self._fields(claim, instance, x.node.world, bound))
+        if claim.event is None and claim.row is None and not began and self._is_in(claim, x.node.world, instance):
+            yield from (possibility(after, x.rest) for after in self._fields(claim, instance, x.node.world, names))
 
     def _next(
         self,
         x: Possibility,
         claim: Claim,
-        spot: CachedState,
+        node: CachedState,
         names: Names,
         rest: tuple[TraceEvent, ...],
         past: TraceStep | None,
     ) -> Possibility:
         if claim.meaning.rule.ends:
             names = tuple((name, n) for name, n in names if name != claim.name)
-        return Possibility(spot, names, rest, x.hidden, past)
+        return Possibility(node, names, rest, x.hidden, past)
 
     # What a line says
 
-    def _happened(self, claim: Claim, instance: int, happening: TraceEvent, names: Names) -> Iterator[Names]:
+    def _happened(self, claim: Claim, instance: int, trace_event: TraceEvent, names: Names) -> Iterator[Names]:
         """Is the line about something that happened in a step?"""
-        match happening:
+        match trace_event:
             case Sent(_, receiver, event, arguments) if receiver == instance and event == claim.event:
                 yield from self.arguments(claim, instance, arguments, names)
             case Followed(at, index, _, after) if at == instance and claim.event is None:
@@ -215,14 +215,16 @@ class Tracker:
     def _is_in(self, claim: Claim, world: World, instance: int) -> bool:
         return not claim.meaning.leaves or world.states[instance] in claim.meaning.leaves
 
-    def arguments(self, claim: Claim, instance: int | None, given: Sequence[Value], names: Names) -> Iterator[Names]:
+    def arguments(
+        self, claim: Claim, instance: int | None, step_arguments: Sequence[Value], names: Names
+    ) -> Iterator[Names]:
         """Each way in which the arguments of an event are those of the line: what names stand for then."""
         if instance is None or not claim.arguments:
             yield names
             return
         assert claim.event is not None
         parameters = self.universe.machines[instance].event_named[claim.event].parameters
-        values = {p.name: (p.type, x) for p, x in zip(parameters, given, strict=True)}
+        values = {p.name: (p.type, x) for p, x in zip(parameters, step_arguments, strict=True)}
         yield from self._all(claim.arguments, values, names)
 
     def _fields(self, claim: Claim, instance: int, world: World, names: Names) -> Iterator[Names]:
@@ -234,19 +236,19 @@ class Tracker:
         yield from self._all(claim.fields, values, names)
 
     def _all(
-        self, said: Sequence[tuple[str, object]], values: dict[str, tuple[m.Type, Value]], names: Names
+        self, logged_values: Sequence[tuple[str, object]], values: dict[str, tuple[m.Type, Value]], names: Names
     ) -> Iterator[Names]:
-        if not said:
+        if not logged_values:
             yield names
             return
-        (name, logged), *rest = said
+        (name, logged), *rest = logged_values
         t, value = values[name]
         for after in self.directory.unify(t, logged, value, names):
             yield from self._all(rest, values, after)
 
 
 def hidden(x: Possibility, edge: Edge) -> Possibility:
-    """After a step that nobody logged."""
+    """The possibility after a step without a line."""
     return Possibility(edge.target, x.names, edge.marks, x.hidden + 1, TraceStep(x.past, edge, None, x.names))
 
 
@@ -255,9 +257,9 @@ def _less_likely(x: Possibility, steps: int) -> Possibility:
     return replace(x, hidden=x.hidden + steps)
 
 
-def _keep(known: dict[object, Possibility], x: Possibility) -> None:
+def _keep(reached: dict[object, Possibility], x: Possibility) -> None:
     """Of two with the same future, the one with fewer hidden steps, else the later: then hidden steps stand where they
     are needed, and ways part as late as possible."""
-    old = known.get(x.key)
+    old = reached.get(x.key)
     if old is None or x.hidden <= old.hidden:
-        known[x.key] = x
+        reached[x.key] = x

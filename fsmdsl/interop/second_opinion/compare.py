@@ -34,8 +34,14 @@ class SecondOpinion:
     @property
     def agreement(self) -> Agreement:
         """Different where one row is; confirmed where all are."""
-        found = {x.agreement for x in self.rows}
-        return "different" if "different" in found else "not confirmed" if "not confirmed" in found else "confirmed"
+        agreements = {x.agreement for x in self.rows}
+        return (
+            "different"
+            if "different" in agreements
+            else "not confirmed"
+            if "not confirmed" in agreements
+            else "confirmed"
+        )
 
     def count(self, agreement: Agreement) -> int:
         """How many rows agree so."""
@@ -58,22 +64,22 @@ def _rows(x: Exploration, opinion: Opinion) -> Iterator[Row]:
         yield from (Row(v.shown, v.outcome, why, "not confirmed") for v in x.verdicts)
         return
     yield _row("states", str(x.states), str(opinion.states))
-    known = set[Key]()
+    reported = set[Key]()
     for v in x.verdicts:
         match v.kind:
             case "property":
                 yield _run(v, opinion)
             case "fault":
                 key = Key("fault", v.name, str(v.span))
-                known.add(key)
+                reported.add(key)
                 if v.outcome == "violated":
-                    theirs = "violated" if key in opinion.found else "holds"
+                    theirs = "violated" if key in opinion.findings else "holds"
                     yield _row(f"{v.shown} at {v.span}", "violated", theirs)
             case "refinement":
                 yield Row(v.shown, v.outcome, "other checkers are not asked about it", "not confirmed")
             case "invariant" | "deadlock" | "reachable":
                 yield _row(v.shown, v.outcome, _theirs(v, opinion))
-    others = sorted(k for k in opinion.found if k.kind == "fault" and k not in known)
+    others = sorted(k for k in opinion.findings if k.kind == "fault" and k not in reported)
     yield from (_row(f"fault {k.name} at {k.place}", "holds", "violated") for k in others)
     if not any(v.kind == "fault" and v.outcome == "violated" for v in x.verdicts) and not others:
         yield _row("no step fails", "holds", "holds")
@@ -85,8 +91,8 @@ def _row(what: str, ours: str, theirs: str) -> Row:
 
 def _theirs(v: Verdict, opinion: Opinion) -> str:
     name = "" if v.kind == "deadlock" else v.name
-    found = Key(v.kind, name) in opinion.found
-    return "holds" if found is (v.kind == "reachable") else "violated"
+    is_reported = Key(v.kind, name) in opinion.findings
+    return "holds" if is_reported is (v.kind == "reachable") else "violated"
 
 
 def _run(v: Verdict, opinion: Opinion) -> Row:

@@ -33,7 +33,7 @@ class Opinion:
 
     tool: str
     states: int = 0
-    found: frozenset[Key] = frozenset()
+    findings: frozenset[Key] = frozenset()
     runs: Mapping[str, bool] = field(default_factory=dict)
     """Properties of runs, by name: does it hold?"""
     without: Mapping[str, str] = field(default_factory=dict)

@@ -25,6 +25,7 @@ def run(command: Sequence[str], folder: Path, seconds: float) -> Ended:
     """Run a program to its end, or end it with all that it has started when the time is up."""
     if seconds <= 0:
         return Ended(None, "")
+    # A session of its own: the tools start processes themselves, and `killpg` must end these as well.
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
         text=True, errors="replace", start_new_session=True,
@@ -41,11 +42,11 @@ def run(command: Sequence[str], folder: Path, seconds: float) -> Ended:
     return Ended(process.returncode, output)
 
 
-def program(names: Sequence[str], given: str | None, advice: str) -> str:
+def program(names: Sequence[str], configured: str | None, advice: str) -> str:
     """The path of the first that is installed. Raises `MissingError`."""
-    wanted = [given] if given is not None else names
-    for name in wanted:
+    candidates = [configured] if configured is not None else names
+    for name in candidates:
         path = shutil.which(name)
         if path is not None:
             return os.path.abspath(path)
-    raise MissingError(f"`{wanted[0]}` is not installed, or not on PATH; {advice}")
+    raise MissingError(f"`{candidates[0]}` is not installed, or not on PATH; {advice}")

@@ -18,11 +18,11 @@ from fsmdsl.interop.second_opinion.opinion import Budgeted, Key, Opinion
 from fsmdsl.interop.second_opinion.process import Ended, program, run
 from fsmdsl.step.evaluate import TooManyValuesError
 
-FEW = 30_000
-"""So many states are searched before a compiler has optimised the verifier."""
+MAX_UNOPTIMIZED_STATES = 30_000
+"""Maximum number of states for which the verifier is compiled unoptimized: optimizing would cost more time."""
 
 MAX_CHOICES = 16 * CHOICES
-"""A state with more steps than this is not explored."""
+"""Maximum number of steps from one state; with more, SPIN gives no opinion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ class Spin:
             except (RefusedError, TooManyValuesError, TooLargeNumberError) as error:
                 return Opinion("SPIN", unfinished=f"not exported: {error}")
             with tempfile.TemporaryDirectory() as folder:
-                found = _Run(self, text, Path(folder), states, budget, begun).opinion()
-            if found.unfinished != _TOO_MANY or choices >= MAX_CHOICES:
-                return found
+                opinion = _Run(self, text, Path(folder), states, budget, begun).opinion()
+            if opinion.unfinished != _TOO_MANY or choices >= MAX_CHOICES:
+                return opinion
             choices *= 4
 
 
@@ -70,13 +70,14 @@ class _Run:
     begun: float
 
     def opinion(self) -> Opinion:
-        made = self._generate("")
-        if made.code != 0:
-            return self._unfinished("SPIN does not read the model", made)
-        made = self._compile("-DSAFETY", "-DBFS", "-DNOCLAIM")
-        if made.code != 0:
-            return self._unfinished("the verifier does not compile", made)
+        process = self._generate("")
+        if process.code != 0:
+            return self._unfinished("SPIN does not read the model", process)
+        process = self._compile("-DSAFETY", "-DBFS", "-DNOCLAIM")
+        if process.code != 0:
+            return self._unfinished("the verifier does not compile", process)
         bits = min(max(12, (2 * self.states).bit_length()), 28)
+        # -c0: do not stop at an error. -w: a hash table of 2**bits slots, about two for each expected state.
         ended = self._run(["./pan", "-c0", f"-w{bits}"])
         beyond = re.search(r"^beyond: (.*)$", ended.output, re.MULTILINE)
         if beyond is not None:
@@ -84,15 +85,21 @@ class _Run:
         count = re.search(r"([\d.e+]+) states, stored", ended.output)
         if ended.code != 0 or count is None or "Search not completed" in ended.output:
             return self._unfinished("SPIN's search did not end", ended)
-        found = frozenset(self._found(ended.output))
+        findings = frozenset(self._findings(ended.output))
         runs: dict[str, bool] = {}
         without = dict(self.text.claims.without)
         self._decide(runs, without)
         return Opinion(
-            "SPIN", round(float(count[1])) - self.text.before, found, runs, without, None, time.monotonic() - self.begun
+            "SPIN",
+            round(float(count[1])) - self.text.before,
+            findings,
+            runs,
+            without,
+            None,
+            time.monotonic() - self.begun,
         )
 
-    def _found(self, output: str) -> Iterator[Key]:
+    def _findings(self, output: str) -> Iterator[Key]:
         for line in output.splitlines():
             if match := re.match(r"pan:\d+: (invariant|reachable) (\d+) ", line):
                 yield Key(match[1], self.text.questions[int(match[2])].name)
@@ -133,7 +140,7 @@ class _Run:
 
     def _compile(self, *flags: str) -> Ended:
         memory = f"-DMEMLIM={max(self.budget.memory >> 20, 16)}"
-        speed = ["-O2"] if self.states > FEW and not self.tools.quick else ["-O0"]
+        speed = ["-O2"] if self.states > MAX_UNOPTIMIZED_STATES and not self.tools.quick else ["-O0"]
         vector = f"-DVECTORSZ={self.text.vector}"
         return self._run(
             [self.tools.compiler, *speed, "-w", "-DNOREDUCE", memory, vector, *flags, "-o", "pan", "pan.c"]
@@ -146,5 +153,5 @@ class _Run:
         if ended.code is None:
             return Opinion("SPIN", unfinished=f"{what} in {self.budget.seconds:g} s")
         lines = [x for x in ended.output.splitlines() if x.strip()]
-        told = next((x for x in lines if "memory" in x or "error" in x.lower()), lines[-1] if lines else "no output")
-        return Opinion("SPIN", unfinished=f"{what}: {told.strip()}")
+        reason = next((x for x in lines if "memory" in x or "error" in x.lower()), lines[-1] if lines else "no output")
+        return Opinion("SPIN", unfinished=f"{what}: {reason.strip()}")

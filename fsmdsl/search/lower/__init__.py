@@ -205,9 +205,9 @@ def _note(board: CounterLayout, asked: int) -> Function:
     for k in range(groups(asked)):
         answered = T[board.answered + k]
         b.set(new, call(f"ask_{k}", S) & ~answered)
-        with b.when(new):
+        with b.if_(new):
             b.update(answered, "|", new)
-            with b.count(N, LARGEST), b.when(new >> N & 1):
+            with b.count(N, LARGEST), b.if_(new >> N & 1):
                 b.set(T[board.first + k * LARGEST + N], T[board.current] + 1)
     return function("note", rows("s", "t"), b.block, "Which questions does this state answer first?")
 
@@ -225,9 +225,9 @@ def _hold(atoms: int) -> Function:
 def _unoffered(board: CounterLayout) -> Function:
     """`unoffered`: something in the environment has no value in this state."""
     b = Builder()
-    with b.when(T[board.faults + F].equals(0)):
+    with b.if_(T[board.faults + F].equals(0)):
         b.set(T[board.faults + F], T[board.current] + 1)
-    b.leave(0)
+    b.return_(0)
     return function("unoffered", (*rows("t"), *numbers("f")), b.block, "Something has no value here: the fault.")
 
 
@@ -236,16 +236,16 @@ def _arrive(context: Context, board: CounterLayout) -> Function:
     layout, b, marked = context.layout, Builder(), bool(context.obligations)
     stride = layout.words + marked
     b.update(T[board.fired], "+", 1)
-    with b.when(F.differs(0)):
-        with b.when(T[board.faults + F].equals(0)):
+    with b.if_(F.differs(0)):
+        with b.if_(T[board.faults + F].equals(0)):
             b.set(T[board.faults + F], T[board.current] + 1)
-        b.leave(N)
-    with b.when(N < CAP):
+        b.return_(N)
+    with b.if_(N < CAP):
         if context.reduction.sets:
             b.do(call("canonical", T))
         b.do(call("pack", T, OUT, N * stride))
         if marked:
             b.set(OUT[N * stride + layout.words], T[layout.mark])
-    b.leave(N + 1)
+    b.return_(N + 1)
     parameters = (*rows("t"), *numbers("f"), *words("out"), *numbers("n", "cap"))
     return function("arrive", parameters, b.block, "What a step has come to.")

@@ -22,7 +22,7 @@ def pack(layout: Layout) -> Function:
     for p in layout.packing:
         code: Expr = code_of(T[p.place], p.shape)
         if len(p.pieces) > 1:
-            code = b.named(code)
+            code = b.temporary(code)
         for x in p.pieces:
             part = code if len(p.pieces) == 1 else code >> x.first & x.mask
             parts[x.word].append(part << x.shift)

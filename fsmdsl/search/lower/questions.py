@@ -45,9 +45,9 @@ def ask(context: Context, asked: Sequence[Asked], name: str) -> list[Function]:
             with _each(context, question, b):
                 condition, own = _true(context, question, b, f"{name}_{k}_{n}")
                 functions += own
-                with b.when(condition if question.wanted else Not(condition)):
+                with b.if_(condition if question.wanted else Not(condition)):
                     b.update(YES, "|", 1 << n)
-        b.leave(YES)
+        b.return_(YES)
         functions.append(function(f"{name}_{k}", rows("s"), b.block))
     return functions
 
@@ -68,12 +68,12 @@ def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Exp
         machine, instance = universe.machines[question.instance], Int(question.instance)
     elif question.machine is not None:
         machine, instance = universe.model.machines[question.machine], AT
-    scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.leave(0)))
+    scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.return_(0)))
     scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
-    with b.aside() as statements:
+    with b.capture() as statements:
         condition = value(scope, context.elaboration.expression(question.condition))
     if not scope.fail.used:
-        b.put(statements)
+        b.splice(statements)
         return condition, []
     given = [AT] if instance == AT else []
     parameters = (*rows("s"), *numbers(*(x.name for x in given)))
@@ -86,8 +86,8 @@ def stuck(context: Context) -> list[Function]:
     b = Builder()
     for box in context.layout.boxes:
         if box.channel.waiting:
-            with b.when(S[box.length] > 0):
-                b.leave(TRUE)
+            with b.if_(S[box.length] > 0):
+                b.return_(TRUE)
     scope = Scope(context, b, S, None, None, Fail(lambda _: None))
     ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
     for machine in ending:
@@ -95,9 +95,9 @@ def stuck(context: Context) -> list[Function]:
         with each_of(context, machine, b):
             state = scope.at(context.column(machine.qualified, ""), AT)
             ended = in_leaves(state, machine, final) if final else FALSE
-            with b.when(Not(ended)):
-                b.leave(TRUE)
-    b.leave(FALSE if ending else TRUE)
+            with b.if_(Not(ended)):
+                b.return_(TRUE)
+    b.return_(FALSE if ending else TRUE)
     return [function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]
 
 
@@ -111,9 +111,9 @@ def waiting(context: Context, circular: CircularWaits) -> list[Function]:
             with _each(context, question, b):
                 condition, own = _true(context, question, b, f"waits_{n}_{k}")
                 functions += own
-                with b.when(Not(condition)):
+                with b.if_(Not(condition)):
                     b.set(all_wait, FALSE)
-        with b.when(all_wait):
-            b.leave(TRUE)
-    b.leave(FALSE)
+        with b.if_(all_wait):
+            b.return_(TRUE)
+    b.return_(FALSE)
     return [*functions, function("waiting", rows("s"), b.block, "Do instances wait for each other?")]

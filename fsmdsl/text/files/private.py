@@ -9,34 +9,35 @@ from typing import BinaryIO
 
 
 def distrust(path: Path) -> str | None:
-    """Why somebody else could have written a file, or put files into a folder; None where nobody could.
+    """Why another user could have written a file, or put files into a folder; None if no other user could.
 
     Where the system has no owners (Windows), nothing is known against it. Raises `OSError`.
     """
     return distrusted(os.lstat(path))
 
 
-def distrusted(found: os.stat_result) -> str | None:
-    """Likewise, of what the system says of a file."""
+def distrusted(status: os.stat_result) -> str | None:
+    """The same, from the status of a file."""
     if not hasattr(os, "geteuid"):
         return None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return "it is a link"
-    if found.st_uid != os.geteuid():
-        return f"it belongs to another user (number {found.st_uid})"
-    if stat.S_IMODE(found.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may write to it (mode {stat.S_IMODE(found.st_mode):04o})"
+    if status.st_uid != os.geteuid():
+        return f"it belongs to another user (number {status.st_uid})"
+    if stat.S_IMODE(status.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):04o})"
     return None
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Open a regular file that this user alone can have written. Raises `OSError`; `ValueError`, with the reason, where
-    somebody else could have written it."""
+    """Open a regular file that only this user can have written. Raises `OSError`; `ValueError`, with the reason, if
+    another user could have written it."""
+    # Without O_NONBLOCK, opening a named pipe would wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     number = os.open(path, flags | getattr(os, "O_BINARY", 0))
-    found = os.fstat(number)
-    why = distrusted(found)
-    if why is None and not stat.S_ISREG(found.st_mode):
+    status = os.fstat(number)  # not of the path, which may lead elsewhere by now
+    why = distrusted(status)
+    if why is None and not stat.S_ISREG(status.st_mode):
         why = "it is not a regular file"
     if why is not None:
         os.close(number)

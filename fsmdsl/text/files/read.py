@@ -15,7 +15,7 @@ from fsmdsl.text.files import reason
 from fsmdsl.text.files.write import kind
 
 MAX_BYTES = 16 * 2**20
-"""The largest spec that is read: a thousand times what a person writes in one file."""
+"""Maximum size of a spec in bytes: a thousand times the size of a large hand-written one."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 

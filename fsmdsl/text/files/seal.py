@@ -1,4 +1,4 @@
-"""Seals: what this user has written can be told from what somebody else has put into the same place.
+"""Seals: they distinguish files of this user from files that another user has put into the same place.
 
 The key lies in the file `$FSMDSL_KEY`, else in `$XDG_STATE_HOME/fsmdsl/key` or `~/.local/state/fsmdsl/key`. It is made
 when something is sealed for the first time. Machines that share a key believe each other.
@@ -17,12 +17,13 @@ from fsmdsl.text.files.private import read_private
 from fsmdsl.text.files.write import create
 
 BYTES = 32
+"""Length of the key in bytes."""
 
 
 def place() -> Path:
     """The file of the key. Raises `OSError` where there is no home for it."""
-    if given := os.environ.get("FSMDSL_KEY"):
-        return Path(given)
+    if configured := os.environ.get("FSMDSL_KEY"):
+        return Path(configured)
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "fsmdsl" / "key"
     except RuntimeError as error:
@@ -39,13 +40,13 @@ def seal(data: bytes) -> str:
     return _seal(_key(path), data)
 
 
-def is_sealed(data: bytes, given: object) -> bool:
+def is_sealed(data: bytes, seal: object) -> bool:
     """Is this the seal that this user would put on the data? Without a key, nothing is sealed. Raises `OSError`,
     `ValueError`."""
     path = place()
-    if not path.exists() or not isinstance(given, str) or not given.isascii():
+    if not path.exists() or not isinstance(seal, str) or not seal.isascii():
         return False
-    return hmac.compare_digest(_seal(_key(path), data), given)
+    return hmac.compare_digest(_seal(_key(path), data), seal)
 
 
 def _key(path: Path) -> bytes:

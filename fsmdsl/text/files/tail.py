@@ -1,4 +1,4 @@
-"""A file that grows, or a pipe: what is written to it, as soon as it is there, until somebody says to stop."""
+"""A file that grows, or a pipe: its new content as soon as it is written, until `stop` is called."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-POLL = 0.2
-"""Seconds between two looks at a file that has nothing new."""
+POLL_INTERVAL = 0.2
+"""Interval between two checks of a file without new content, in seconds."""
 
 
 class Tail:
@@ -17,7 +17,7 @@ class Tail:
     beginning of the new one. A file that is not there yet is waited for."""
 
     def __init__(self, path: Path, tick: Callable[[], None] = lambda: None) -> None:
-        """`tick` is called before each read, and about every `POLL` seconds while there is nothing to read."""
+        """`tick` is called before each read, and about every `POLL_INTERVAL` seconds while there is nothing to read."""
         self.path, self._tick = path, tick
         self._file = -1
         self._within_line = False
@@ -46,11 +46,11 @@ class Tail:
             if self._is_another():
                 self.close()
                 self._open()
-                if self._within_line:
+                if self._within_line:  # end the last line of the old file, so that the new one begins a line
                     self._within_line = False
                     return b"\n"
             else:
-                time.sleep(POLL)
+                time.sleep(POLL_INTERVAL)
 
     def _is_another(self) -> bool:
         """Is there a file of this name, and not the open one, or is that shorter than what was read of it?"""
@@ -84,12 +84,12 @@ class PipeTail:
         self._stopped = True
 
     def close(self) -> None:
-        """It belongs to somebody else."""
+        """Does nothing: the caller owns the descriptor."""
 
     def read1(self, size: int) -> bytes:
         """Some bytes, at most so many, as soon as there are any; none: the end, or it was stopped."""
         while not self._stopped:
             self._tick()
-            if select.select([self._number], [], [], POLL)[0]:
+            if select.select([self._number], [], [], POLL_INTERVAL)[0]:
                 return os.read(self._number, size)
         return b""

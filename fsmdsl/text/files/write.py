@@ -70,16 +70,16 @@ def create(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
 def replaceable(path: Path) -> os.stat_result | None:
     """What a write to `path` would replace, if anything. Raises `OSError` for what is not a regular file."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
         return None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise OSError(errno.ELOOP, f"it is a link to `{os.readlink(path)}`; name the file that is meant", str(path))
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, f"it is {kind(found.st_mode)}, not a regular file", str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, f"it is {kind(status.st_mode)}, not a regular file", str(path))
     if not os.access(path, os.W_OK):  # to rename over it would need no permission of its own
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    return found
+    return status
 
 
 def kind(mode: int) -> str:
@@ -118,21 +118,21 @@ def sync(folder: Path) -> None:
 
 def _beside(path: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> Path:
     """A file next to `path` with the content on the disk, and what is to stay of the old file."""
-    made = path.with_name(f".{path.name[:40]}.{os.urandom(6).hex()}{LITTER}")
+    temporary = path.with_name(f".{path.name[:40]}.{os.urandom(6).hex()}{LITTER}")
     try:
-        _fill(made, pieces, before, mode)
+        _fill(temporary, pieces, before, mode)
     except BaseException as error:
         with suppress(FileNotFoundError):
-            os.unlink(made)
+            os.unlink(temporary)
         if isinstance(error, OSError):
             error.filename = str(path)  # which the user knows
         raise
-    return made
+    return temporary
 
 
-def _fill(made: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> None:
+def _fill(temporary: Path, pieces: Iterable[bytes | memoryview], before: os.stat_result | None, mode: int) -> None:
     # The system takes its mask off; what is replaced keeps its own permissions.
-    with open(os.open(made, _FLAGS, mode), "wb") as file:
+    with open(os.open(temporary, _FLAGS, mode), "wb") as file:
         if before is not None:
             _keep(file.fileno(), before)
         for piece in pieces:

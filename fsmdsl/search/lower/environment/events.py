@@ -92,7 +92,7 @@ class Environment:
         b, scope = self.steps.builder, self.steps.scope
         refuses = refusing[depth] if refusing else None
         bound = [scope.locals[name][0] for name in dict(o.variables[:depth])]
-        with nullcontext() if refuses is None else b.when(call(refuses, S, T, *bound)):
+        with nullcontext() if refuses is None else b.if_(call(refuses, S, T, *bound)):
             self._through(o, depth, types, conditions, refusing)
 
     def _through(
@@ -102,7 +102,7 @@ class Environment:
         b, scope = self.steps.builder, self.steps.scope
         if depth == len(o.variables):
             wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
-            with b.when(joined(scope, wide, "and")) if wide else nullcontext():
+            with b.if_(joined(scope, wide, "and")) if wide else nullcontext():
                 if isinstance(o, m.Offer):
                     self._send(o, types)
                 else:
@@ -121,7 +121,7 @@ class Environment:
             listens: list[Expr] = []
             if isinstance(o, m.Offer) and isinstance(o.target, m.Local) and isinstance(of, m.RefType):
                 listens += [self._listens(o.machine, o.event, x)] if o.target.name == name and name not in later else []
-            with b.when(listens[0]) if listens and not refusing else nullcontext():
+            with b.if_(listens[0]) if listens and not refusing else nullcontext():
                 self._offer(o, depth + 1, inner, conditions, refusing)
 
     def _narrowed(
@@ -142,16 +142,16 @@ class Environment:
         assert isinstance(whole.type, m.SetType)
         b, of = self.steps.builder, whole.type.of
         scope = replace(self.steps.scope, fail=Fail(lambda _: None))
-        with b.aside() as statements:
+        with b.capture() as statements:
             those = b.name()
             b.set(those, 0)
             with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
                 condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
-                with b.when(condition):
+                with b.if_(condition):
                     b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
         if scope.fail.used:
             return None
-        b.put(statements)
+        b.splice(statements)
         return those
 
     def _listens(self, machine: str, event: str, at: Expr) -> Expr:
@@ -171,8 +171,8 @@ class Environment:
         event = machine.event_named[o.event]
         receiver = reference(scope, self.context.elaboration.expression(o.target, types))
         arguments = [self.context.elaboration.expression(a, types) for a in o.arguments]
-        values = [b.named(value(scope, a)) for a in arguments]
-        with b.when(self._listens(o.machine, o.event, receiver)):
+        values = [b.temporary(value(scope, a)) for a in arguments]
+        with b.if_(self._listens(o.machine, o.event, receiver)):
             wrong = self._wrong(event, arguments, values)
             triples = list(zip(values, arguments, event.parameters, strict=True))
             given = [converted(scope, x, a.type, p.type) for x, a, p in triples]
@@ -199,7 +199,7 @@ class Environment:
         code = b.name()
         b.set(code, 0)
         for condition in reversed(faults):
-            with b.when(condition):
+            with b.if_(condition):
                 b.set(code, self.context.site())
         return code
 
@@ -214,7 +214,7 @@ class Environment:
             masks.add_to(layout, b, T, layout.struck, x)
         if self._strikes_again(o):
             new = self._fresh([Int(len(self.context.universe.system.offers or ())), *words])
-            with b.when(new):
+            with b.if_(new):
                 self.steps.arrive(Choice(new > 1, Int(FULL), call("crash", T, 0)))
         else:
             self.steps.arrive(call("crash", T, 0))
@@ -272,7 +272,7 @@ class Environment:
             self.width = max([1 + self.context.layout.mask_words, *(2 + len(x.arguments) for x in system.offers or ())])
             self._tell_apart([*(system.offers or ()), *system.process_crashes])
         padding = [ZERO] * (self.width - len(key))
-        return self.steps.builder.named(call("fresh", T, *key, *padding))
+        return self.steps.builder.temporary(call("fresh", T, *key, *padding))
 
     def _tell_apart(self, offers: Sequence[Line]) -> None:
         """A table of events: a number that says from which row, and the event."""
@@ -288,15 +288,15 @@ class Environment:
         b.update(h, "^", h >> 7)
         with b.count(turn, size):
             b.set(AT, self.seen + 1 + (h & size - 1) * (1 + self.width))
-            with b.when(T[AT].differs(T[self.seen])):
+            with b.if_(T[AT].differs(T[self.seen])):
                 b.set(T[AT], T[self.seen])
                 for n, k in enumerate(key):
                     b.set(T[AT + (n + 1)], k)
-                b.leave(1)
-            with b.when(all_of([T[AT + (n + 1)].equals(k) for n, k in enumerate(key)])):
-                b.leave(0)
+                b.return_(1)
+            with b.if_(all_of([T[AT + (n + 1)].equals(k) for n, k in enumerate(key)])):
+                b.return_(0)
             b.update(h, "+", 1)
-        b.leave(2)
+        b.return_(2)
         given = (*rows("t"), *parameters(*(k.name for k in key)))
         doc = "Is this event offered for the first time? 2: there is no room to say so."
         self.functions.append(function("fresh", given, b.block, doc))
@@ -328,10 +328,10 @@ class Environment:
         for machine, stretch in stretches(self.context, universe.machines):
             events = [e for e in machine.events if e.from_environment]
             possible = {e for n, e, combinations in offered if combinations and universe.machines[n] is machine}
-            with b.through(AT, stretch):
+            with b.for_each(AT, stretch):
                 for e in events:
                     if e.name in possible:
-                        with b.when(self._listens(machine.qualified, e.name, AT)):
+                        with b.if_(self._listens(machine.qualified, e.name, AT)):
                             self._arguments(machine, e, [])
 
     def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
@@ -347,7 +347,7 @@ class Environment:
         b, x, n = self.steps.builder, self.steps.builder.name(), self.steps.builder.name()
         values = [to_number(t, x, self.context.universe) for x in domain(t, self.context.universe)]
         if values == [*range(values[0], values[0] + len(values))]:
-            with b.through(x, values):
+            with b.for_each(x, values):
                 yield x
             return
         # Others are written down once and for all.

@@ -55,11 +55,11 @@ class Offers:
         b.do(call("copy", S, T))
         self._still()
         if layout.down is not None:
-            with b.when(S[layout.down]):
+            with b.if_(S[layout.down]):
                 self._down()
-                b.leave(N)
+                b.return_(N)
         self._in_order()
-        b.leave(N)
+        b.return_(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", given, b.block, "Every step from `s`, in order.")
         return [*within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
@@ -69,10 +69,10 @@ class Offers:
         b, bound = self.builder, self.context.universe.system.bound
         if bound is None:
             return []
-        with b.when(Not(call("within_0", S))):
+        with b.if_(Not(call("within_0", S))):
             b.update(T[self.beyond], "+", 1)
             b.set(T[self.led], ONE)
-            b.leave(N)
+            b.return_(N)
         return ask(self.context, [Asked(bound)], "within")
 
     # Their order
@@ -83,7 +83,7 @@ class Offers:
         crashes = [c for c in self.context.universe.system.crashes if c.kind != "during recovery"]
         cuts = sum(c.kind == "between writes" for c in crashes)
         b = self.builder
-        with b.aside() as alone:
+        with b.capture() as alone:
             self.environment.crashes()
         several = len(crashes) - cuts > 1
         if several:
@@ -95,28 +95,28 @@ class Offers:
             before = [c for n, c in enumerate(crashes) if any(x.kind == "between writes" for x in crashes[n:])]
             for c in before:
                 phase += c.kind == "between writes"
-                with b.when(PHASE.equals(phase + (c.kind == "anywhere"))):
+                with b.if_(PHASE.equals(phase + (c.kind == "anywhere"))):
                     if c.kind == "anywhere":
                         self._crash(c, several)
                     else:
-                        with b.when(any_of([CUTTING, Not(self._applies(c))])):
-                            b.resume()
+                        with b.if_(any_of([CUTTING, Not(self._applies(c))])):
+                            b.continue_()
                         b.set(CUTTING, TRUE)
             self._steps()
         for c in crashes[len(before) :]:
             self._crash(c, several)
-        b.put(alone)
+        b.splice(alone)
 
     def _steps(self) -> None:
         b = self.builder
-        with b.aside() as statements:
+        with b.capture() as statements:
             self._outcomes()
-            with b.when(Not(STILL)) if self.context.layout.standing else nullcontext():
+            with b.if_(Not(STILL)) if self.context.layout.standing else nullcontext():
                 self.environment.events()
                 self._timers()
                 transmissions(self.steps)
         self.environment.begin()
-        b.put(statements)
+        b.splice(statements)
 
     def _applies(self, c: m.CrashOffer) -> Expr:
         refuses = self.refusals.of_crash(c)
@@ -128,7 +128,7 @@ class Offers:
         """A crash between two steps; one is enough."""
         b = self.builder
         applies = self._applies(c)
-        with b.when(all_of([applies, Not(CRASHED)]) if several else applies):
+        with b.if_(all_of([applies, Not(CRASHED)]) if several else applies):
             self.steps.arrive(call("crash", T, 1))
             if several:
                 b.set(CRASHED, TRUE)
@@ -146,7 +146,7 @@ class Offers:
             b.set(FIRST, 0)
         if standing := self.context.layout.standing:
             any_standing = any_of([S[K].equals(code) for code in standing])
-            with self._each_pending(), b.when(all_of([FIRST.equals(0), any_standing])):
+            with self._each_pending(), b.if_(all_of([FIRST.equals(0), any_standing])):
                 b.set(FIRST, S[K])
             b.set(STILL, FIRST.differs(0))
 
@@ -157,11 +157,11 @@ class Offers:
         with self._each_pending():
             b.set(CODE, S[K])
             b.set(AGAIN, FALSE)
-            with b.count(j, K, layout.pending), b.when(S[j].equals(CODE)):
+            with b.count(j, K, layout.pending), b.if_(S[j].equals(CODE)):
                 b.set(AGAIN, TRUE)
-            with b.when(all_of([CODE > 0, Not(AGAIN), any_of([FIRST.equals(0), FIRST.equals(CODE)])])):
+            with b.if_(all_of([CODE > 0, Not(AGAIN), any_of([FIRST.equals(0), FIRST.equals(CODE)])])):
                 for n, p in enumerate(layout.awaited):
-                    with b.when(CODE.equals(n + 1)):
+                    with b.if_(CODE.equals(n + 1)):
                         for outcome in layout.action(n).outcomes:
                             self._outcome(n, p.instance, f"{p.action}.{outcome}")
 
@@ -184,11 +184,11 @@ class Offers:
                 name = names[machine.qualified, t.index] = f"time_{k}_{t.index}"
                 self.timers.append(timer(context, machine, t, name))
         for machine, stretch in stretches(context, machines):
-            free = b.when(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
-            with b.through(AT, stretch), free:
+            free = b.if_(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
+            with b.for_each(AT, stretch), free:
                 b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
                 for t in triggered_by(machine, m.OnTimer):
-                    with b.when(in_leaves(STATE, machine, machine.leaves_of(t.source))):
+                    with b.if_(in_leaves(STATE, machine, machine.leaves_of(t.source))):
                         self.steps.take(call(names[machine.qualified, t.index], T, AT))
 
     # Recovery
@@ -209,8 +209,8 @@ class Offers:
         if not during:
             return
         applies = [self._applies(c) for c in during]
-        with b.when(any_of(applies)), b.count(CUT, Choice(WRITES > 1, WRITES, ONE)):
-            with b.when(CUT > 0):
+        with b.if_(any_of(applies)), b.count(CUT, Choice(WRITES > 1, WRITES, ONE)):
+            with b.if_(CUT > 0):
                 b.set(T[layout.cut], CUT)
                 self._recover()
             self.steps.arrive(call("crash", T, 1))

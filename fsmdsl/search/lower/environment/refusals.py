@@ -60,14 +60,14 @@ class Refusals:
             b.do(call("unoffered", T, self.context.code(code)))
             if event:
                 b.set(T[self.led], ONE)
-            b.leave(ZERO)
+            b.return_(ZERO)
 
         scope = Scope(self.context, b, S, None, None, Fail(refuse))
         bound = {name: Var(f"x{n}") for n, name in enumerate(types)}
         with ExitStack() as stack:
             for name, t in types.items():
                 stack.enter_context(scope.binding(name, bound[name], t))
-            b.leave(condition(scope))
+            b.return_(condition(scope))
         if not scope.fail.used:
             return None
         name = f"applies_{len(self.functions)}"
@@ -79,15 +79,15 @@ class Refusals:
         elaborated, b = self.context.elaboration.expression, scope.builder
         if o.guard is not None:
             holds = value(scope, elaborated(o.guard, types))
-            with b.when(holds.equals(0)):
-                b.leave(ZERO)
+            with b.if_(holds.equals(0)):
+                b.return_(ZERO)
         for target in (o.target,) if isinstance(o, m.Offer) else o.targets:
             reference(scope, elaborated(target, types))
         for a in o.arguments if isinstance(o, m.Offer) else ():
-            b.named(value(scope, elaborated(a, types)))
+            b.temporary(value(scope, elaborated(a, types)))
         return TRUE
 
 
 def _has_value(over: m.Expr, scope: Scope) -> Expr:
-    scope.builder.named(collected(scope, over))
+    scope.builder.temporary(collected(scope, over))
     return TRUE

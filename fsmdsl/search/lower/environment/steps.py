@@ -37,14 +37,14 @@ class Steps:
         `t` equals `s` before and after."""
         b = self.builder
         b.set(F, step)
-        with b.when(all_of([F >= 0, F.differs(IGNORED)])):
+        with b.if_(all_of([F >= 0, F.differs(IGNORED)])):
             if self._cuts():
                 self._whole_or_cut(step)
             else:
                 b.set(T[self.led], ONE)
                 self.arrive(SETTLED)
         if self.context.obligations:
-            with b.otherwise():
+            with b.else_():
                 b.set(T[self.context.layout.mark], 0)
 
     def _cuts(self) -> bool:
@@ -53,10 +53,10 @@ class Steps:
     def _whole_or_cut(self, step: Expr) -> None:
         b, layout = self.builder, self.context.layout
         self.settle()
-        with b.when(PHASE.equals(0)):
+        with b.if_(PHASE.equals(0)):
             b.set(T[self.led], ONE)
             self.arrive(F)
-        with b.otherwise():
+        with b.else_():
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))
             b.do(call("copy", S, T))
             with b.count(CUT, WRITES, 1):

@@ -68,13 +68,13 @@ def transmissions(steps: Steps) -> None:
         boxes = list(group)
         with _each(b, RECEIVER, receivers(boxes)) as receiver, _each(b, SENDER, senders(boxes)) as sender:
             ends = [*sender, *receiver]
-            _queue(steps, boxes, ends, b.named(_place(boxes, ends)))
+            _queue(steps, boxes, ends, b.temporary(_place(boxes, ends)))
 
 
 @contextmanager
 def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
     """A loop, where there are several; no number where there is none."""
-    with b.through(variable, of) if len(of) > 1 else nullcontext():
+    with b.for_each(variable, of) if len(of) > 1 else nullcontext():
         yield [variable] if len(of) > 1 else [Int(n) for n in of]
 
 
@@ -84,22 +84,22 @@ def _queue(steps: Steps, boxes: Sequence[QueueLayout], ends: Sequence[Expr], len
     machine, first = context.universe.machines[boxes[0].receiver], length + 1
     with b.count(K, s[length]):
         b.set(MESSAGE, s[first + K])
-        with b.when(any_of([K.equals(0), s[first + K - 1].differs(MESSAGE)])):
+        with b.if_(any_of([K.equals(0), s[first + K - 1].differs(MESSAGE)])):
             free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
             foremost = [K.equals(0)] if channel.order == "fifo" else []
-            with b.when(all_of([*free, *foremost])):
+            with b.if_(all_of([*free, *foremost])):
                 for box in boxes:
                     here = zip(ends, (x for x in (box.sender, box.receiver) if x is not None), strict=True)
-                    with b.when(all_of([x.equals(n) for x, n in here])) if len(boxes) > 1 else nullcontext():
+                    with b.if_(all_of([x.equals(n) for x, n in here])) if len(boxes) > 1 else nullcontext():
                         _mark(steps, box)
                 _receive(steps, boxes[0], machine, receiver, length)
     distinct = any_of([K.equals(0), s[first + K - 1].differs(s[first + K])])
     if channel.lossy:
-        with b.count(K, s[length]), b.when(distinct):
+        with b.count(K, s[length]), b.if_(distinct):
             steps.take(call("take_out", T, length, K))
     if channel.duplicating:
         room = Choice(s[length] < channel.bound, s[length], ZERO)
-        with b.count(K, room), b.when(distinct):
+        with b.count(K, room), b.if_(distinct):
             steps.take(call("double", T, length, K))
 
 
@@ -108,13 +108,13 @@ def _mark(steps: Steps, box: QueueLayout) -> None:
     context, b, s, j = steps.context, steps.builder, steps.scope.row, Var("j")
     mark = T[context.layout.mark]
     for number, bit in context.delivered_bits(box, Delivery).items():
-        with b.when(MESSAGE.equals(number)):
+        with b.if_(MESSAGE.equals(number)):
             b.update(mark, "|", bit)
     waiting = context.delivered_bits(box, MessageWaits)
     if waiting:
         with nullcontext() if box.channel.chooses else b.count(j, s[box.length]):
             for number, bit in waiting.items():
-                with b.when((MESSAGE if box.channel.chooses else s[box.first + j]).equals(number)):
+                with b.if_((MESSAGE if box.channel.chooses else s[box.first + j]).equals(number)):
                     b.update(mark, "|", bit)
 
 
@@ -124,15 +124,15 @@ def _receive(steps: Steps, box: QueueLayout, machine: m.Machine, receiver: Expr,
     context, b, waits = steps.context, steps.builder, box.channel.waiting
     come_to = "delivered_if_taken" if waits else "delivered"
     for n, event in enumerate(box.events):
-        with b.when((MESSAGE >> box.argument_bits).equals(n)):
+        with b.if_((MESSAGE >> box.argument_bits).equals(n)):
             given = []
             for _, s, at in parts_of(box.records[n], context.universe).values():
-                given.append(b.named(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
+                given.append(b.temporary(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
             site = context.site(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
             steps.take(call(come_to, call("take_out", T, length, K) + handled, site))
             if waits:
-                with b.when(F.equals(IGNORED)):
+                with b.if_(F.equals(IGNORED)):
                     b.do(call("copy", S, T))
 
 
@@ -163,12 +163,12 @@ LIBRARY = Path(__file__).parents[1] / "library" / "messages.py"
 def _before(context: Context, box: QueueLayout, n: int) -> Function:
     """`before`: does one message stand before another? See `step.cascade.message_order`."""
     b, x, y = Builder(), Var("x"), Var("y")
-    with b.when((x >> box.argument_bits).differs(y >> box.argument_bits)):
-        b.leave(x < y)
+    with b.if_((x >> box.argument_bits).differs(y >> box.argument_bits)):
+        b.return_(x < y)
     for k, arguments in enumerate(box.records):
-        with b.when((x >> box.argument_bits).equals(k)):
-            b.leave(_compared(context, arguments, x, y) < 0)
-    b.leave(FALSE)
+        with b.if_((x >> box.argument_bits).equals(k)):
+            b.return_(_compared(context, arguments, x, y) < 0)
+    b.return_(FALSE)
     return function(f"before_{n}", numbers("x", "y"), b.block, "Does a message stand before another?")
 
 
@@ -203,10 +203,10 @@ def _put_sorted(n: int) -> Function:
     """`put`: one message more, in its place."""
     b, at, message, count = Builder(), Var("at"), Var("message"), Var("n")
     b.set(count, T[at])
-    with b.repeat(all_of([count > 0, call(f"before_{n}", message, T[at + count])])):
+    with b.while_(all_of([count > 0, call(f"before_{n}", message, T[at + count])])):
         b.set(T[at + 1 + count], T[at + count])
         b.update(count, "-", 1)
     b.set(T[at + 1 + count], message)
     b.update(T[at], "+", 1)
-    b.leave(0)
+    b.return_(0)
     return function(f"put_{n}", (*rows("t"), *numbers("at", "message")), b.block, "One message more, in its place.")

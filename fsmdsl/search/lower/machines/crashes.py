@@ -33,7 +33,7 @@ def crashes(context: Context) -> list[Function]:
         b.set(T[layout.cut], ZERO)
     if context.obligations:
         b.set(T[layout.mark], Int(sum(1 << n for n, o in enumerate(context.obligations) if isinstance(o, Crashes))))
-    with b.when(ALL):
+    with b.if_(ALL):
         for k in range(layout.mask_words):
             b.set(T[layout.struck + k], -1)
     _choose(context, machines, b)
@@ -43,9 +43,9 @@ def crashes(context: Context) -> list[Function]:
     if moving:
         functions.append(_transitions(context, moving))
         b.set(F, call("crash_transitions", T))
-        with b.when(F.differs(0)):
+        with b.if_(F.differs(0)):
             in_doubt_of_fault(context, moving, b)
-            b.leave(F)
+            b.return_(F)
     if layout.down is not None:
         b.set(T[layout.down], ALL)
     given = (*rows("t"), *numbers(ALL.name))
@@ -56,7 +56,7 @@ def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractCon
     """What is written inside happens where it strikes an instance: all of them, where none crash alone."""
     if not context.universe.system.process_crashes:
         return nullcontext()
-    return b.when(masks.test(context.layout, T, context.layout.struck, instance))
+    return b.if_(masks.test(context.layout, T, context.layout.struck, instance))
 
 
 # Which transition ----------------------------------------------------------------------------------------------------
@@ -66,18 +66,18 @@ def _choose(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
     """Which transition each takes is known before any has been taken, and whether an instance is lost."""
     for machine, span in stretches(context, [x for x in machines if _concerned(context, x)]):
         if not _foreseen(machine):
-            with b.through(AT, span), _if_struck(context, b, AT):
+            with b.for_each(AT, span), _if_struck(context, b, AT):
                 b.set(F, call(_name(context, machine), T, AT))
-                with b.when(F < 0):
+                with b.if_(F < 0):
                     in_doubt_of_fault(context, [machine], b)
-                    b.leave(-F)
+                    b.return_(-F)
                 b.set(T[context.layout.choice + AT], F)
         elif fragile := _lost(context, machine):
-            with b.through(AT, span), _if_struck(context, b, AT):
+            with b.for_each(AT, span), _if_struck(context, b, AT):
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
-                with b.when(in_leaves(state, machine, fragile)):
+                with b.if_(in_leaves(state, machine, fragile)):
                     lost_apart(context, machine, fragile, b)
-                    b.leave(context.site(len(machine.leaves)) + state)
+                    b.return_(context.site(len(machine.leaves)) + state)
 
 
 def _concerned(context: Context, machine: m.Machine) -> bool:
@@ -111,10 +111,10 @@ def _passing(selection: Selection) -> list[str]:
 def _choice(context: Context, machine: m.Machine) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.leave(-number(context.code(code)))))
-    by_state(scope, CRASH, {}, lambda _, t, leaf: b.leave(t.index + 1))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.return_(-number(context.code(code)))))
+    by_state(scope, CRASH, {}, lambda _, t, leaf: b.return_(t.index + 1))
     for s in _passing(context.selection(machine)):
-        with b.when(STATE.equals(machine.leaf_numbers[s])):
+        with b.if_(STATE.equals(machine.leaf_numbers[s])):
             scope.fail()
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
 
@@ -123,7 +123,7 @@ def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
     """The function for the crash transitions of all whom it strikes, one after the other."""
     b = Builder()
     for machine, span in stretches(context, moving):
-        with b.through(AT, span), _if_struck(context, b, AT):
+        with b.for_each(AT, span), _if_struck(context, b, AT):
             _effects(context, machine, b)
     return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
 
@@ -136,7 +136,7 @@ def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
     b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
     for t in triggered_by(machine, m.OnCrash):
         own = in_leaves(CHOSEN, machine, machine.leaves_of(t.source))
-        with b.when(own if foreseen else CHOSEN.equals(t.index + 1)):
+        with b.if_(own if foreseen else CHOSEN.equals(t.index + 1)):
             mark_followed(context, machine, t, b)
             perform(scope, t.effects)
             if t.target is not None:
@@ -150,15 +150,15 @@ def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
     """Pending actions are gone, and in a crash of everything messages; what is not durable is as it was in the
     beginning, and whoever it strikes has followed nothing in this round."""
     universe, layout = context.universe, context.layout
-    with b.when(ALL):
+    with b.if_(ALL):
         for n in range(layout.pending, layout.pending + layout.pending_places):
             b.set(T[n], ZERO)
         for box in layout.boxes:
             for n in range(box.length, box.length + box.places):
                 b.set(T[n], ZERO)
-    with b.otherwise():
+    with b.else_():
         for code, p in enumerate(layout.awaited, 1):
-            with b.when(masks.test(layout, T, layout.struck, p.instance)):
+            with b.if_(masks.test(layout, T, layout.struck, p.instance)):
                 b.do(call("unasked", T, code))
     if layout.waited is not None and context.cuts:  # in the middle of a round
         for k in range(layout.mask_words):

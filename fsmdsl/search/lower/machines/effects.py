@@ -67,7 +67,7 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
 def _assign(scope: Scope, e: m.Assign) -> None:
     """A field takes a value of its type; any other is a fault."""
     instance, machine = owner(scope, e.target)
-    given, have = scope.builder.named(value(scope, e.value)), e.value.type
+    given, have = scope.builder.temporary(value(scope, e.value)), e.value.type
     refuse(scope, misfit(scope, given, have, e.type))
     column = scope.context.column(machine.qualified, e.name)
     new = converted(scope, given, have, e.type)
@@ -85,8 +85,8 @@ def wrote(scope: Scope) -> None:
     b, layout = scope.builder, scope.context.layout
     if scope.context.cuts:
         b.update(T[layout.writes], "+", 1)
-        with b.when(T[layout.writes].equals(T[layout.cut])):
-            b.leave(CUT)
+        with b.if_(T[layout.writes].equals(T[layout.cut])):
+            b.return_(CUT)
 
 
 # Sets and lists ------------------------------------------------------------------------------------------------------
@@ -95,11 +95,11 @@ def wrote(scope: Scope) -> None:
 def _change(scope: Scope, e: m.Change) -> None:
     instance, machine = owner(scope, e.target)
     b = scope.builder
-    item = b.named(value(scope, e.item))
+    item = b.temporary(value(scope, e.item))
     place = scope.at(scope.context.column(machine.qualified, e.name), instance)
     assert isinstance(e.type, m.SetType | m.ListType)
     if isinstance(e.type, m.ListType) and e.kind == "add":
-        length = b.named(length_of(place, e.type))
+        length = b.temporary(length_of(place, e.type))
         refuse(scope, [length.equals(e.type.bound), *misfit(scope, item, e.item.type, e.type.of)])
         _append(scope, e, e.type, place, item, length)
     elif e.kind == "add":
@@ -108,7 +108,7 @@ def _change(scope: Scope, e: m.Change) -> None:
         b.update(place, "|", bit(code))
     else:
         conditions, code = placed(scope, item, e.item.type, e.type.of)
-        with b.when(all_of(conditions)) if conditions else nullcontext():
+        with b.if_(all_of(conditions)) if conditions else nullcontext():
             if isinstance(e.type, m.ListType):
                 _take_out(scope, e.type, place, code)
             else:
@@ -125,13 +125,13 @@ def _append(scope: Scope, e: m.Change, t: m.ListType, place: Element, item: Expr
 def _take_out(scope: Scope, t: m.ListType, place: Element, code: Expr) -> None:
     """Behind the first such item, everything moves up by one."""
     b, of, at = scope.builder, element_of(scope, t), t.bound.bit_length()
-    code = b.named(code)
+    code = b.temporary(code)
     first, n, kept = b.name(), b.name(), b.name()
     b.set(first, -1)
     same = (place >> at + n * of.bits & (1 << of.bits) - 1).equals(code)
-    with b.count(n, length_of(place, t)), b.when(all_of([first < 0, same])):
+    with b.count(n, length_of(place, t)), b.if_(all_of([first < 0, same])):
         b.set(first, at + n * of.bits)
-    with b.when(first >= 0):
+    with b.if_(first >= 0):
         b.set(kept, place & (1 << first) - 1)
         b.set(place, (kept | place >> first + of.bits << first) - 1)
 
@@ -154,10 +154,10 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
 
 def _branch(scope: Scope, e: m.If) -> None:
     b = scope.builder
-    with b.when(value(scope, e.condition)):
+    with b.if_(value(scope, e.condition)):
         _perform(scope, e.then)
     if e.otherwise:
-        with b.otherwise():
+        with b.else_():
             _perform(scope, e.otherwise)
 
 
@@ -181,27 +181,27 @@ def _send(scope: Scope, e: m.Send) -> None:
     code = b.name()
     context.sends += 1
     b.set(code, call(context.handler(machine, e.event), T, receiver, *given))
-    with b.when(any_of([code < 0, code > 1])):
-        b.leave(Choice(code > 0, code, first - code))
+    with b.if_(any_of([code < 0, code > 1])):
+        b.return_(Choice(code > 0, code, first - code))
 
 
 def check_free(scope: Scope, machine: m.Machine, receiver: Expr, code: Callable[[int], Operand]) -> None:
     """In the middle of its own transition, inside of too many others, or waiting for an answer, an instance takes no
     event: the code of each reason."""
     b, layout = scope.builder, scope.context.layout
-    with b.when(masks.test(layout, T, layout.busy, receiver)):
-        b.leave(code(REENTRANCE))
+    with b.if_(masks.test(layout, T, layout.busy, receiver)):
+        b.return_(code(REENTRANCE))
     if layout.nested is not None:
-        with b.when(T[layout.nested] > DEEPEST_CASCADE):
-            b.leave(code(NESTED))
+        with b.if_(T[layout.nested] > DEEPEST_CASCADE):
+            b.return_(code(NESTED))
     if awaitable(machine):
-        with b.when(call("awaits", T, receiver)):
-            b.leave(code(BUSY))
+        with b.if_(call("awaits", T, receiver)):
+            b.return_(code(BUSY))
 
 
 def _values(scope: Scope, arguments: Sequence[m.Expr]) -> list[Expr]:
     """Arguments: all are computed before any is looked at."""
-    return [scope.builder.named(value(scope, a)) for a in arguments]
+    return [scope.builder.temporary(value(scope, a)) for a in arguments]
 
 
 def _fitting(
@@ -219,8 +219,8 @@ def _request(scope: Scope, e: m.Request) -> None:
     action = machine.action_named[e.action]
     _fitting(scope, _values(scope, e.arguments), e.arguments, action.parameters)
     if action.outcomes:
-        with b.when(Not(call("expect", T, _code_of_action(scope, instance, machine, e.action)))):
-            b.leave(FULL)
+        with b.if_(Not(call("expect", T, _code_of_action(scope, instance, machine, e.action)))):
+            b.return_(FULL)
 
 
 def _code_of_action(scope: Scope, instance: Var | Int, machine: m.Machine, action: str) -> Expr:
@@ -242,13 +242,13 @@ def _post(scope: Scope, e: m.Post) -> None:
     context, b = scope.context, scope.builder
     machine = context.universe.model.machines[context.universe.model.channels[e.channel].receiver]
     event = machine.event_named[e.event]
-    ends = [b.named(reference(scope, x)) for x in e.ends]
+    ends = [b.temporary(reference(scope, x)) for x in e.ends]
     given = _fitting(scope, _values(scope, e.arguments), e.arguments, event.parameters)
     found = place_of(context, e.channel, ends)
     if found is None:
         return
-    box, place = found[0], b.named(found[1])
-    with b.when(T[place] >= box.channel.bound):
+    box, place = found[0], b.temporary(found[1])
+    with b.if_(T[place] >= box.channel.bound):
         scope.fail()
     n = box.events.index(event)
     message: Expr = Int(n << box.argument_bits)

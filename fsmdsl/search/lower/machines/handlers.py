@@ -26,7 +26,7 @@ Follow = Callable[[Scope, m.Transition, str], None]
 
 def machine_scope(context: Context, machine: m.Machine, builder: Builder) -> Scope:
     """Inside a function about the instance `at` of a machine: a fault is its result."""
-    return Scope(context, builder, T, AT, machine, Fail(lambda code: builder.leave(context.code(code))))
+    return Scope(context, builder, T, AT, machine, Fail(lambda code: builder.return_(context.code(code))))
 
 
 def read_state(scope: Scope, machine: m.Machine) -> None:
@@ -46,14 +46,14 @@ def handler(context: Context, machine: m.Machine, trigger: str, name: str) -> Fu
     by_state(scope, trigger, dict(zip(arguments, parameters, strict=True)), _follow_and_leave)
     ignored = [i.state for i in machine.ignores if i.event == trigger]
     if ignored:
-        with b.when(in_leaves(STATE, machine, ignored)):
+        with b.if_(in_leaves(STATE, machine, ignored)):
             mark(context, context.ignored_bits(machine, trigger), b)
-            b.leave(IGNORED)
+            b.return_(IGNORED)
     if event is None:
         # The answer was asked for; nobody can be blamed but the machine itself.
-        b.leave(context.site(len(machine.leaves)) + STATE)
+        b.return_(context.site(len(machine.leaves)) + STATE)
     else:
-        b.leave(-UNHANDLED - STATE)
+        b.return_(-UNHANDLED - STATE)
     return _of_machine(machine, name, trigger, b, arguments)
 
 
@@ -62,13 +62,13 @@ def by_state(scope: Scope, trigger: str, arguments: dict[str, m.Variable], follo
     _, machine = scope.own
     read_state(scope, machine)
     for group in scope.context.selection(machine).groups(trigger):
-        with scope.builder.when(in_leaves(STATE, machine, group.leaves)):
+        with scope.builder.if_(in_leaves(STATE, machine, group.leaves)):
             choose(scope, group.levels, group.leaves[0], arguments, follow)
 
 
 def _follow_and_leave(scope: Scope, t: m.Transition, leaf: str) -> None:
     follow_transition(scope, t, leaf)
-    scope.builder.leave(0)
+    scope.builder.return_(0)
 
 
 def _of_machine(machine: m.Machine, name: str, what: str, b: Builder, arguments: Sequence[str] = ()) -> Function:
@@ -80,9 +80,9 @@ def mark(context: Context, bits: Bits, b: Builder) -> None:
     """Note in the step's mark what an instance fulfils, in the function that has the arguments."""
     mark = context.layout.mark
     for n, by_arguments in bits.items():
-        with b.when(AT.equals(n)):
+        with b.if_(AT.equals(n)):
             for given, bit in by_arguments.items():
-                with b.when(all_of([Var(f"a{k}").equals(x) for k, x in given])) if given else nullcontext():
+                with b.if_(all_of([Var(f"a{k}").equals(x) for k, x in given])) if given else nullcontext():
                     b.update(T[mark], "|", bit)
 
 
@@ -115,7 +115,7 @@ def _guard(scope: Scope, t: m.Transition, arguments: dict[str, m.Variable]) -> E
     context, b, (_, machine) = scope.context, scope.builder, scope.own
     inner = _inside(scope, t, arguments)
     types = {name: of for name, (_, of) in inner.locals.items()}
-    held = b.named(value(inner, context.elaboration.expression(t.guard, types)))
+    held = b.temporary(value(inner, context.elaboration.expression(t.guard, types)))
     key = machine.qualified, t.index
     if key not in context.guards:
         context.guards[key] = context.layout.reserve(2)
@@ -151,18 +151,18 @@ def _ranked(
         pairs = zip(level, guards, strict=True)
         beaten = [h for other, h in pairs if priority.before(other, t)]
         unbeaten = [Not(any_of(beaten))] if beaten else []
-        best.append(b.named(all_of([g, *unbeaten])))
+        best.append(b.temporary(all_of([g, *unbeaten])))
     if priority.circular(level):
         # Where each gives way to another, all of them are left.
-        with b.when(Not(any_of(best))):
+        with b.if_(Not(any_of(best))):
             for g in reversed(guards):
-                with b.when(g):
+                with b.if_(g):
                     scope.fail()
     for n in range(len(level) - 1, 0, -1):
-        with b.when(all_of([best[n], any_of(best[:n])])):
+        with b.if_(all_of([best[n], any_of(best[:n])])):
             scope.fail()
     for t, first in zip(level, best, strict=True):
-        with b.when(first) if first != TRUE else nullcontext():
+        with b.if_(first) if first != TRUE else nullcontext():
             follow(_inside(scope, t, arguments), t, leaf)
         if first == TRUE:
             return
@@ -172,15 +172,15 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
-    scope = Scope(context, b, T, AT, machine, Fail(lambda _: b.leave(F)))
+    scope = Scope(context, b, T, AT, machine, Fail(lambda _: b.return_(F)))
     read_state(scope, machine)
     arguments = {f"a{n}": p for n, p in enumerate(given)}
     for group in context.selection(machine).groups(event):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
+        with b.if_(in_leaves(STATE, machine, group.leaves)):
             for t in (t for level in group.levels for t in level):
-                with b.when(_guard(scope, t, arguments)):
-                    b.leave(F)
-    b.leave(IGNORED)
+                with b.if_(_guard(scope, t, arguments)):
+                    b.return_(F)
+    b.return_(IGNORED)
     return function(name, (*rows("t"), *parameters("at", "f", *arguments)), b.block)
 
 
@@ -196,16 +196,16 @@ def follow_transition(scope: Scope, t: m.Transition, leaf: str) -> None:
     if context.rounds:
         masks.add_to(layout, b, T, layout.touched, AT)
     before = context.sends
-    with b.aside() as body:
+    with b.capture() as body:
         _body(scope, t, leaf)
     if context.sends > before:
         masks.add_to(layout, b, T, layout.busy, AT)
         _nest(context, b, 1)
-        b.put(body)
+        b.splice(body)
         _nest(context, b, -1)
         masks.remove_from(layout, b, T, layout.busy, AT)
     else:
-        b.put(body)
+        b.splice(body)
     if not isinstance(t.trigger, m.OnEvent | m.OnTimer):
         if awaitable(machine):
             b.set(scope.at(context.column(machine.qualified, WAIT), AT), 1)
@@ -248,9 +248,9 @@ def timer(context: Context, machine: m.Machine, t: m.Transition, name: str) -> F
     scope = machine_scope(context, machine, b)
     read_state(scope, machine)
     for group in context.selection(machine).timer_groups(t):
-        with b.when(in_leaves(STATE, machine, group.leaves)):
+        with b.if_(in_leaves(STATE, machine, group.leaves)):
             choose(scope, group.levels, group.leaves[0], {}, _follow_and_leave)
-    b.leave(IGNORED)
+    b.return_(IGNORED)
     return _of_machine(machine, name, f"time is up for transition {t.index}", b)
 
 
@@ -263,13 +263,13 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
 
     def follow(inner: Scope, t: m.Transition, leaf: str) -> None:
         follow_transition(inner, t, leaf)
-        inner.builder.leave(-(endless + t.index))
+        inner.builder.return_(-(endless + t.index))
 
     def would(inner: Scope, t: m.Transition, leaf: str) -> None:
-        inner.builder.leave(0)
+        inner.builder.return_(0)
 
     by_state(scope, EVENTLESS, {}, would if only_asked else follow)
-    b.leave(IGNORED)
+    b.return_(IGNORED)
     return _of_machine(machine, name, "without event", b)
 
 
@@ -278,7 +278,7 @@ def eventless(context: Context, machine: m.Machine, name: str, *, only_asked: bo
 
 def each_of(context: Context, machine: m.Machine, b: Builder) -> Inside:
     """A loop through the instances of a machine."""
-    return b.through(AT, sorted(context.universe.instances_of(machine.qualified)))
+    return b.for_each(AT, sorted(context.universe.instances_of(machine.qualified)))
 
 
 def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, range]]:

@@ -45,9 +45,9 @@ def answers(context: Context) -> list[Function]:
     with b.count(N, end, first):
         for instance in dict.fromkeys(p.instance for p in layout.awaited):
             codes = [n + 1 for n, p in enumerate(layout.awaited) if p.instance == instance]
-            with b.when(all_of([AT.equals(instance), any_of([T[N].equals(code) for code in codes])])):
-                b.leave(TRUE)
-    b.leave(FALSE)
+            with b.if_(all_of([AT.equals(instance), any_of([T[N].equals(code) for code in codes])])):
+                b.return_(TRUE)
+    b.return_(FALSE)
     awaits = function("awaits", (*rows("t"), *numbers("at")), b.block, "Does an instance wait for an answer?")
     return [awaits, *of_library("answers.py", {"FIRST": first, "END": end})]
 
@@ -70,7 +70,7 @@ def rounds(context: Context) -> list[Function]:
     scope = Scope(context, b, T, None, None, Fail(lambda _: None))
     for machine in kinds(context.universe):
         if awaitable(machine):
-            with each_of(context, machine, b), b.when(Not(call("awaits", T, AT))):
+            with each_of(context, machine, b), b.if_(Not(call("awaits", T, AT))):
                 b.set(scope.at(context.column(machine.qualified, WAIT), AT), ZERO)
     return [*functions, function("settle", rows("t"), b.block, "The round, to its end.")]
 
@@ -78,7 +78,7 @@ def rounds(context: Context) -> list[Function]:
 def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """Among the instances touched, the first in order that has one enabled follows one, and so on."""
     b.set(COUNT, ZERO)
-    with b.repeat(TRUE):
+    with b.while_(TRUE):
         b.set(QUIET, TRUE)
         for machine, span in stretches(context, machines):
             name = f"without_event_{machines.index(machine)}"
@@ -87,13 +87,13 @@ def _until_quiet(context: Context, machines: Sequence[m.Machine], b: Builder) ->
                     _unless_rivals(context, machine, instance, b)
                     _follow_one(context, machine, instance, name, b)
             else:
-                with b.through(AT, span):
+                with b.for_each(AT, span):
                     _unless_rivals(context, machine, AT, b)
                     _follow_one(context, machine, AT, name, b)
-        with b.when(QUIET):
-            b.stop()
-        with b.when(any_of([call("returned", T, COUNT), COUNT >= LONGEST_ROUND])):
-            b.leave(ZERO - F)
+        with b.if_(QUIET):
+            b.break_()
+        with b.if_(any_of([call("returned", T, COUNT), COUNT >= LONGEST_ROUND])):
+            b.return_(ZERO - F)
         b.update(COUNT, "+", 1)
 
 
@@ -103,19 +103,19 @@ def _unless_rivals(context: Context, machine: m.Machine, instance: Var | int, b:
         if isinstance(instance, Var) or instance == x.first:
             first = [instance.equals(x.first)] if isinstance(instance, Var) else []
             several = masks.several(context.layout, T, context.layout.touched, x)
-            with b.when(all_of([QUIET, *first, several, call(f"rivals_{x.first}", T)])):
+            with b.if_(all_of([QUIET, *first, several, call(f"rivals_{x.first}", T)])):
                 why = "which of them steps first without an event may make a difference"
-                b.put([doubt(context, T, [x.name], why)])
+                b.splice([doubt(context, T, [x.name], why)])
 
 
 def _follow_one(context: Context, machine: m.Machine, instance: Var | int, name: str, b: Builder) -> None:
     """A touched instance follows a transition without event, if nobody has before it."""
     free = [Not(call("awaits", T, instance))] if awaitable(machine) else []
     touched = masks.test(context.layout, T, context.layout.touched, instance)
-    with b.when(all_of([QUIET, touched, *free])):
+    with b.if_(all_of([QUIET, touched, *free])):
         b.set(F, call(name, T, instance))
-        with b.when(F > IGNORED):
-            b.leave(F)
+        with b.if_(F > IGNORED):
+            b.return_(F)
         b.set(QUIET, F.equals(IGNORED))
 
 
@@ -128,9 +128,9 @@ def returned(context: Context) -> Function:
         for k in range(layout.mask_words):
             b.set(T[at + COUNT * n + (layout.words + k)], T[layout.waited + k])
     same = [T[at + K * n + i].equals(T[at + COUNT * n + i]) for i in range(n)]
-    with b.count(K, COUNT), b.when(all_of(same)):
-        b.leave(TRUE)
-    b.leave(FALSE)
+    with b.count(K, COUNT), b.if_(all_of(same)):
+        b.return_(TRUE)
+    b.return_(FALSE)
     parameters = (*rows("t"), *numbers("count"))
     return function("returned", parameters, b.block, "Has the round been in this world before?")
 
@@ -141,7 +141,7 @@ def returned(context: Context) -> Function:
 def recovery(context: Context) -> Function:
     """`recover`: the system's block, as one step."""
     b = Builder()
-    scope = Scope(context, b, T, None, None, Fail(lambda code: b.leave(context.code(code))))
+    scope = Scope(context, b, T, None, None, Fail(lambda code: b.return_(context.code(code))))
     assert context.layout.down is not None
     b.set(T[context.layout.down], ZERO)
     perform(scope, context.universe.system.recover or ())

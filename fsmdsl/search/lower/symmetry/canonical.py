@@ -118,19 +118,19 @@ def _words(pieces: Iterable[Piece]) -> list[Expr]:
 def _keys(x: SymmetricSet, p: _Places, words: Sequence[Expr], head: Sequence[Statement]) -> Function:
     """`keys`. Keys of one word are compared at once: mostly all are in order already."""
     b = Builder()
-    b.put(head)
+    b.splice(head)
     if len(words) == 1 and x.count * _size(words[0]) < LONGEST_KEYS:
         keys = [Var(f"k{j}") for j in range(x.count)]
         for j, key in enumerate(keys):
             b.set(key, _of_member(words[0], j))
         for j, key in enumerate(keys):
             b.set(T[p.keys + j], key)
-        b.leave(all_of([key <= following for key, following in pairwise(keys)]))
+        b.return_(all_of([key <= following for key, following in pairwise(keys)]))
     else:
         with b.count(J, x.count):
             for n, word in enumerate(words):
                 b.set(T[p.keys + n * x.count + J], word)
-        b.leave(FALSE)
+        b.return_(FALSE)
     return function(f"keys_{x.first}", rows("t"), b.block, f"What concerns each of `{x.name}`. Are they in order?")
 
 
@@ -148,7 +148,7 @@ def _less(x: SymmetricSet, p: _Places) -> Function:
     """`less`: by the words of the keys, from the first."""
     b = Builder()
     one, other = ([T[p.keys + n * x.count + at] for n in range(p.words)] for at in (A, B))
-    b.leave(_smaller(one, other))
+    b.return_(_smaller(one, other))
     return function(f"less_{x.first}", (*rows("t"), *numbers("a", "b")), b.block, "Does one stand before another?")
 
 
@@ -156,11 +156,11 @@ def _order(x: SymmetricSet, *, exact: bool) -> Function:
     """`order`. Where arrangements are to be tried it must be known who stands where, also if nobody has to move."""
     b, keys = Builder(), call(f"keys_{x.first}", T)
     if exact:
-        with b.when(keys):
-            b.leave(0)
+        with b.if_(keys):
+            b.return_(0)
     else:
         b.do(keys)
-    with b.when(call(f"sort_{x.first}", T)):
+    with b.if_(call(f"sort_{x.first}", T)):
         b.do(call(f"rename_{x.first}", T))
     return function(f"order_{x.first}", rows("t"), b.block, f"`{x.name}` in order.")
 
@@ -174,9 +174,9 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
     tables = {k: _table(layout, k) for k in {x.count for x in reduction.arranged}}
     b = Builder()
     _in_order(b, reduction.arranged)
-    with b.when(Not(any_of([call(f"tied_{x.first}", T) for x in reduction.arranged]))):
+    with b.if_(Not(any_of([call(f"tied_{x.first}", T) for x in reduction.arranged]))):
         _in_order(b, reduction.ordered)
-        b.leave(0)
+        b.return_(0)
     with b.count(PLACE, layout.row):
         b.set(T[row + PLACE], T[PLACE])
     b.set(FOUND, FALSE)
@@ -185,7 +185,7 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
             n, p = Var(f"n{x.first}"), Var(f"p{x.first}")
             inside.enter_context(b.count(n, factorial(x.count)))
             b.set(p, tables[x.count] + n * x.count)
-            inside.enter_context(b.when(call(f"keeps_{x.first}", T, p)))
+            inside.enter_context(b.if_(call(f"keeps_{x.first}", T, p)))
         with b.count(PLACE, layout.row):
             b.set(T[PLACE], T[row + PLACE])
         for x in reduction.arranged:
@@ -195,7 +195,7 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
         _in_order(b, reduction.ordered)
         b.do(call("pack", T, T, other))
         words = ([T[place + n] for n in range(layout.words)] for place in (other, best))
-        with b.when(any_of([Not(FOUND), _smaller(*words)])):
+        with b.if_(any_of([Not(FOUND), _smaller(*words)])):
             b.set(FOUND, TRUE)
             for word in range(layout.words):
                 b.set(T[best + word], T[other + word])

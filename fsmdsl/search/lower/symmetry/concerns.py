@@ -219,9 +219,9 @@ def _bare(layout: Layout, x: SymmetricSet, box: QueueLayout) -> Function:
     b = Builder()
     for n, bits in _about(layout, box, [x.machine]):
         if bits:
-            with b.when((X >> box.argument_bits).equals(n)):
-                b.leave(X & ~Int(bits))
-    b.leave(X)
+            with b.if_((X >> box.argument_bits).equals(n)):
+                b.return_(X & ~Int(bits))
+    b.return_(X)
     name = f"bare_{x.first}_{box.length}"
     return function(name, numbers("x"), b.block, "A message, whoever of them it is about.")
 

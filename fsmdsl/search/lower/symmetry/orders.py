@@ -90,8 +90,8 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
 
     def write(code: Expr | None) -> None:
         why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
-        with b.when(several):
-            b.put([doubt(scope.context, scope.row, [x.name for x in sets], why)])
+        with b.if_(several):
+            b.splice([doubt(scope.context, scope.row, [x.name for x in sets], why)])
         before(code)
 
     fail = Fail(write)
@@ -99,13 +99,13 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
     if not sets:
         yield fail
         return
-    with b.aside() as body:
+    with b.capture() as body:
         scope.fail = fail
         yield fail
         scope.fail = before
     if fail.used:
         b.set(several, _several(scope, e.over, over, sets))
-    b.put(body)
+    b.splice(body)
 
 
 def _several(scope: Scope, e: m.Expr, over: Expr, sets: Sequence[SymmetricSet]) -> Expr:
@@ -159,20 +159,20 @@ def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> 
     number = len(context.loops)
     context.loops.append([])
     turn = b.inner()
-    inner = replace(scope, builder=turn, fail=Fail(lambda code: turn.leave(context.code(code))))
+    inner = replace(scope, builder=turn, fail=Fail(lambda code: turn.return_(context.code(code))))
     assert isinstance(e.over.type, m.SetType)
     x = turn.name()
     with inner.binding(e.variable, x, e.over.type.of):
         perform(inner, e.body)
-    turn.leave(0)
+    turn.return_(0)
     shared = constants_of(function("turn", (*rows("t"), *numbers(x.name)), turn.block))
     loop = _Loop(scope, e, number, tuple(map(Var, shared)))
     context.loops[number] = [loop.function("turn", [x], turn), *_turns(loop)]
     code = b.name()
     context.sends += 1
     b.set(code, loop.call("loop", over))
-    with b.when(code.differs(0)):
-        b.leave(code)
+    with b.if_(code.differs(0)):
+        b.return_(code)
 
 
 def _turns(loop: _Loop) -> list[Function]:
@@ -188,14 +188,14 @@ def _independent(loop: _Loop) -> Function:
     names = [x.name for x in members_in(context, e.over.type)]
     why = f"which turn of {loop.what} fails first depends on their order ({e.span})"
     b.set(FOUND, ZERO)
-    with b.repeat(OVER):
+    with b.while_(OVER):
         loop.turn(b, call("lowest", OVER))
-        with b.when(all_of([F.differs(0), FOUND.differs(0), F.differs(FOUND)])):
-            b.put([doubt(context, T, names, why)])
-        with b.when(FOUND.equals(0)):
+        with b.if_(all_of([F.differs(0), FOUND.differs(0), F.differs(FOUND)])):
+            b.splice([doubt(context, T, names, why)])
+        with b.if_(FOUND.equals(0)):
             b.set(FOUND, F)
         b.update(OVER, "&", OVER - 1)
-    b.leave(FOUND)
+    b.return_(FOUND)
     return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, which have nothing to do with one another.")
 
 
@@ -210,11 +210,11 @@ def _in_any_order(loop: _Loop) -> Function:
         if x is not None:
             first = context.doubt([x.name], f"what {loop.what} comes to depends on their order ({e.span})")
             context.doubt([x.name], f"{loop.what} has too many of them to try every order ({e.span})")
-            with b.when(REST & REST - 1):
+            with b.if_(REST & REST - 1):
                 b.set(F, loop.call("orders", REST, first))
-                with b.when(F > 0):
-                    b.leave(F)
-                with b.when(F.equals(0)):
+                with b.if_(F > 0):
+                    b.return_(F)
+                with b.if_(F.equals(0)):
                     b.set(REST, ZERO)
         _one_by_one(loop, b)
     return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, in any order.")
@@ -231,10 +231,10 @@ def _others(codes: int, masks: Sequence[int]) -> Iterator[int]:
 
 
 def _one_by_one(loop: _Loop, b: Builder) -> None:
-    with b.repeat(REST):
+    with b.while_(REST):
         loop.turn(b, call("lowest", REST))
-        with b.when(F.differs(0)):
-            b.leave(F)
+        with b.if_(F.differs(0)):
+            b.return_(F)
         b.update(REST, "&", REST - 1)
 
 
@@ -245,24 +245,24 @@ def _orders(loop: _Loop) -> Function:
     size, code = layout.copied + 1, layout.copied
     b.set(K, call("ones", OVER))
     b.set(FIRST, call("begin_orders", T, K, DOUBT))
-    with b.when(FIRST < 0):
-        b.leave(-1)
+    with b.if_(FIRST < 0):
+        b.return_(-1)
     with b.count(DONE, 1 << K):
         b.set(PLACE, FIRST + DONE * size)
         b.set(REST, OVER)
         with b.count(J, K):
             b.set(X, call("lowest", REST))
             b.update(REST, "&", REST - 1)
-            with b.when((DONE >> J & 1).equals(0)):
+            with b.if_((DONE >> J & 1).equals(0)):
                 b.do(call("bring", T, PLACE))
                 b.set(F, T[PLACE + code])
-                with b.when(F.equals(0)):
+                with b.if_(F.equals(0)):
                     loop.turn(b, X)
                 b.do(call("compare", T, FIRST + (DONE | 1 << J) * size, F, DOUBT))
     b.set(PLACE, FIRST + ((1 << K) - 1) * size)
     b.do(call("bring", T, PLACE))
     b.set(T[layout.stack], FIRST)
-    b.leave(T[PLACE + code])
+    b.return_(T[PLACE + code])
     return loop.function("orders", [OVER, DOUBT], b)
 
 
@@ -278,9 +278,9 @@ def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
     for x in context.reduction.of_machine(machine.qualified):
         b = Builder()
         b.set(COUNT, ZERO)
-        with b.count(AT, x.first + x.count, x.first), b.when(able):
+        with b.count(AT, x.first + x.count, x.first), b.if_(able):
             b.update(COUNT, "+", 1)
-        b.leave(COUNT > 1)
+        b.return_(COUNT > 1)
         functions.append(
             function(f"rivals_{x.first}", rows("t"), b.block, "Could several of them take a step without an event?")
         )
@@ -297,9 +297,9 @@ def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[str], b: 
     for x in context.reduction.of_machine(machine.qualified):
         with (
             b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),
-            b.when(all_of([in_such, struck, other.differs(T[column + AT])])),
+            b.if_(all_of([in_such, struck, other.differs(T[column + AT])])),
         ):
-            b.put([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
+            b.splice([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
 
 
 def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
@@ -308,8 +308,8 @@ def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builde
     if not sets:
         return
     why = "which of them fails first in a crash may make a difference"
-    with b.when(any_of([masks.several(context.layout, T, context.layout.struck, x) for x in sets])):
-        b.put([doubt(context, T, [x.name for x in sets], why)])
+    with b.if_(any_of([masks.several(context.layout, T, context.layout.struck, x) for x in sets])):
+        b.splice([doubt(context, T, [x.name for x in sets], why)])
 
 
 def functions(context: Context) -> list[Function]:

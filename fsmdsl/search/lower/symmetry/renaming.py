@@ -62,20 +62,20 @@ class Renaming:
 
     def _referring(self, b: Builder) -> None:
         for t, places in referring(self.layout, self.of, range(len(self.layout.universe.machines))):
-            with b.through(P, places):
+            with b.for_each(P, places):
                 b.set(T[P], self._renamed(t, T[P]))
 
     def _messages(self, b: Builder, box: QueueLayout) -> None:
-        with b.aside() as changes:
+        with b.capture() as changes:
             for n, arguments in enumerate(box.records):
                 if mentions(arguments, self.of.machine):
-                    with b.when((X >> box.argument_bits).equals(n)):
+                    with b.if_((X >> box.argument_bits).equals(n)):
                         b.set(X, self._renamed(arguments, X))
         if not changes:
             return
         with b.count(ITEM, box.first + T[box.length], box.first):
             b.set(X, T[ITEM])
-            b.put(changes)
+            b.splice(changes)
             b.set(T[ITEM], X)
         if box.channel.order == "bag":
             self._in_order(b, box)
@@ -97,7 +97,7 @@ class Renaming:
         last = first + actions * self.of.count
         with (
             b.count(P, self.layout.pending + self.layout.pending_places, self.layout.pending),
-            b.when(_among(first, T[P], last)),
+            b.if_(_among(first, T[P], last)),
         ):
             b.set(J, T[P] - first)
             b.set(T[P], first + T[self.new + J // actions] * actions + J % actions)
@@ -117,37 +117,37 @@ class Renaming:
         first, last, universe = self.of.first, self.of.first + self.of.count, self.layout.universe
         match t:
             case m.OptionalType(of):
-                b.leave(Choice(X.equals(none_of(t, universe)), X, self._renamed(of, X)))
+                b.return_(Choice(X.equals(none_of(t, universe)), X, self._renamed(of, X)))
             case m.SetType(of):
                 self._of_set(b, shape(of, universe).code(first))
             case m.RecordType():
                 for of, s, at in parts_of(t, universe).values():
                     if mentions(of, self.of.machine):
                         self._of_part(b, of, s, Int(at))
-                b.leave(X)
+                b.return_(X)
             case m.ListType(of, bound):
                 self._of_list(b, of, bound.bit_length())
             case m.MapType():
                 self._of_map(b, t)
             case _:
-                b.leave(Choice(_among(first, X, last), T[self.new + X - first] + first, X))
+                b.return_(Choice(_among(first, X, last), T[self.new + X - first] + first, X))
 
     def _of_set(self, b: Builder, low: int) -> None:
         """A set in which the first member has the place `low`."""
         every = (1 << self.of.count) - 1
         b.set(Y, X & ~Int(every << low))
         b.set(X, X >> low & every)
-        with b.repeat(X):
+        with b.while_(X):
             b.update(Y, "|", 1 << T[self.new + call("lowest", X)] + low)
             b.update(X, "&", X - 1)
-        b.leave(Y)
+        b.return_(Y)
 
     def _of_list(self, b: Builder, of: m.Type, at: int) -> None:
         """A list whose items begin at the bit `at`."""
         s = shape(of, self.layout.universe)
         with b.count(ITEM, X & (1 << at) - 1):
             self._of_part(b, of, s, at + ITEM * s.bits)
-        b.leave(X)
+        b.return_(X)
 
     def _of_part(self, b: Builder, of: m.Type, s: Shape, place: Expr) -> None:
         """A value whose code begins at a bit."""
@@ -170,7 +170,7 @@ class Renaming:
                 b.set(J, self._renamed(t.of, number_of(P, s)))
                 b.set(P, code_of(J, s))
             b.update(Y, "|", P << place * s.bits)
-        b.leave(Y)
+        b.return_(Y)
 
 
 def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:

@@ -83,7 +83,7 @@ def _optional(scope: Scope, x: Expr, have: m.OptionalType, want: m.OptionalType,
     old, new = (none_of(t, scope.context.universe) for t in (have, want))
     if old == new and not isinstance(a, m.SetType | m.ListType):
         return x
-    name = scope.builder.named(x)
+    name = scope.builder.temporary(x)
     with _there(scope, name.differs(old)):
         inner = converted(scope, name, a, b)
     return name if inner == name and old == new else Choice(name.equals(old), Int(new), inner)
@@ -93,11 +93,11 @@ def _optional(scope: Scope, x: Expr, have: m.OptionalType, want: m.OptionalType,
 def _there(scope: Scope, condition: Expr) -> Iterator[None]:
     """Statements that look into a value: only where it is not none."""
     b = scope.builder
-    with b.aside() as statements:
+    with b.capture() as statements:
         yield
     if statements:
-        with b.when(condition):
-            b.put(statements)
+        with b.if_(condition):
+            b.splice(statements)
 
 
 def _reset(scope: Scope, x: Expr, have: m.SetType, want: m.SetType) -> Expr:
@@ -109,7 +109,7 @@ def _reset(scope: Scope, x: Expr, have: m.SetType, want: m.SetType) -> Expr:
         return x
     if not isinstance(have.of, m.OptionalType):
         return _shifted(x, up)
-    name = scope.builder.named(x)
+    name = scope.builder.temporary(x)
     return name & 1 | _shifted(name & -2, up) & -2
 
 
@@ -124,7 +124,7 @@ def _relisted(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> Expr
     new_at = want.bound.bit_length()
     if old == new and have.bound.bit_length() == new_at:
         return x
-    listed, made = b.named(x), b.name()
+    listed, made = b.temporary(x), b.name()
     b.set(made, length_of(listed, have))
     place, item = b.name(), b.name()
     with b.count(place, length_of(listed, have)):
@@ -151,7 +151,7 @@ def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
 def refuse(scope: Scope, conditions: Sequence[Expr]) -> None:
     """A fault of its own where one of the conditions holds."""
     for condition in conditions:
-        with scope.builder.when(condition):
+        with scope.builder.if_(condition):
             scope.fail()
 
 
@@ -203,6 +203,6 @@ def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> l
     with b.count(place, length):
         b.set(item, item_of(scope, x, have, place))
         for condition in misfit(scope, item, have.of, want.of):
-            with b.when(condition):
+            with b.if_(condition):
                 b.set(wrong, TRUE)
     return [*faults, wrong]

@@ -113,7 +113,7 @@ def _read(scope: Scope, e: m.Read) -> Expr:
 def _record(scope: Scope, e: m.Construction) -> Expr:
     """The codes of the parts beside one another; a fault where a part cannot hold its value."""
     shape_of(scope, e.type)
-    values = [scope.builder.named(value(scope, x)) for x in e.parts]
+    values = [scope.builder.temporary(value(scope, x)) for x in e.parts]
     made: Expr = ZERO
     for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
         refuse(scope, misfit(scope, given, x.type, of))
@@ -128,7 +128,7 @@ def _part(scope: Scope, e: m.Part) -> Expr:
 
 
 def _in_state(scope: Scope, e: m.InState) -> Expr:
-    target = scope.builder.named(value(scope, e.target))
+    target = scope.builder.temporary(value(scope, e.target))
     machine = machine_of(scope, e.target.type)
     state = scope.at(scope.context.column(machine.qualified, ""), target)
     there = in_leaves(state, machine, e.states)
@@ -175,7 +175,7 @@ def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Conn
     found: list[Expr] = []
     known: Known = frozenset()
     for x, negated in operands:
-        with b.aside() as statements, scope.knowing(known):
+        with b.capture() as statements, scope.knowing(known):
             condition = value(scope, x)
         if negated:
             condition = Not(condition)
@@ -183,12 +183,12 @@ def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Conn
         if statements and found:
             if found != [result]:
                 b.set(result, combined(found))
-            with b.when(result if operator == "and" else Not(result)):
-                b.put(statements)
+            with b.if_(result if operator == "and" else Not(result)):
+                b.splice(statements)
                 b.set(result, condition)
             found = [result]
         else:
-            b.put(statements)
+            b.splice(statements)
             found.append(condition)
     return combined(found)
 
@@ -213,8 +213,8 @@ def _binary(scope: Scope, e: m.Binary) -> Expr:
 def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
     assert isinstance(e.right.type, m.RangeType)
     if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
-        left, right = scope.builder.named(left), scope.builder.named(right)
-        with scope.builder.when(right.equals(0)):
+        left, right = scope.builder.temporary(left), scope.builder.temporary(right)
+        with scope.builder.if_(right.equals(0)):
             scope.fail()
     match e.operator:
         case "/":
@@ -240,18 +240,18 @@ def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
 def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
     b = scope.builder
     condition = value(scope, e.condition)
-    with b.aside() as first, scope.knowing(present_if(e.condition, True)):
+    with b.capture() as first, scope.knowing(present_if(e.condition, True)):
         yes = value(scope, e.then, want)
-    with b.aside() as second, scope.knowing(present_if(e.condition, False)):
+    with b.capture() as second, scope.knowing(present_if(e.condition, False)):
         no = value(scope, e.otherwise, want)
     if not first and not second:
         return Choice(condition, yes, no)
     name = b.name()
-    with b.when(condition):
-        b.put(first)
+    with b.if_(condition):
+        b.splice(first)
         b.set(name, yes)
-    with b.otherwise():
-        b.put(second)
+    with b.else_():
+        b.splice(second)
         b.set(name, no)
     return name
 
@@ -260,9 +260,9 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
     first = e.arguments[0]
     match e.function:
         case "present":
-            given = scope.builder.named(value(scope, first))
+            given = scope.builder.temporary(value(scope, first))
             if isinstance(first.type, m.OptionalType) and first not in scope.known:
-                with scope.builder.when(given.equals(none_of(first.type, scope.context.universe))):
+                with scope.builder.if_(given.equals(none_of(first.type, scope.context.universe))):
                     scope.fail()
             return given
         case "size":

@@ -22,7 +22,7 @@ def derived(scope: Scope, e: m.Derived) -> Expr:
     shared = _shared(scope, e)
     if shared is None:
         return _called(scope, e)
-    with scope.builder.when(shared.equals(UNKNOWN)):
+    with scope.builder.if_(shared.equals(UNKNOWN)):
         scope.builder.set(shared, _called(scope, e))
     return shared
 
@@ -42,16 +42,16 @@ def _called(scope: Scope, e: m.Derived) -> Expr:
 
 def received(scope: Scope, called: Expr, fails: bool) -> Expr:
     """What a function is worth that may be without a value, in a variable; then it is a fault."""
-    result = scope.builder.named(called)
+    result = scope.builder.temporary(called)
     if fails:
-        with scope.builder.when(result <= FAULT):
+        with scope.builder.if_(result <= FAULT):
             scope.fail(FAULT - result)
     return result
 
 
 def missing(context: Context, b: Builder) -> Fail:
     """In a function that is worth a value: it returns the fault."""
-    return Fail(lambda code: b.leave(FAULT - number(context.code(code))))
+    return Fail(lambda code: b.return_(FAULT - number(context.code(code))))
 
 
 def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
@@ -68,7 +68,7 @@ def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
     scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
     scope.lasting = frozenset({AT, *parameters})
     scope.locals = {name: (p, t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
-    b.leave(scope.value(body.value, e.type))
+    b.return_(scope.value(body.value, e.type))
     given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *(p.name for p in parameters)))
     name = f"let_{len(context.lets)}"
     context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))

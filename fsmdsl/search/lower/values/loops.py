@@ -33,7 +33,7 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
             yield x
         return
     if listed := constants(scope, e):
-        with b.through(x, listed):
+        with b.for_each(x, listed):
             yield x
         return
     if isinstance(t, m.ListType):
@@ -50,7 +50,7 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
     # Element by element, not place by place: so the processor can foresee how often.
     rest = b.name()
     b.set(rest, over)
-    with b.repeat(rest):
+    with b.while_(rest):
         b.set(x, number_of(call("lowest", rest), of))
         b.update(rest, "&", rest - 1)
         yield x
@@ -63,8 +63,8 @@ def _ends(scope: Scope, e: m.Apply) -> tuple[Expr, Expr]:
     assert isinstance(e.type.of, m.RangeType)
     if e.type.of.high - e.type.of.low >= MAX_VALUES:
         raise UnpackableError(f"a range of more than {MAX_VALUES} numbers")
-    first = scope.builder.named(scope.value(low))
-    return first, scope.builder.named(scope.value(high))
+    first = scope.builder.temporary(scope.value(low))
+    return first, scope.builder.temporary(scope.value(high))
 
 
 def too_many(scope: Scope, e: m.Expr | None) -> range | None:
@@ -99,18 +99,18 @@ def _subsets(scope: Scope, over: Expr, e: m.Apply, x: Var) -> Iterator[None]:
     """All subsets of so many elements, `{c0, c1}` before `{c0, c2}`. `x` runs through them; what follows is computed
     before the body, so that the body may be left at any time: mostly the last element makes way for the next."""
     b = scope.builder
-    size = b.named(scope.value(e.arguments[1]))
+    size = b.temporary(scope.value(e.arguments[1]))
     following, last, next_one = b.name(), b.name(), b.name()
     b.set(following, call("first_subset", over, size))
     b.set(last, call("highest", following))
-    with b.repeat(following >= 0):
+    with b.while_(following >= 0):
         b.set(x, following)
         b.set(next_one, over & -(last << 1))
-        with b.when(next_one):
+        with b.if_(next_one):
             b.update(next_one, "&", -next_one)
             b.update(following, "^", last | next_one)
             b.set(last, next_one)
-        with b.otherwise():
+        with b.else_():
             b.set(following, call("next_subset", over, x))
             b.set(last, call("highest", following))
         yield

@@ -44,18 +44,18 @@ def _of_map(t: m.Type) -> m.MapType:
 def _found(scope: Scope, e: m.Apply, t: m.MapType) -> tuple[Expr, Expr]:
     """A map, and at which bit it has the entry for a key; a fault where there is none."""
     of, at, *_ = e.arguments
-    held = scope.builder.named(scope.value(of))
-    key = scope.builder.named(scope.value(at))
+    held = scope.builder.temporary(scope.value(of))
+    key = scope.builder.temporary(scope.value(at))
     if isinstance(t.key, m.RangeType) and not holds(t.key, at.type):
-        with scope.builder.when(any_of([key < t.key.low, key > t.key.high])):
+        with scope.builder.if_(any_of([key < t.key.low, key > t.key.high])):
             scope.fail()
     shape_of(scope, t)
     place = code_of(key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
-    return held, scope.builder.named(place)
+    return held, scope.builder.temporary(place)
 
 
 def _coded_value(scope: Scope, e: m.Expr, t: m.MapType) -> Expr:
     """The code of a value in a map; a fault where the map cannot hold it."""
-    given = scope.builder.named(scope.value(e))
+    given = scope.builder.temporary(scope.value(e))
     refuse(scope, misfit(scope, given, e.type, t.of))
-    return scope.builder.named(code_of(converted(scope, given, e.type, t.of), shape_of(scope, t.of)))
+    return scope.builder.temporary(code_of(converted(scope, given, e.type, t.of), shape_of(scope, t.of)))

@@ -62,5 +62,5 @@ def touch(layout: Layout) -> Function:
     """`touch`: an instance takes part in this step."""
     b, t, at = Builder(), Var("t"), Var("at")
     add_to(layout, b, t, layout.touched, at)
-    b.leave(0)
+    b.return_(0)
     return function("touch", (*rows("t"), *numbers("at")), b.block, "An instance takes part in this step.")

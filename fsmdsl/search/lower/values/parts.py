@@ -30,7 +30,7 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
     b = scope.builder.inner()
     fail = missing(scope.context, b)
     shared: dict[Hashable, Var] = {}
-    b.leave(body(replace(scope, builder=b, fail=fail, shared=shared)))
+    b.return_(body(replace(scope, builder=b, fail=fail, shared=shared)))
     b.statements[:0] = unknown(shared)
     return received(scope, _made(scope, b), fail.used)
 
@@ -38,11 +38,11 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
 def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
     """Effects, in a function of its own."""
     b = scope.builder.inner()
-    body(replace(scope, builder=b, fail=Fail(lambda code: b.leave(scope.context.code(code)))))
-    b.leave(0)
-    code = scope.builder.named(_made(scope, b))
-    with scope.builder.when(code.differs(0)):
-        scope.builder.leave(code)
+    body(replace(scope, builder=b, fail=Fail(lambda code: b.return_(scope.context.code(code)))))
+    b.return_(0)
+    code = scope.builder.temporary(_made(scope, b))
+    with scope.builder.if_(code.differs(0)):
+        scope.builder.return_(code)
 
 
 def _made(scope: Scope, b: Builder) -> Expr:

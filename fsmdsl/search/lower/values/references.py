@@ -11,7 +11,7 @@ from fsmdsl.search.lower.context import Scope
 def reference(scope: Scope, e: m.Expr) -> Var | Int:
     """The number of the instance that an expression stands for. What may be none has been opened, by `present`."""
     assert isinstance(e.type, m.RefType)
-    instance = scope.builder.named(scope.value(e))
+    instance = scope.builder.temporary(scope.value(e))
     assert not isinstance(instance, Bool)
     return instance
 

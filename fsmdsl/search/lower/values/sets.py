@@ -76,13 +76,13 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     ):
         holds = scope.value(e.body)
         if e.kind == "count":
-            with b.when(holds):
+            with b.if_(holds):
                 b.update(result, "+", 1)
         else:
-            with b.when(Not(holds) if e.kind == "all" else holds):
+            with b.if_(Not(holds) if e.kind == "all" else holds):
                 b.set(result, Bool(e.kind == "some"))
                 if not fail.used:
-                    b.stop()
+                    b.break_()
     return result
 
 
@@ -90,14 +90,14 @@ def collected(scope: Scope, over: m.Expr) -> Expr:
     """What a loop goes through, in a variable; for subsets, what they are taken from."""
     if isinstance(over, m.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
-        return scope.builder.named(scope.value(over.arguments[0]))
+        return scope.builder.temporary(scope.value(over.arguments[0]))
     if isinstance(over, m.Apply) and over.function == "range":
         return ZERO
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and is_structured(over.type.of):
         raise UnpackableError("a set of sets or lists")
-    return scope.builder.named(scope.value(over))
+    return scope.builder.temporary(scope.value(over))
 
 
 def _check_subsets(scope: Scope, over: m.Apply) -> None:
@@ -132,18 +132,18 @@ def contained(scope: Scope, e: m.Binary) -> Expr:
     if isinstance(over, m.SetType) and is_structured(over.of):
         raise UnpackableError("a set of sets or lists")
     if isinstance(e.right, m.Apply) and e.right.function == "range":
-        item, low, high = (b.named(scope.value(x)) for x in (e.left, *e.right.arguments))
+        item, low, high = (b.temporary(scope.value(x)) for x in (e.left, *e.right.arguments))
         return all_of([low <= item, item <= high])
     if isinstance(e.right, m.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
-    item = b.named(scope.value(e.left))
+    item = b.temporary(scope.value(e.left))
     assert isinstance(over, m.SetType | m.ListType)
     if isinstance(over.of, m.NeverType):
         scope.value(e.right)
         return FALSE
     held = scope.value(e.right)
     if isinstance(over, m.ListType):
-        return _listed(scope, item, e.left.type, b.named(held), over)
+        return _listed(scope, item, e.left.type, b.temporary(held), over)
     conditions, place = placed(scope, item, e.left.type, over.of)
     return all_of([*conditions, (held >> place & 1).equals(1)])
 
@@ -160,7 +160,7 @@ def _packable(scope: Scope, t: m.Type) -> bool:
 def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
     t = reduce(common, [x.type for x in these.items], item.type)
-    first, *others = [scope.builder.named(scope.value(x, t)) for x in (item, *these.items)]
+    first, *others = [scope.builder.temporary(scope.value(x, t)) for x in (item, *these.items)]
     return any_of([first.equals(x) for x in others])
 
 
@@ -168,16 +168,16 @@ def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType
     b, result = scope.builder, scope.builder.name()
     b.set(result, FALSE)
     t = common(have, over.of)
-    wanted = b.named(converted(scope, item, have, t))
-    with loop(scope, over, held) as x, b.when(converted(scope, x, over.of, t).equals(wanted)):
+    wanted = b.temporary(converted(scope, item, have, t))
+    with loop(scope, over, held) as x, b.if_(converted(scope, x, over.of, t).equals(wanted)):
         b.set(result, TRUE)
     return result
 
 
 def first(scope: Scope, listed: m.Expr) -> Expr:
     """The first item; a fault where there is none."""
-    items = scope.builder.named(scope.value(listed))
-    with scope.builder.when(items.equals(0)):
+    items = scope.builder.temporary(scope.value(listed))
+    with scope.builder.if_(items.equals(0)):
         scope.fail()
     if isinstance(listed.type, m.ListType):
         return item_of(scope, items, listed.type, 0)
@@ -189,17 +189,17 @@ def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
     set follow one another."""
     b = scope.builder
     if isinstance(of, m.Instances):
-        place = b.named(scope.value(at))
+        place = b.temporary(scope.value(at))
         numbers = scope.context.universe.instances_called(of.name)
         count: Expr = Int(len(numbers))
         found = place + min(numbers)
     else:
         assert isinstance(of.type, m.ListType)
-        listed = b.named(scope.value(of))
-        place = b.named(scope.value(at))
+        listed = b.temporary(scope.value(of))
+        place = b.temporary(scope.value(at))
         count = length_of(listed, of.type)
         found = item_of(scope, listed, of.type, place)
-    with b.when(any_of([place < 0, place >= count])):
+    with b.if_(any_of([place < 0, place >= count])):
         scope.fail()
     return found
 
@@ -208,7 +208,7 @@ def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
     """A list behind another, both as ones of their type."""
     assert isinstance(t, m.ListType)
     of, at = element_of(scope, t), t.bound.bit_length()
-    left, right = scope.builder.named(left), scope.builder.named(right)
+    left, right = scope.builder.temporary(left), scope.builder.temporary(right)
     return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
 
 
@@ -216,7 +216,7 @@ def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
     assert isinstance(listed.type, m.ListType)
     of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
-    items = scope.builder.named(scope.value(listed))
+    items = scope.builder.temporary(scope.value(listed))
     length = length_of(items, listed.type)
     shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
     return converted(scope, shorter, listed.type, t)
@@ -225,7 +225,7 @@ def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
 def size(scope: Scope, of: m.Expr, ends: Sequence[m.Expr]) -> Expr:
     """How many a set, a list or a queue holds."""
     if isinstance(of, m.ChannelRef):
-        found = place_of(scope.context, of.name, [scope.builder.named(reference(scope, x)) for x in ends])
+        found = place_of(scope.context, of.name, [scope.builder.temporary(reference(scope, x)) for x in ends])
         return ZERO if found is None else scope.row[found[1]]
     items = scope.value(of)
     return length_of(items, of.type) if isinstance(of.type, m.ListType) else call("ones", items)
