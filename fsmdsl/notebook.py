@@ -108,19 +108,19 @@ class Specs(Shown):
 
     def machine(self, name: str) -> Drawing:
         """The diagram of a machine, by its name or `module.Name`."""
-        return Drawing(_found("machine", name, self.model.machines))
+        return Drawing(_lookup("machine", name, self.model.machines))
 
     def graph(self, name: str) -> Any:
         """A machine as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.machine`."""
         from fsmdsl import graphs
 
-        return graphs.machine(_found("machine", name, self.model.machines))
+        return graphs.machine(_lookup("machine", name, self.model.machines))
 
     def states(self, name: str, most: int = 10_000) -> Any:
         """The states of a system as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.states`."""
         from fsmdsl import graphs
 
-        return graphs.states(self.model, _found("system", name, self.model.systems), most)
+        return graphs.states(self.model, _lookup("system", name, self.model.systems), most)
 
     def check(self) -> Findings:
         """What is wrong, or may be."""
@@ -128,13 +128,13 @@ class Specs(Shown):
 
     def verify(self, *names: str, states: int | None = None, seconds: float | None = None) -> Answers:
         """Explore systems, all if none is named, and say what holds; each up to so many states and seconds."""
-        systems = [_found("system", name, self.model.systems) for name in names] or list(self.model.systems.values())
+        systems = [_lookup("system", name, self.model.systems) for name in names] or list(self.model.systems.values())
         limits = Limits(states, seconds)
         return Answers(self.model, tuple(simplest(explore(self.model, x, limits), self.model) for x in systems))
 
     def scenario(self, name: str) -> Run:
         """A worked example, played."""
-        played = play(self.model, _found("scenario", name, self.model.scenarios))
+        played = play(self.model, _lookup("scenario", name, self.model.scenarios))
         return Run(f"{played.scenario.qualified}: {played.scenario.title}", played)
 
     def diff(self, newer: Specs) -> Changes:
@@ -158,7 +158,7 @@ class Specs(Shown):
         return [*rows, *(("system", name, instances) for name, instances in systems)]
 
 
-def _found(kind: str, name: str, known: Mapping[str, T]) -> T:
+def _lookup(kind: str, name: str, known: Mapping[str, T]) -> T:
     """By qualified name, else by the name alone."""
     found = [x for qualified, x in known.items() if name in (qualified, qualified.rpartition(".")[2])]
     if not found:

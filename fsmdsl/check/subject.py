@@ -63,11 +63,11 @@ class Subject:
         self, machine: m.Machine | None, leaves: Iterable[str], conditions: Sequence[m.Expr | None]
     ) -> Solution | None:
         """Can these hold at once, in an instance in one of the leaves? Conditions are in normal form."""
-        known = [c for c in conditions if c is not None]
-        if len(known) < len(conditions):
+        normal_forms = [c for c in conditions if c is not None]
+        if len(normal_forms) < len(conditions):
             return GAVE_UP
-        problem = self._problem(machine, leaves, known, False)
-        if problem.wide and self._solve(self._problem(machine, leaves, known, True)) is None:
+        problem = self._problem(machine, leaves, normal_forms, False)
+        if problem.wide and self._solve(self._problem(machine, leaves, normal_forms, True)) is None:
             return None
         return self._solve(problem)
 
@@ -81,9 +81,9 @@ class Subject:
 
     def _solve(self, problem: Problem) -> Solution | None:
         """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
-        found = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
+        solution = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
         self._more += max(problem.tried - _HURRY, 0)
-        return found
+        return solution
 
 
 def arguments(machine: m.Machine, t: m.Transition) -> Mapping[str, m.Expr]:

@@ -177,8 +177,8 @@ class Transition:
                 return event
             case OnOutcome(action, outcome):
                 return f"{action}.{outcome}"
-            case OnTimer(_, shown):
-                return f"after {shown}"
+            case OnTimer(_, duration):
+                return f"after {duration}"
             case OnCrash():
                 return "crash"
             case Eventless():

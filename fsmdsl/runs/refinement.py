@@ -18,7 +18,7 @@ from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.runs.verdicts.verdict import Images, Outcome
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, holds, value
-from fsmdsl.step.describe import describe, fault_message, shown
+from fsmdsl.step.describe import describe, fault_message, value_text
 from fsmdsl.step.instances import Queue
 from fsmdsl.step.values import outside, renamed
 from fsmdsl.step.world import Message, Pending
@@ -112,7 +112,7 @@ class Picture:
                 raise NoImageError(self._without(error, f"what {what} is")) from None
             named = renamed(f.type, found, self._name)
             if outside(f.type, named) is not None:
-                told = shown(self.abstract, f.type, named)
+                told = value_text(self.abstract, f.type, named)
                 raise NoImageError(f"{what} would be {told}, which `{f.span.quote}` cannot be")
             yield named
 

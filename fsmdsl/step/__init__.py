@@ -309,15 +309,15 @@ def _time_out(draft: StepInProgress, step: TimerStep) -> None:
 def _transmit(draft: StepInProgress, step: ChannelStep) -> None:
     """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
     channel, instance, _ = draft.universe.queues[step.queue]
-    held = draft.channels[step.queue]
+    messages = draft.channels[step.queue]
     _check_ready(draft, instance, channel.name)
-    if step.position >= len(held):
+    if step.position >= len(messages):
         raise FaultError(NoMessage(step.queue), None, channel.span)
-    message, rest = held[step.position], held[: step.position] + held[step.position + 1 :]
+    message, rest = messages[step.position], messages[: step.position] + messages[step.position + 1 :]
     if step.kind == "duplicate":
-        if len(held) >= channel.bound:
+        if len(messages) >= channel.bound:
             raise FaultError(Full(step.queue), None, channel.span)
-        draft.channels[step.queue] = (*held[: step.position], message, *held[step.position :])
+        draft.channels[step.queue] = (*messages[: step.position], message, *messages[step.position :])
         return
     draft.channels[step.queue] = rest
     if step.kind == "deliver":

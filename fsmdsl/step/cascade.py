@@ -137,8 +137,8 @@ def choose(
     """
     universe = draft.universe
     for level in universe.candidates(instance, draft.states[instance], trigger):
-        found = [t for t in level if guard_holds(draft, instance, t, arguments)]
-        best = universe.preferred(instance, found)
+        enabled = [t for t in level if guard_holds(draft, instance, t, arguments)]
+        best = universe.preferred(instance, enabled)
         if len(best) > 1:
             tied = Overlap(tuple(t.index for t in best), draft.states[instance])
             raise FaultError(tied, instance, best[-1].span)
@@ -286,17 +286,17 @@ def _post(draft: StepInProgress, frame: Frame, e: m.Post) -> None:
     draft.cascade.append(Posted(frame.instance, e.channel, queue, e.event, arguments))
     if queue is None:
         return
-    channel, held = draft.universe.queues[queue].channel, draft.channels[queue]
-    if len(held) >= channel.bound:
+    channel, messages = draft.universe.queues[queue].channel, draft.channels[queue]
+    if len(messages) >= channel.bound:
         raise FaultError(Full(queue), frame.instance, e.span)
-    draft.channels[queue] = put(draft.universe, channel, held, Message(e.event, arguments))
+    draft.channels[queue] = put(draft.universe, channel, messages, Message(e.event, arguments))
 
 
-def put(universe: Universe, channel: m.Channel, held: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+def put(universe: Universe, channel: m.Channel, messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
     """A channel with one message more: at the end, or, where order means nothing, in its place in a fixed order."""
     if channel.order == "fifo":
-        return (*held, message)
-    return tuple(sorted((*held, message), key=message_order(universe, channel)))
+        return (*messages, message)
+    return tuple(sorted((*messages, message), key=message_order(universe, channel)))
 
 
 def message_order(universe: Universe, channel: m.Channel) -> Callable[[Message], tuple[object, ...]]:
@@ -316,10 +316,10 @@ def _check_arguments(
     instance: int | None,
     name: str,
     parameters: Sequence[m.Variable],
-    given: Sequence[Value],
+    arguments: Sequence[Value],
     span: Span,
 ) -> None:
-    for p, value in zip(parameters, given, strict=True):
+    for p, value in zip(parameters, arguments, strict=True):
         why = outside(p.type, value)
         if why is not None:
             raise FaultError(Unfit("argument", p.name, name, why), instance, span)
@@ -333,8 +333,8 @@ def finish_round(draft: StepInProgress) -> None:
     transition and start again from the first, until none is enabled. Then `wait` is true again, except where an answer
     is awaited: there the round goes on with the answer."""
     seen: set[World] = set()
-    while (found := _next_eventless(draft)) is not None:
-        instance, t = found
+    while (choice := _next_eventless(draft)) is not None:
+        instance, t = choice
         follow(draft, instance, t)
         world = draft.world()
         if world in seen or len(seen) >= LONGEST_ROUND:

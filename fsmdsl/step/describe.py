@@ -81,12 +81,12 @@ def describe(roster: Roster, what: Step | TraceEvent, world: World | None = None
 
 def _channel_step(roster: Roster, step: ChannelStep, world: World | None) -> str:
     channel, receiver, _ = roster.queues[step.queue]
-    said, whose = f"{step.kind} {channel.name}", roster.whose(step.queue)
+    action, whose = f"{step.kind} {channel.name}", roster.whose(step.queue)
     if world is None or step.position >= len(world.channels[step.queue]):
-        return f"{said}[{step.position}]{whose}" if step.position else f"{said}{whose}"
+        return f"{action}[{step.position}]{whose}" if step.position else f"{action}{whose}"
     message = world.channels[step.queue][step.position]
     parameters = roster.machines[receiver].event_named[message.event].parameters
-    return f"{said}.{message.event}{shown_arguments(roster, parameters, message.arguments)}{whose}"
+    return f"{action}.{message.event}{shown_arguments(roster, parameters, message.arguments)}{whose}"
 
 
 def _crash(roster: Roster, inside: Step | None, writes: int, world: World | None) -> str:
@@ -109,15 +109,15 @@ def _happening(roster: Roster, what: TraceEvent) -> str:
             return f"{roster.name(instance)}: {called} {arrow}" if called else f"{roster.name(instance)}: {arrow}"
         case Sent(sender, receiver, event, arguments):
             parameters = roster.machines[receiver].event_named[event].parameters
-            given = shown_arguments(roster, parameters, arguments)
-            return f"{_sender(roster, sender)} sends {roster.name(receiver)}.{event}{given}"
+            argument_list = shown_arguments(roster, parameters, arguments)
+            return f"{_sender(roster, sender)} sends {roster.name(receiver)}.{event}{argument_list}"
         case Posted(sender):
             return f"{_sender(roster, sender)} {done(roster, what)}"
         case Requested(instance):
             return f"{roster.name(instance)} {done(roster, what)}"
         case Assigned(instance, field, value):
             of = roster.machines[instance].fields[roster.slots[instance][field]].type
-            return f"{roster.name(instance)}.{field} = {shown(roster, of, value)}"
+            return f"{roster.name(instance)}.{field} = {value_text(roster, of, value)}"
         case Ignored(instance, event):
             return f"{roster.name(instance)} ignores {event}"
         case Crashed(of):
@@ -254,17 +254,17 @@ def _text(span: Span) -> str:
 
 def shown_arguments(roster: Roster, parameters: Sequence[m.Variable], arguments: Sequence[Value]) -> str:
     """`(g0, {c1})`; nothing where there are none."""
-    given = [shown(roster, p.type, a) for p, a in zip(parameters, arguments, strict=True)]
-    return f"({', '.join(given)})" if given else ""
+    texts = [value_text(roster, p.type, a) for p, a in zip(parameters, arguments, strict=True)]
+    return f"({', '.join(texts)})" if texts else ""
 
 
-def shown(roster: Roster, t: m.Type, value: Value) -> str:
+def value_text(roster: Roster, t: m.Type, value: Value) -> str:
     """A value of a type."""
     match t, value:
         case _, None:
             return "none"
         case m.OptionalType(of), _:
-            return shown(roster, of, value)
+            return value_text(roster, of, value)
         case _, bool():
             return str(value).lower()
         case m.RefType(), int():
@@ -274,14 +274,14 @@ def shown(roster: Roster, t: m.Type, value: Value) -> str:
         case m.OpaqueType(), str():
             return value.rpartition(".")[2]
         case m.RecordType(name, parts), RecordValue(values):
-            given = (f"{part} = {shown(roster, of, x)}" for (part, of), x in zip(parts, values, strict=True))
-            return f"{name.rpartition('.')[2]}({', '.join(given)})"
+            fields = (f"{part} = {value_text(roster, of, x)}" for (part, of), x in zip(parts, values, strict=True))
+            return f"{name.rpartition('.')[2]}({', '.join(fields)})"
         case m.SetType(of), frozenset():
-            return f"{{{', '.join(shown(roster, of, x) for x in elements(t, value))}}}"
+            return f"{{{', '.join(value_text(roster, of, x) for x in elements(t, value))}}}"
         case m.ListType(of), tuple():
-            return f"[{', '.join(shown(roster, of, x) for x in value)}]"
+            return f"[{', '.join(value_text(roster, of, x) for x in value)}]"
         case m.MapType(key, of), Table(entries):
-            return f"{{{', '.join(f'{shown(roster, key, k)}: {shown(roster, of, x)}' for k, x in entries)}}}"
+            return f"{{{', '.join(f'{value_text(roster, key, k)}: {value_text(roster, of, x)}' for k, x in entries)}}}"
         case _:
             return str(value)
 

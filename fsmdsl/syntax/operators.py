@@ -105,8 +105,8 @@ def bounds(operator: Arithmetic, a: Bounds, b: Bounds) -> Bounds:
 
 
 def _extremes(numbers: Iterable[int]) -> Bounds:
-    listed = [*numbers] or [0]
-    return min(listed), max(listed)
+    values = [*numbers] or [0]
+    return min(values), max(values)
 
 
 def _remainders(a: Bounds, b: Bounds) -> Bounds:

@@ -53,9 +53,9 @@ class Normal:
         self._levels += 1
         if self._nodes > _MOST_NODES or self._levels > _MOST_LEVELS:
             raise TooLargeError
-        found = self._truth(e, at, negated) if e.type == m.BOOL else self._term(e, at)
+        normal_form = self._truth(e, at, negated) if e.type == m.BOOL else self._term(e, at)
         self._levels -= 1
-        return found
+        return normal_form
 
     # Conditions ------------------------------------------------------------------------------------------------------
 

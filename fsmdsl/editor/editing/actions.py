@@ -66,7 +66,7 @@ def _undeclared(analysis: Analysis, document: Document, d: Diagnostic) -> Iterat
     if machine is None or not name.isidentifier():
         return
     yield from _unsent(analysis, document, machine, d)
-    for kind in dict.fromkeys(_wanted(machine, d.span)):
+    for kind in dict.fromkeys(_missing_kinds(machine, d.span)):
         match kind:
             case "state":
                 yield Action(f"create the state `{name}`", (_new_line(machine, s.StateDecl, f"state {name}"),), d)
@@ -117,7 +117,7 @@ def _machine_around(analysis: Analysis, document: Document, span: Span) -> Machi
     return None
 
 
-def _wanted(machine: MachineNames, span: Span) -> Iterator[str]:
+def _missing_kinds(machine: MachineNames, span: Span) -> Iterator[str]:
     """What a name that stands somewhere in a machine would have to be."""
     for x, _ in machine.members:
         match x:

@@ -15,7 +15,7 @@ from fsmdsl.model.resolve import Meaning
 from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, SystemNames
 from fsmdsl.model.resolve.systems.properties import events_meant
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.calls import FUNCTIONS
 from fsmdsl.model.typing import bare
 from fsmdsl.model.workspace import shipped_modules
@@ -144,7 +144,7 @@ class Finder:
         if isinstance(wanted, m.RefType) and sign in ("in", "not in"):
             yield from self.states(self.module.program.machines.get(wanted.machine), 0)
         for name, type_ in self.place.scope.locals.items():
-            yield Candidate(name, "local", shown(type_), "", 0)
+            yield Candidate(name, "local", type_text(type_), "", 0)
         yield from self.data(self.machine)
         yield from self.groups()
         yield from self.exported("let", lambda n: n.lets, 2)
@@ -162,7 +162,7 @@ class Finder:
         for name, type_ in self.place.scope.locals.items():
             inner = bare(type_)
             if isinstance(inner.of if isinstance(inner, m.SetType) else inner, m.RefType):
-                yield Candidate(name, "local", shown(type_), "", 0)
+                yield Candidate(name, "local", type_text(type_), "", 0)
         yield from self.groups(0)
 
     def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
@@ -200,7 +200,7 @@ class Finder:
         if self.machine is not None:
             yield from self.of("action", self.machine.qualified, self.machine.actions)
             yield from self.of("field", self.machine.qualified, self.machine.fields)
-        yield from (Candidate(n, "local", shown(t), "", 0) for n, t in self.place.scope.locals.items())
+        yield from (Candidate(n, "local", type_text(t), "", 0) for n, t in self.place.scope.locals.items())
         yield from self.groups()
 
     def fields(self) -> Iterator[Candidate]:
@@ -349,7 +349,7 @@ class Finder:
         paths = [p for n in promised for p in (n.every("path") if n.rule == "fairness" else [n])]
         for name in (str(self.place.builder.path(p)) for p in paths):
             for event in (e for x in self.machines_of_system() for e in events_meant(x, name) if e is not None):
-                yield from (Candidate(p.name, "parameter", shown(p.type)) for p in event.parameters)
+                yield from (Candidate(p.name, "parameter", type_text(p.type)) for p in event.parameters)
 
     def of_all(self, what: Callable[[MachineNames], Iterator[Candidate]]) -> Iterator[Candidate]:
         for machine in self.machines_of_system():
@@ -379,7 +379,7 @@ class Finder:
         machine = self.machine
         event = None if path is None or machine is None else machine.events.get(path.nodes()[-1].text())
         for p in () if event is None else event.parameters:
-            yield Candidate(p.name, "parameter", shown(p.type))
+            yield Candidate(p.name, "parameter", type_text(p.type))
 
 
 def _tail(parts: tuple[Node | Token, ...]) -> list[Node | Token]:

@@ -13,7 +13,7 @@ from fsmdsl.model.resolve.limits import INSTANCES
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.model.resolve.names.states import machine_of
 from fsmdsl.model.resolve.systems.inheritance import members_of, of_kind, own, take_lets
-from fsmdsl.model.resolve.systems.instances import name_elements, named
+from fsmdsl.model.resolve.systems.instances import instance_names, name_elements
 from fsmdsl.model.resolve.types.type_expressions import type_of
 from fsmdsl.model.resolve.values.binders import bound
 from fsmdsl.model.resolve.values.places import typed
@@ -109,12 +109,12 @@ def instances_of(module: ModuleNames, name: str) -> SystemNames:
     for decl in decls:
         if isinstance(decl, s.SystemDecl):
             members = members_of(module, decl)
-            names = named(module, qualified, of_kind(members, s.InstanceDecl))
+            names = instance_names(module, qualified, of_kind(members, s.InstanceDecl))
             take_lets(names, members)
             return names
         if decl.system is not None and len(decl.system.names) == 1:
             return instances_of(module, str(decl.system))
-        return named(module, qualified, own(module, qualified, decl.instances))
+        return instance_names(module, qualified, own(module, qualified, decl.instances))
     names = SystemNames(qualified, module)
     name_elements(names)
     return names

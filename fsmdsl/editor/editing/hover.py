@@ -11,7 +11,7 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.editor.editing.analysis import Analysis
 from fsmdsl.editor.editing.declarations import declared
 from fsmdsl.model.resolve import Meaning, Use
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.source import Span
 
@@ -74,7 +74,7 @@ def quoted(text: str) -> str:
 
 def _type_of_local(analysis: Analysis, use: Use) -> str | None:
     types = (u.type for u in analysis.declarations([use.meaning]) if u.type is not None)
-    return next((shown(t) for t in types), None)
+    return next((type_text(t) for t in types), None)
 
 
 # States --------------------------------------------------------------------------------------------------------------

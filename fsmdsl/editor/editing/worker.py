@@ -134,7 +134,7 @@ class Worker:
         self._still_wanted()
         with budget_of(limits) as budget:
             x = explore(model, system, limits, self._progress, Means(workers=1, once=True), budget=budget)
-        kept = _Kept(slice_of(model, system), limits, x, _told(model, x), simple=not x.violations)
+        kept = _Kept(slice_of(model, system), limits, x, _summary(model, x), simple=not x.violations)
         self._kept[system.qualified] = kept
         return kept
 
@@ -143,7 +143,7 @@ class Worker:
         with Budget(2 * SIMPLER[1]) as budget:
             effort = Effort(*SIMPLER, self._still_wanted)
             x = simplest_in_time(kept.exploration, model, budget, effort)
-        made = replace(kept, exploration=x, told=_told(model, x), simple=True)
+        made = replace(kept, exploration=x, told=_summary(model, x), simple=True)
         self._kept[x.system.qualified] = made
         return made
 
@@ -197,7 +197,7 @@ def slice_of(model: m.Model, system: m.System) -> Slice:
     return Slice(system, tuple(model.machines[q] for q in machines), beside)
 
 
-def _told(model: m.Model, x: Exploration) -> Explored:
+def _summary(model: m.Model, x: Exploration) -> Explored:
     text = "\n".join([summary(x), *details(x, model)])
     universe = Universe(model, x.system)
     broken = [v for v in x.verdicts if v.outcome == "violated" and v.trace is not None]

@@ -53,7 +53,7 @@ def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:
     budget = Budget(job["seconds"], memory)
     try:
         with budget:
-            found = _found(job, tell, budget, means)
+            found = _exploration(job, tell, budget, means)
     except LimitError as error:
         tell("failed", {"message": f"{error}, before the text was read and checked"})
         return
@@ -68,7 +68,7 @@ def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:
     tell("result", told)
 
 
-def _found(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
+def _exploration(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
     """What is found, as far as the limits allow; None where there is no such system."""
     model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
     system = None if model is None else model.systems.get(job["system"])

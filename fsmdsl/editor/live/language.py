@@ -41,7 +41,7 @@ class Language:
             models = [self._documented(typed)] if documented else [a.model for a in analyses]
             here = models[0] if documented else self._desk.analysis(file).model
             systems = [x.qualified for model in models if model is not None for x in model.systems.values()]
-            return {"findings": findings(_found(analyses)), "outline": outline(here, file), "systems": systems}
+            return {"findings": findings(_diagnostics(analyses)), "outline": outline(here, file), "systems": systems}
 
     def model(self, typed: Typed, name: str, *, documented: bool) -> m.Model | None:
         """The model that has a machine or system, by its qualified name; None where there is none, or it has errors."""
@@ -93,7 +93,7 @@ class Language:
         return model_of(texts_of(self._documents, typed), True)
 
 
-def _found(analyses: Sequence[Analysis]) -> list[Diagnostic]:
+def _diagnostics(analyses: Sequence[Analysis]) -> list[Diagnostic]:
     return ordered(d for a in analyses for listed in a.found.values() for d in listed)
 
 

@@ -70,7 +70,7 @@ class Runs:
             raise GoneError(str(error)) from error
         name = token_urlsafe(12)
         self._keep(name, Run(session, around.span.source.name))
-        return {"id": name, **_shown(name, session)}
+        return {"id": name, **_view(name, session)}
 
     def take(self, name: str, at: int, number: int, text: str) -> Data:
         """Take a step that was offered at a place of the run. Raises `GoneError`."""
@@ -81,7 +81,7 @@ class Runs:
             raise GoneError(f"`{text}` is not possible here any more")
         session = chosen(session, found)
         self._keep(name, replace(run, session=session))
-        return _shown(name, session)
+        return _view(name, session)
 
     def move(self, name: str, at: int) -> Data:
         """What is so at a place of the run, which stays as it is. Raises `GoneError`."""
@@ -125,7 +125,7 @@ def _along(session: Session, steps: Sequence[str]) -> Session:
     return session
 
 
-def _shown(name: str, session: Session) -> Data:
+def _view(name: str, session: Session) -> Data:
     title = called(session.universe.system, session.universe.model)
     drawn = None
     if 0 < len(session.entries) <= LONGEST:

@@ -46,7 +46,7 @@ class Explorations:
             )  # fmt: skip
             self._running.add(process)
             try:
-                async for event in _told(process, job):
+                async for event in _events(process, job):
                     if not self._over:
                         yield event
             finally:
@@ -61,7 +61,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             process.kill()
 
 
-async def _told(process: asyncio.subprocess.Process, job: Data) -> AsyncIterator[str]:
+async def _events(process: asyncio.subprocess.Process, job: Data) -> AsyncIterator[str]:
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(ConnectionError):  # which has been ended already

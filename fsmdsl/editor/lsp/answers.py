@@ -101,14 +101,14 @@ def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
     return t.CompletionList(False, items)
 
 
-def _named(state: State, where: Where) -> tuple[Analysis, list[Use]]:
+def _uses_at(state: State, where: Where) -> tuple[Analysis, list[Use]]:
     analysis, path, offset = at(state, where)
     return analysis, analysis.uses_at(path, offset)
 
 
 def on_definition(state: State, params: t.DefinitionParams) -> list[t.Location]:
     """Where a thing is declared; of what is nowhere declared (a lock), where it is first named."""
-    analysis, named = _named(state, params)
+    analysis, named = _uses_at(state, params)
     meanings = [u.meaning for u in named]
     modules = [
         analysis.modules[x.name].syntax.span for x in meanings if x.kind == "module" and x.name in analysis.modules
@@ -121,7 +121,7 @@ def on_definition(state: State, params: t.DefinitionParams) -> list[t.Location]:
 
 def on_references(state: State, params: t.ReferenceParams) -> list[t.Location]:
     """Wherever a thing is named."""
-    analysis, named = _named(state, params)
+    analysis, named = _uses_at(state, params)
     declaring = params.context.include_declaration
     uses = analysis.uses_of(u.meaning for u in named)
     return _locations(state, [u.span for u in uses if declaring or not u.declares])

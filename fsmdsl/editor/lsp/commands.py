@@ -94,7 +94,7 @@ def _violation(
     state: State, model: m.Model | None, explored: Explored, v: Data, found: Mapping[str | None, Mark]
 ) -> Data | None:
     """Where it is, and its run as text and as places."""
-    shown = _shown(v)
+    shown = _verdict_name(v)
     mark, run = found.get(shown), explored.runs.get(shown)
     if v["outcome"] != "violated" or mark is None:
         return None
@@ -102,7 +102,7 @@ def _violation(
     return {**place(state, mark.path, mark.start, mark.end), "story": list(mark.story), "sources": places}
 
 
-def _shown(v: Data) -> str:
+def _verdict_name(v: Data) -> str:
     """What a verdict that is violated is called in a report (`search.Verdict.shown`)."""
     return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
@@ -131,7 +131,7 @@ async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any 
     """
     explored = (await _explored(state, uri, system))[0]
     for v in explored.data["verdicts"]:
-        shown = _shown(v)
+        shown = _verdict_name(v)
         if prop in (v["name"], shown, f"{v['kind']} {v['name']}"):
             run = explored.runs.get(shown)
             if run is None:

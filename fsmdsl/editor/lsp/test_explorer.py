@@ -27,10 +27,10 @@ def on_tests(state: State, uri: Any = None, *_: Any) -> list[Data]:
     Read from the text alone: a file with errors has its tests, too.
     """
     paths = state.desk.paths if uri is None else [path_of(uri)] if isinstance(uri, str) else []
-    return [x for path in paths if (x := _listed(state, path))["tests"]]
+    return [x for path in paths if (x := _scenarios(state, path))["tests"]]
 
 
-def _listed(state: State, path: str) -> Data:
+def _scenarios(state: State, path: str) -> Data:
     document = state.desk.document(path)
     members: Sequence[s.ModuleMember] = () if document is None else document.module.members
     return {

@@ -37,5 +37,5 @@ def within(program: Program, span: Span, what: str, count: int, most: int, kind:
     """The count, or 1 where it is more than the most: that is reported, and what follows need not carry it."""
     if count <= most:
         return count
-    program.found.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; {most:,} are the most"))
+    program.diagnostics.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; {most:,} are the most"))
     return 1

@@ -63,8 +63,8 @@ class Habit(NamedTuple):
 
 def habit(around: MistakeContext) -> Habit | None:
     """The habit that explains a mistake, if one does."""
-    found = (recognize(around) for recognize in HABITS)
-    return next((x for x in found if x is not None), None)
+    explanations = (recognize(around) for recognize in HABITS)
+    return next((x for x in explanations if x is not None), None)
 
 
 def _declared_with_keyword(x: MistakeContext) -> Habit | None:
@@ -123,8 +123,8 @@ def _event_behind_colon(x: MistakeContext) -> Habit | None:
 def _states_in_one(x: MistakeContext) -> Habit | None:
     """`states A, B`, `state A, B`"""
     plural = x.text(-1).lower() == "states" and x.kinds(0, 1) == ["NAME"]
-    listed = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
-    if not plural and not listed:
+    has_comma = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
+    if not plural and not has_comma:
         return None
     first, at = (x.text(0), x.at - 1) if plural else (x.text(-1), x.at)
     second = x.text(2 if plural else 1) or "B"
