@@ -32,7 +32,7 @@ from fsmdsl.model.workspace import load as load_files
 from fsmdsl.report import compare as versions
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.compare.as_markdown import as_markdown
-from fsmdsl.report.compare.render_text import lines as told
+from fsmdsl.report.compare.render_text import lines
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.formats.gather import from_verify
@@ -50,9 +50,9 @@ T = TypeVar("T")
 class SpecError(Exception):
     """Specs that cannot be used; the message is what `fsm check` prints. A notebook shows that, and no traceback."""
 
-    def __init__(self, found: Sequence[Diagnostic]) -> None:
-        super().__init__(frames(found))
-        self.found = tuple(found)
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(frames(diagnostics))
+        self.diagnostics = tuple(diagnostics)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of a traceback."""
@@ -81,9 +81,9 @@ class Shown:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         """All forms; a notebook may say which it wants."""
-        made = {"text/plain": self.text, "text/markdown": self.markdown, "image/svg+xml": self.svg}
-        asked = (form for form in made if (not include or form in include) and form not in (exclude or ()))
-        return {form: content for form in asked if (content := made[form]()) is not None}
+        renderers = {"text/plain": self.text, "text/markdown": self.markdown, "image/svg+xml": self.svg}
+        forms = (form for form in renderers if (not include or form in include) and form not in (exclude or ()))
+        return {form: content for form in forms if (content := renderers[form]()) is not None}
 
 
 def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, object] | None = None) -> Specs:
@@ -103,7 +103,7 @@ class Specs(Shown):
     """Everything that was loaded."""
 
     model: m.Model
-    asked: frozenset[str]
+    root_modules: frozenset[str]
     """The modules that were named, apart from those that came by import."""
 
     def machine(self, name: str) -> Drawing:
@@ -151,20 +151,21 @@ class Specs(Shown):
         return "\n".join(["| | | |", "| --- | --- | --- |", *rows])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        mine = [x for x in self.model.modules if x.name in self.asked]
+        mine = [x for x in self.model.modules if x.name in self.root_modules]
         machines = ((y.qualified, len(y.states), len(y.transitions)) for x in mine for y in x.machines)
         systems = ((y.qualified, ", ".join(i.name for i in y.instances)) for x in mine for y in x.systems)
         rows = [("machine", name, f"{states} states, {rows} transitions") for name, states, rows in machines]
         return [*rows, *(("system", name, instances) for name, instances in systems)]
 
 
-def _lookup(kind: str, name: str, known: Mapping[str, T]) -> T:
+def _lookup(kind: str, name: str, declarations: Mapping[str, T]) -> T:
     """By qualified name, else by the name alone."""
-    found = [x for qualified, x in known.items() if name in (qualified, qualified.rpartition(".")[2])]
-    if not found:
-        advice = did_you_mean(name, [x.rpartition(".")[2] for x in known]) or f"there are {', '.join(known) or 'none'}"
+    matches = [x for qualified, x in declarations.items() if name in (qualified, qualified.rpartition(".")[2])]
+    if not matches:
+        suggestion = did_you_mean(name, [x.rpartition(".")[2] for x in declarations])
+        advice = suggestion or f"there are {', '.join(declarations) or 'none'}"
         raise ValueError(f"there is no {kind} `{name}`; {advice}")
-    return found[0]
+    return matches[0]
 
 
 @dataclass(frozen=True, repr=False)
@@ -192,15 +193,15 @@ class Drawing(Shown):
 class Findings(Shown):
     """Diagnostics; notes are shown too."""
 
-    found: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
     def text(self) -> str:
         """As `fsm check` prints them."""
-        return f"{frames(self.found)}{tally(self.found) or 'clean'}"
+        return f"{frames(self.diagnostics)}{tally(self.diagnostics) or 'clean'}"
 
     def markdown(self) -> str:
         """As in a pull request."""
-        return markdown(from_check(self.found, self.found, (), tally(self.found) or "clean"))
+        return markdown(from_check(self.diagnostics, self.diagnostics, (), tally(self.diagnostics) or "clean"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,12 +263,12 @@ class Run(Shown):
 class Changes(Shown):
     """A difference of two versions."""
 
-    found: versions.Difference
+    difference: versions.Difference
 
     def text(self) -> str:
         """As `fsm diff` prints it."""
-        return "\n".join(told(self.found, "old", "new"))
+        return "\n".join(lines(self.difference, "old", "new"))
 
     def markdown(self) -> str:
         """As in a pull request."""
-        return as_markdown(self.found, "old", "new")
+        return as_markdown(self.difference, "old", "new")

@@ -47,13 +47,13 @@ class CursorContext:
 
     def type_of(self, node: Node | Token) -> m.Type | None:
         """The type of an expression that is open at the place."""
-        found = _expression(self.builder, node)
-        return None if found is None else typed(self.scope, found).type
+        expression = _expression(self.builder, node)
+        return None if expression is None else typed(self.scope, expression).type
 
     def machine_of(self, node: Node | Token) -> MachineNames | None:
         """The machine of the instance that an expression stands for."""
-        found = self.type_of(node)
-        return None if found is None else machine_of(self.scope, bare(found))
+        type_ = self.type_of(node)
+        return None if type_ is None else machine_of(self.scope, bare(type_))
 
 
 def around(analysis: Analysis, path: str, offset: int) -> CursorContext | None:
@@ -66,14 +66,14 @@ def around(analysis: Analysis, path: str, offset: int) -> CursorContext | None:
     if start and not any(t.start + start < offset for t in part.tokens[:-1]):
         start = document.part_at(start - 1).start
     source = Source(path, document.source.text[start:offset])
-    found = accepted(source)
-    if found is None:
+    prefix = accepted(source)
+    if prefix is None:
         return None
     apart = replace(
         module, program=Program(False, module.program.expression, module.program.machines, module.program.lets)
     )
     builder = Builder(source, Docs(source, (), ()))
-    return CursorContext(found, apart, _scope(apart, builder, found.open), builder)
+    return CursorContext(prefix, apart, _scope(apart, builder, prefix.open), builder)
 
 
 def _expression(builder: Builder, node: Node | Token) -> s.Expr | None:

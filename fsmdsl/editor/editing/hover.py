@@ -102,11 +102,11 @@ def about_state(shape: Shape, meaning: Meaning) -> Iterator[str]:
 
 
 def _ways(shape: Shape, state: str) -> list[str]:
-    found: dict[str, list[str]] = defaultdict(list)
+    by_target: dict[str, list[str]] = defaultdict(list)
     for source in shape.machine.ancestors(state):
         for t in shape.leaving[source]:
-            found["itself, without leaving" if t.target is None else _name(t.target)].append(_by(t))
-    return [f"- {target} {', '.join(dict.fromkeys(listed))}" for target, listed in found.items()]
+            by_target["itself, without leaving" if t.target is None else _name(t.target)].append(_by(t))
+    return [f"- {target} {', '.join(dict.fromkeys(triggers))}" for target, triggers in by_target.items()]
 
 
 def _by(t: m.Transition) -> str:
@@ -117,8 +117,8 @@ def _by(t: m.Transition) -> str:
 
 
 def _line(text: str) -> str:
-    shown = " ".join(text.replace("`", "'").split())
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    line = " ".join(text.replace("`", "'").split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _name(state: str) -> str:

@@ -96,10 +96,10 @@ def changed(text: str, edits: list[Edit]) -> str:
 
 def _new_error(before: Analysis, after: Analysis) -> Diagnostic | None:
     """An error that was not there before, if there are more."""
-    errors, known = _errors(after), _errors(before)
-    if len(errors) <= len(known):
+    errors, earlier = _errors(after), _errors(before)
+    if len(errors) <= len(earlier):
         return None
-    messages = {d.message for d in known}
+    messages = {d.message for d in earlier}
     return next((d for d in errors if d.message not in messages), errors[0])
 
 

@@ -53,19 +53,19 @@ def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:
     budget = Budget(job["seconds"], memory)
     try:
         with budget:
-            found = _exploration(job, tell, budget, means)
+            outcome = _exploration(job, tell, budget, means)
     except LimitError as error:
         tell("failed", {"message": f"{error}, before the text was read and checked"})
         return
-    if found is None:
+    if outcome is None:
         tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
         return
-    x, model = found
+    x, model = outcome
     universe = Universe(model, x.system)
-    told = exploration(x, model)
-    for v, said in zip(x.verdicts, told["verdicts"], strict=True):
-        said.update(_run(universe, v))
-    tell("result", told)
+    content = exploration(x, model)
+    for v, verdict in zip(x.verdicts, content["verdicts"], strict=True):
+        verdict.update(_run(universe, v))
+    tell("result", content)
 
 
 def _exploration(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
@@ -96,8 +96,8 @@ def _reporter(tell: Tell) -> Callable[[Progress], None]:
         now = monotonic()
         if now - last >= OFTEN:
             last = now
-            told = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
-            tell("progress", {**told, "seconds": now - begun, "memory": p.memory})
+            counts = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
+            tell("progress", {**counts, "seconds": now - begun, "memory": p.memory})
 
     return report
 

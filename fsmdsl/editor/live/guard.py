@@ -46,16 +46,16 @@ class Guard:
         scope["fsm.nonce"] = nonce = token_urlsafe(16)
         refusal = self._refusal(scope)
 
-        async def told(message: Message) -> None:
+        async def send_hardened(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _harden(MutableHeaders(scope=message), nonce)
             await send(message)
 
         if refusal is None:
-            await self.app(scope, _limited(receive), told)
+            await self.app(scope, _limited(receive), send_hardened)
         else:
             status, why = refusal
-            await JSONResponse({"error": why}, status)(scope, receive, told)
+            await JSONResponse({"error": why}, status)(scope, receive, send_hardened)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)

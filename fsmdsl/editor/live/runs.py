@@ -31,7 +31,7 @@ from fsmdsl.step.describe import describe, fault_message
 
 Data = dict[str, Any]
 
-KEPT = 100
+MAX_RUNS = 100
 
 LONGEST = 300
 """Runs of more steps have no sequence diagram."""
@@ -53,7 +53,7 @@ class Runs:
     """By a name that only the page knows."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Run] = OrderedDict()
+        self._runs: OrderedDict[str, Run] = OrderedDict()
 
     def start(
         self, model: m.Model, kind: str, what: str, trace: Data | None, at: int, steps: Sequence[str] = ()
@@ -76,10 +76,10 @@ class Runs:
         """Take a step that was offered at a place of the run. Raises `GoneError`."""
         run = self._run(name)
         session = run.session.moved(at).settled()
-        found = next((c for c in choices(session).choices if c.number == number), None)
-        if found is None or found.text != text:
+        choice = next((c for c in choices(session).choices if c.number == number), None)
+        if choice is None or choice.text != text:
             raise GoneError(f"`{text}` is not possible here any more")
-        session = chosen(session, found)
+        session = chosen(session, choice)
         self._keep(name, replace(run, session=session))
         return _view(name, session)
 
@@ -99,16 +99,16 @@ class Runs:
 
     def _run(self, name: str) -> Run:
         try:
-            self._kept.move_to_end(name)
-            return self._kept[name]
+            self._runs.move_to_end(name)
+            return self._runs[name]
         except KeyError as error:
             raise GoneError("this run is not kept any more; start it again") from error
 
     def _keep(self, name: str, run: Run) -> None:
-        self._kept[name] = run
-        self._kept.move_to_end(name)
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        self._runs[name] = run
+        self._runs.move_to_end(name)
+        while len(self._runs) > MAX_RUNS:
+            self._runs.popitem(last=False)
 
 
 def _along(session: Session, steps: Sequence[str]) -> Session:
