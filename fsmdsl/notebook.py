@@ -59,8 +59,8 @@ class SpecError(Exception):
         return str(self).splitlines()
 
 
-class Shown:
-    """What shows itself in a notebook."""
+class Displayable:
+    """An object that a notebook displays as text, Markdown or SVG."""
 
     def text(self) -> str:
         """For a terminal."""
@@ -95,11 +95,11 @@ def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, ob
         raise SpecError([d for d in loaded.diagnostics if d.severity is Severity.ERROR])
     if loaded.unanswered:
         raise ValueError("; ".join(loaded.unanswered.values()))
-    return Specs(loaded.model, loaded.asked)
+    return Specs(loaded.model, loaded.root_modules)
 
 
 @dataclass(frozen=True, repr=False)
-class Specs(Shown):
+class Specs(Displayable):
     """Everything that was loaded."""
 
     model: m.Model
@@ -169,7 +169,7 @@ def _lookup(kind: str, name: str, declarations: Mapping[str, T]) -> T:
 
 
 @dataclass(frozen=True, repr=False)
-class Drawing(Shown):
+class Drawing(Displayable):
     """A machine as a diagram."""
 
     machine: m.Machine
@@ -190,7 +190,7 @@ class Drawing(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Findings(Shown):
+class Findings(Displayable):
     """Diagnostics; notes are shown too."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -205,7 +205,7 @@ class Findings(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(Shown):
+class Answers(Displayable):
     """What exploring systems has found. `runs` are those to what is violated, each of which shows itself."""
 
     model: m.Model = field(repr=False)
@@ -227,7 +227,7 @@ class Answers(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Shown):
+class Run(Displayable):
     """A run, step by step."""
 
     title: str
@@ -260,7 +260,7 @@ class Run(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Changes(Shown):
+class Changes(Displayable):
     """A difference of two versions."""
 
     difference: versions.Difference

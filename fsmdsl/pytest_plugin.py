@@ -70,9 +70,9 @@ class SpecFile(pytest.File):
         model = self.loaded.model
         if model is None:
             return
-        for scenario in (x for x in model.scenarios.values() if x.module in self.loaded.asked):
+        for scenario in (x for x in model.scenarios.values() if x.module in self.loaded.root_modules):
             yield SpecItem.of(self, scenario.name, _line(scenario.span), _playing(model, scenario))
-        for system in (x for x in model.systems.values() if x.module in self.loaded.asked):
+        for system in (x for x in model.systems.values() if x.module in self.loaded.root_modules):
             yield SystemCollector.from_parent(self, name=system.name, system=system)
 
     def _check(self) -> None:
@@ -131,7 +131,7 @@ class SystemCollector(pytest.Collector):
             yield SpecItem.of(self, f"property {p.name}", _line(p.span), self._asking("property", p.name))
         other = self.system.refines
         if other is not None:
-            yield SpecItem.of(self, f"refines {other.shown}", _line(other.span), self._asking("refinement"))
+            yield SpecItem.of(self, f"refines {other.path}", _line(other.span), self._asking("refinement"))
 
     @cached_property
     def explored(self) -> Exploration:

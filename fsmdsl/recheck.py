@@ -115,7 +115,7 @@ def _other_options(certificate: Certificate, here: str) -> str:
 def _systems(loaded: Loaded) -> Iterator[str]:
     """The systems of the modules that were named, those included that cannot be read as documented."""
     for x in loaded.model.modules if loaded.model is not None else ():
-        if x.name in loaded.asked:
+        if x.name in loaded.root_modules:
             yield from (y.qualified for y in x.systems)
             yield from (f"{x.name}.{y.name}" for y in x.systems_left_out)
 

@@ -264,7 +264,7 @@ TIMERS = {
 
 def timers(as_documented: bool = False) -> dict[tuple[str, str, str | None, str], str | None]:
     return {
-        (t.name, t.source, t.target, t.trigger.shown): t.guard and t.guard.span.text
+        (t.name, t.source, t.target, t.trigger.duration_text): t.guard and t.guard.span.text
         for t in model(as_documented).machines["yunikorn.core.Application"].transitions
         if isinstance(t.trigger, m.OnTimer)
     }

@@ -67,7 +67,7 @@ RULES = (NEVER_SENT, NEVER_HANDLED)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """An event without a `from` may come from anyone, so nobody in particular is missed."""
+    """An event without a `from` may come from any sender, so no sender is reported as missing."""
     sent = frozenset(_sent(subject.model))
     for shape in subject.shapes:
         machine = shape.machine

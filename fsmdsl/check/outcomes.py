@@ -1,4 +1,4 @@
-"""Answers of actions that nobody waits for."""
+"""Outcomes of actions that arrive where no transition handles them."""
 
 from __future__ import annotations
 

@@ -71,8 +71,8 @@ Nothing needs to be done. `priority a > b` would settle it.
 
 RULES = (OVERLAP, POSSIBLE)
 
-_MOST_PAIRS = 20_000
-"""Of one source and trigger. Beyond that, they are not compared."""
+_MAX_PAIRS = 20_000
+"""Maximum number of pairs of transitions of one source and trigger that are compared."""
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -80,7 +80,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for shape in subject.shapes:
         reported: dict[int, Diagnostic] = {}
         for group in shape.selection.rivals():
-            if len(group) ** 2 > 2 * _MOST_PAIRS:
+            if len(group) ** 2 > 2 * _MAX_PAIRS:
                 yield _too_many(group)
                 continue
             for n, t in enumerate(group):

@@ -66,8 +66,8 @@ Take one of the two out.
 """,
 )
 
-_MOST = 50
-"""So many rivals without a guard are compared; more than one is an overlap already."""
+_MAX_RIVALS = 50
+"""Maximum number of unguarded rivals that are compared. Two unguarded rivals are an overlap already."""
 
 RULES = (NEVER_CHOSEN, IGNORED_IN_VAIN)
 
@@ -98,7 +98,7 @@ def _chosen_before(shape: Shape, leaf: str, trigger: str, t: m.Transition) -> m.
     for source, wild in shape.selection.sources(leaf):
         sure = shape.selection.unguarded(source, wild, trigger)
         if (source, wild) == (t.source, t.wild):
-            return next((x for x in sure[:_MOST] if shape.selection.priority.before(x, t)), None)
+            return next((x for x in sure[:_MAX_RIVALS] if shape.selection.priority.before(x, t)), None)
         if sure:
             return sure[0]
     return None

@@ -9,11 +9,12 @@ from fsmdsl import model as m
 from fsmdsl.check.logic import BUDGET, GAVE_UP, Normal, Problem, Solution, TooLargeError, solve
 from fsmdsl.check.machine_graph import Shape
 
-_HURRY = 30
-"""So many boxes are looked at for any question; few questions need more."""
+_QUICK_BUDGET = 30
+"""Maximum number of boxes that the solver examines for one question. Few questions need more."""
 
-_PATIENCE = 6_000
-"""So many more may be looked at for one model: with that, the hardest guards take about a second."""
+_EXTRA_BUDGET = 6_000
+"""Maximum number of boxes that the solver examines beyond `_QUICK_BUDGET`, in total for one model. With this limit, the
+hardest guards take about a second."""
 
 
 class Subject:
@@ -23,7 +24,7 @@ class Subject:
         self.model = model
         self._normal: dict[tuple[int, tuple[str, ...], str], m.Expr | None] = {}
         self._more = 0
-        """Boxes looked at beyond `_HURRY` for each question."""
+        """Boxes looked at beyond `_QUICK_BUDGET` for each question."""
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -81,8 +82,8 @@ class Subject:
 
     def _solve(self, problem: Problem) -> Solution | None:
         """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
-        solution = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
-        self._more += max(problem.tried - _HURRY, 0)
+        solution = solve(problem, BUDGET if self._more < _EXTRA_BUDGET else _QUICK_BUDGET)
+        self._more += max(problem.tried - _QUICK_BUDGET, 0)
         return solution
 
 

@@ -132,7 +132,8 @@ class OnTimer:
     """`duration` is a constant or a parameter. While its source is active, the timer may fire when the guard holds."""
 
     duration: Expr
-    shown: str
+    duration_text: str
+    """As the author wrote the duration."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,8 +74,8 @@ Allow more, or look at fewer files at once. A small spec that takes long is wort
 RULES = (UNREADABLE, NOTHING, UNFINISHED)
 
 STUDY_FOLDER = "holes"
-"""The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
-is given a folder passes over them; they are read when they are named."""
+"""The name of folders with studies of mistakes in a document. These machines are not meant to run, so a command skips
+such a folder inside the folders that it searches. It reads one that is named explicitly."""
 
 
 LIBRARY = Path(__file__).parent / "library"
@@ -89,7 +89,7 @@ class Loaded:
     parsed: tuple[Parsed, ...]
     model: m.Model | None
     diagnostics: tuple[Diagnostic, ...]
-    asked: frozenset[str]
+    root_modules: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
     """Settings that no set of instances and no parameter answered to, and names of no amendment or of several, with the

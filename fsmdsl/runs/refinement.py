@@ -140,7 +140,7 @@ def check(universe: Universe, refinement: m.Refinement, search: Searched) -> Ans
     try:
         wrong = trial.violation()
     except TooManyValuesError as error:
-        return Answer("not checked", f"`{refinement.shown}` would have to choose among {error}")
+        return Answer("not checked", f"`{refinement.path}` would have to choose among {error}")
     if wrong is not None:
         return wrong
     if search.stopped is not None:
@@ -156,7 +156,7 @@ class _Trial:
 
     def __init__(self, picture: Picture, search: Searched) -> None:
         self.picture, self.abstract, self.search = picture, picture.abstract, search
-        self.shown = picture.refinement.shown
+        self.shown = picture.refinement.path
         self.graph = search.graph()
         self.image_of = array("q", [UNKNOWN]) * self.graph.states
         self.images: list[World] = []

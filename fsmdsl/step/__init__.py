@@ -325,7 +325,7 @@ def _transmit(draft: StepInProgress, step: ChannelStep) -> None:
 
 
 def _interrupt(draft: StepInProgress, inside: Step | None, writes: int, of: tuple[int, ...]) -> None:
-    """A crash on the world as it is, or as a step has left it after so many writes."""
+    """A crash in the current world or, with `inside`, in the world after the first `writes` writes of that step."""
     if of:
         if draft.down:
             raise FaultError(Down("crash"), of[0], draft.universe.system.span)

@@ -68,7 +68,7 @@ class StepInProgress:
         self.unoffered: list[Fault] = []
         """Why conditions of the environment have no value: what they are about is not offered."""
         self.cut_after: int | None = None
-        """Cut the step after so many writes."""
+        """Number of writes after which the step is interrupted."""
 
     def frame(self, instance: int | None, bound: dict[str, Value] | None = None) -> Frame:
         """Where the expressions of an instance are read."""

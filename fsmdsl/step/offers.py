@@ -69,7 +69,8 @@ def _events(draft: StepInProgress) -> Iterator[Step]:
 
 
 def process_crashes(draft: StepInProgress) -> Iterator[Step]:
-    """As the environment says: whoever crashes together, in the order in which they were made."""
+    """The crashes of instances that the environment offers. Instances that crash together are in order of their
+    numbers."""
     for o in draft.universe.system.process_crashes:
         yield from _line(draft, o, partial(_crash, o))
 

@@ -36,7 +36,8 @@ EVENTLESS = ""
 STATE = -1
 """In the place of a field: the state of the instance."""
 MAX_TRIED = 2 * MAX_VALUES
-"""So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
+"""Maximum number of combinations of first values that are checked against `start when`. The limit also holds for the
+first fields alone."""
 
 Levels = tuple[tuple[m.Transition, ...], ...]
 """Transitions that come into question: those of the innermost source first, those of `*` last."""

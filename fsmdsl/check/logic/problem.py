@@ -38,8 +38,8 @@ Box = tuple[Values, ...]
 Formula = Callable[[Box], Values]
 
 SELF = "this instance"
-_MOST_LISTED = 4096
-_MOST_ELEMENTS = 5
+_MAX_VALUES = 4096
+_MAX_ELEMENTS = 5
 _LONGEST = 1 << 40
 """Milliseconds; no duration is longer."""
 
@@ -258,7 +258,7 @@ def _domain(t: m.Type) -> Sequence[object] | None:
             return (name,)
         case m.OptionalType(of):
             inner = _domain(of)
-            return None if inner is None or len(inner) > _MOST_LISTED else (None, *inner)
+            return None if inner is None or len(inner) > _MAX_VALUES else (None, *inner)
         case m.RefType():
             return ()
         case m.SetType(of):
@@ -278,7 +278,7 @@ def _vary(a: m.Expr, b: m.Expr) -> bool:
 
 
 def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:
-    if of is None or len(of) > _MOST_ELEMENTS:
+    if of is None or len(of) > _MAX_ELEMENTS:
         return None
     return tuple(frozenset(x) for x in chain.from_iterable(combinations(of, n) for n in range(len(of) + 1)))
 

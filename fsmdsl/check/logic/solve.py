@@ -12,7 +12,7 @@ from fsmdsl.check.logic.values import EITHER, FALSE, TRUE, Values, compared, end
 from fsmdsl.dataclasses import dataclass
 
 BUDGET: Final = 4000
-"""So many boxes are looked at before giving up."""
+"""Maximum number of boxes that the solver examines before it gives up."""
 
 
 @dataclass(frozen=True, slots=True)

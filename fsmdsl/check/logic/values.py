@@ -20,7 +20,7 @@ EITHER: frozenset[Any] = frozenset({True, False})
 FAULT: frozenset[Any] = frozenset()
 
 MAX_PAIRS = 1024
-"""So many pairs of values are tried one by one; of more, only the ends are looked at."""
+"""Maximum number of pairs of values that are compared one by one. For more pairs, only the bounds are compared."""
 
 
 def one(value: Any) -> Values:

@@ -37,7 +37,7 @@ def actions(analysis: Analysis, path: str, start: int, end: int) -> list[Action]
 
 
 def heard(analysis: Analysis, marks: Iterable[Mark]) -> Iterator[Action]:
-    """What can be done about steps that fail because an event arrives where nobody waits for it."""
+    """Fixes for steps that fail because an event arrives in a state that does not handle it."""
     for mark in marks:
         lost = mark.unheard
         machine = None if lost is None else analysis.machines.get(lost.machine)

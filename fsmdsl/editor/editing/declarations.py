@@ -13,7 +13,7 @@ from fsmdsl.syntax.amendments import amendments
 from fsmdsl.text.source import Span
 
 MAX_TOOLTIP = 400
-"""Characters of a declaration that are shown at most."""
+"""Maximum length of a declaration in a tooltip, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class Pictures:
 
 
 MAX_DIAGRAMS = 64
-"""So many diagrams are kept."""
+"""Maximum number of cached diagrams."""
 
 
 def drawn(pictures: Pictures, analysis: Analysis, path: str, offset: int) -> Drawn:

@@ -6,7 +6,7 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.editor.editing.analysis import Analysis
 from fsmdsl.editor.editing.declarations import labelled
 
-LONGEST = 40
+MAX_HINT = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,6 @@ def hints(analysis: Analysis, path: str, start: int, end: int) -> list[Hint]:
             before = by_place.get(use.span.end)
             tooltip = rows if before is None else f"{before.tooltip}; {rows}"
             if rows:
-                text = tooltip if len(tooltip) <= LONGEST else f"{tooltip[: LONGEST - 1]}…"
+                text = tooltip if len(tooltip) <= MAX_HINT else f"{tooltip[: MAX_HINT - 1]}…"
                 by_place[use.span.end] = Hint(use.span.end, text, tooltip)
     return list(by_place.values())

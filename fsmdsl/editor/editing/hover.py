@@ -16,7 +16,7 @@ from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.source import Span
 
 MAX_LINES = 12
-"""So many lines of a list are shown."""
+"""Maximum number of lines of a list in a hover text."""
 
 
 @dataclass(frozen=True, slots=True)

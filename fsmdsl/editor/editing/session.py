@@ -14,8 +14,8 @@ from fsmdsl.model.workspace import STUDY_FOLDER, home_of, shipped
 from fsmdsl.text.files.read import UnreadableError, read_text, root_of
 from fsmdsl.text.source import Source
 
-MEMORIES = 64
-"""So many sets of files that belonged together are remembered, and more where there are more files."""
+MIN_MEMORIES = 64
+"""Minimum number of remembered sets of files that belong together. More sets are remembered in larger workspaces."""
 
 
 class OpenDocuments:
@@ -107,7 +107,7 @@ class OpenDocuments:
         analysis = analyse(documents, memory, self._earlier(last, documents))
         self._memories.pop(key, None)
         self._memories[key] = memory, analysis
-        while len(self._memories) > max(MEMORIES, 2 * len(self._spec_paths | self._overlay.keys())):
+        while len(self._memories) > max(MIN_MEMORIES, 2 * len(self._spec_paths | self._overlay.keys())):
             del self._memories[next(iter(self._memories))]
         return analysis
 

@@ -242,7 +242,7 @@ def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
 
 
 def _unheard(trace: Trace) -> Unheard | None:
-    """What nobody waited for at the end of a run."""
+    """The event at the end of a run that its receiver does not handle."""
     before, entry = list(trace.befores())[-1] if trace.entries else (None, None)
     fault = None if entry is None else entry.fault
     if entry is None or before is None or fault is None or fault.kind != "unhandled" or fault.instance is None:

@@ -23,7 +23,7 @@ class RefusedError(Exception):
 
 
 class ConflictError(Exception):
-    """A file is not what the page thinks it is: somebody else has written to it."""
+    """A file differs from the version that the page has: another program has written to it."""
 
     def __init__(self, now: Document | None) -> None:
         super().__init__("the file has changed on disk")

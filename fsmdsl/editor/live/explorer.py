@@ -39,8 +39,8 @@ def main() -> None:
 
 
 def answer(job: Data, tell: Tell, memory: int, means: Means | None = None) -> None:
-    """Explore what a job (see `questions.job`) asks for, with at most so many bytes in this process. `tell` is called
-    with `progress` and `phase`, and at the end with `result` or `failed`."""
+    """Explore the system of a job (see `questions.job`), with at most `memory` bytes in this process. Calls `tell` with
+    `progress` and `phase`, and at the end with `result` or `failed`."""
     try:
         _explore(job, tell, memory, means)
     except RecursionError:

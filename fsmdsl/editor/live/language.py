@@ -18,7 +18,7 @@ Typed = Mapping[str, str]
 """What a page has typed and not saved, by file."""
 
 MAX_COMPLETIONS = 200
-"""So many completions are offered."""
+"""Maximum number of completions that are offered."""
 
 
 class Language:

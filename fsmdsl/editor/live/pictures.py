@@ -20,8 +20,9 @@ from fsmdsl.text.diagnostics import Diagnostic
 
 Data = dict[str, Any]
 
-MANY = 250
-"""From so many arrows on they are drawn without labels: a thousand take two seconds then, and more than twenty with."""
+MAX_LABELLED_ARROWS = 250
+"""Maximum number of arrows that are drawn with labels. A thousand arrows take two seconds without labels, and more than
+twenty with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Sketch:
 def sketch(machine: m.Machine, *, with_legend: bool = True) -> Sketch:
     """A machine as text for Graphviz; in a crowd of arrows, without labels and legend."""
     graph = detailed(graph_of(machine))
-    crowded = len(graph.edges) > MANY
+    crowded = len(graph.edges) > MAX_LABELLED_ARROWS
     text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded, fixed_text=True)
     note = f"{len(graph.edges):,} arrows, too many for labels: click one to see its row" if crowded else ""
     return Sketch(graph.name, text, note)
@@ -78,7 +79,7 @@ def diagram(machine: m.Machine, page_key: str | None = None, *, with_legend: boo
 
 
 def _unlabelled(graph: Graph) -> Graph:
-    """Labels are most of the work of a layout, and in a crowd nobody could read them."""
+    """Labels take most of the layout time, and in a crowded picture they are unreadable."""
     return replace(graph, edges=tuple(replace(e, labels=()) for e in graph.edges))
 
 

@@ -1,4 +1,4 @@
-"""Runs that pages walk through. The server keeps the last few; a page whose run is gone begins anew."""
+"""Runs that pages step through. The server keeps the last `MAX_RUNS`; a page whose run was dropped starts again."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from fsmdsl.step.describe import describe, fault_message
 Data = dict[str, Any]
 
 MAX_RUNS = 100
+"""Maximum number of runs that the server keeps."""
 
-LONGEST = 300
-"""Runs of more steps have no sequence diagram."""
+MAX_CHART_STEPS = 300
+"""Maximum number of steps of a run that is drawn as a sequence diagram."""
 
 
 class GoneError(Exception):
@@ -128,7 +129,7 @@ def _along(session: Session, steps: Sequence[str]) -> Session:
 def _view(name: str, session: Session) -> Data:
     title = called(session.universe.system, session.universe.model)
     drawn = None
-    if 0 < len(session.entries) <= LONGEST:
+    if 0 < len(session.entries) <= MAX_CHART_STEPS:
         drawn = bare(as_svg(chart(title, session.whole)))
     begins = session.universe.fault
     return {

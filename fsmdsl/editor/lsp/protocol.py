@@ -89,7 +89,8 @@ class TextProtocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """A server whose texts are in doubt after a message that cannot be read at all: it may have been of any of them."""
+    """A server that distrusts all its texts after a message that cannot be parsed: the message may have changed any of
+    them."""
 
     def __init__(self, name: str, version: str) -> None:
         super().__init__(name, version, t.TextDocumentSyncKind.Incremental, protocol_cls=TextProtocol)

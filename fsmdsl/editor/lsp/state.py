@@ -84,7 +84,7 @@ class State:
         self._take(uri, self.texts.open(uri, text, version))
 
     def change(self, uri: str, version: int | None, changes: list[Change]) -> None:
-        """Changes of a text, one after the other; of one that is not open, nobody knows what they mean."""
+        """Apply changes to a text, in order. Changes of a text that is not open are ignored."""
         changed = self.texts.change(uri, version, changes)
         if changed is not None:
             self._take(uri, changed)
@@ -183,7 +183,7 @@ class State:
         """Publish the problems of files to the client, where they have changed since the last time."""
         diagnostics, results = analysis.diagnostics, self.results(analysis)
         for path, document in analysis.documents.items():
-            if shipped(path) and path not in self._uris:  # nobody can change it
+            if shipped(path) and path not in self._uris:  # a shipped file is read-only
                 continue
             self._move(document, results)
             of_file = [*self._excess(path), *diagnostics[path]]

@@ -93,7 +93,7 @@ class Texts:
             self.suspect("its checksum is another", uri)
 
     def suspect(self, why: str, uri: str | None = None) -> None:
-        """A text, or where nobody knows which, every text, may be another than the editor's."""
+        """A text may differ from the editor's; without `uri`, every text may."""
         for name, text in self._open.items():
             if uri is None or name == uri:
                 self._open[name] = Text(text.text, text.version, why, text.excess)

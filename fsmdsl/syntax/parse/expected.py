@@ -11,7 +11,7 @@ from fsmdsl.syntax.parse.automaton import Frame, probe
 from fsmdsl.syntax.parse.table import Table, firsts, is_made, symbols_of
 
 MAX_ALTERNATIVES = 6
-"""How many things a message names at most."""
+"""Maximum number of alternatives that a message lists."""
 
 EXPRESSION, CONDITION, DECLARATION = "an expression", "a condition", "a declaration"
 

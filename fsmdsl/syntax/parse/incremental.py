@@ -33,8 +33,8 @@ from fsmdsl.text.source import Source, Span, breaks
 _INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
 """How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
-_GLANCE = 400
-"""How many characters hold so many tokens, mostly."""
+_LOOK_AHEAD_CHARACTERS = 400
+"""Number of characters that usually contain `_LOOK_AHEAD` tokens."""
 
 
 @dataclass(slots=True)
@@ -245,8 +245,8 @@ class _Reader:
         if n >= len(self._seams):
             return [Token("END", "", size, size)]
         word, shift = self._seams[n].word, size + self._indent(n)
-        tokens = lex(load(), Source("", self._text[word : word + _GLANCE])).tokens[:_LOOK_AHEAD]
-        end = Token("END", "", _GLANCE, _GLANCE)
+        tokens = lex(load(), Source("", self._text[word : word + _LOOK_AHEAD_CHARACTERS])).tokens[:_LOOK_AHEAD]
+        end = Token("END", "", _LOOK_AHEAD_CHARACTERS, _LOOK_AHEAD_CHARACTERS)
         return [Token(t.kind, t.text, t.start + shift, t.end + shift) for t in [*tokens, end]]
 
     def _mistaken(self, n: int) -> Part | None:

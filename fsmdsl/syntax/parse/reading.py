@@ -122,7 +122,7 @@ def whole(top: Frame) -> Node:
 
 
 def prune(source: Source, tree: Node) -> list[Span]:
-    """Cut off what is below the depth limit, so that whoever follows may recurse; the places cut."""
+    """Cut off nodes below the depth limit, so that later stages can recurse safely. Returns the places of the cuts."""
     cut: list[Span] = []
     stack = [(tree, 0)]
     while stack:

@@ -17,13 +17,13 @@ from fsmdsl.syntax.tree import Token
 from fsmdsl.syntax.words import PREFERS_NAME, RESERVED
 
 REACH = 3
-"""How many tokens after a word are looked at."""
+"""Maximum number of tokens after a word that are examined."""
 
 
 HOOKS = frozenset({"ENTRY", "EXIT"})
 
 HOOK = 4
-"""How many tokens after `on entry` are looked at: `(A) do`."""
+"""Maximum number of tokens after `on entry` that are examined: `(A) do`."""
 
 
 def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:

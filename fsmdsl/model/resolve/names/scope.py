@@ -104,7 +104,8 @@ class Program:
     uses: list[Use] = field(default_factory=list)
     """What each name stands for, as far as that has been found out."""
     uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
-    """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
+    """By owner and name. The uses belong to the owner, whichever declaration needs the `let` first: see
+    `lets.all_of`."""
     incomplete: bool = False
     """Were amendments left out, all or some, which what is there may need?"""
     members: dict[int, Members] = field(default_factory=dict)

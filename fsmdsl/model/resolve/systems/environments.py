@@ -39,8 +39,8 @@ def _line(scope: Scope, o: Written) -> Resolved | None:
 
 
 def shared_environment(module: ModuleNames, decl: s.SharedEnvironment) -> m.SharedEnvironment:
-    """An environment read by itself, so that what is wrong whoever uses it is found once. As documented, what only an
-    amendment declares may be missing."""
+    """A shared environment resolved on its own, so that its mistakes are reported once, however many systems use it.
+    With `as_documented`, declarations of amendments may be missing."""
     before = len(module.program.diagnostics)
     names = SystemNames(f"{module.name}.{decl.name.text}", module, sized=False)
     parameters = variables(module, decl.parameters)
