@@ -25,7 +25,7 @@ class WrongError(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far specs are explored."""
+    """Register the options of the plugin."""
     group = parser.getgroup("fsm", "state machine specs")
     group.addoption("--fsm-as-documented", action="store_true", help="leave amendments out of specs")
     group.addoption(

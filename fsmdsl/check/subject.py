@@ -68,6 +68,7 @@ class Subject:
         if len(normal_forms) < len(conditions):
             return GAVE_UP
         problem = self._problem(machine, leaves, normal_forms, False)
+        # The coarse problem has a smaller search space. If it has no solution, neither has the exact one.
         if problem.wide and self._solve(self._problem(machine, leaves, normal_forms, True)) is None:
             return None
         return self._solve(problem)

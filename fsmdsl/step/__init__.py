@@ -235,7 +235,7 @@ def _applies(draft: StepInProgress, o: m.CrashOffer) -> bool:
 
 
 def _writes(draft: StepInProgress, step: Step) -> int:
-    """How many writes a step makes; none if it fails."""
+    """Number of writes that a step makes; 0 if it fails."""
     trial = StepInProgress(draft.universe, draft.world(), draft.seen)
     try:
         _take(trial, step)
@@ -332,10 +332,10 @@ def _interrupt(draft: StepInProgress, inside: Step | None, writes: int, of: tupl
         crash_alone(draft, of)
         return
     if inside is not None and writes > 0:
-        draft.cut_after = writes
+        draft.crash_point = writes
         with suppress(CrashPointError):
             _take(draft, inside)
-    draft.cut_after = None
+    draft.crash_point = None
     crash(draft)
 
 

@@ -67,7 +67,7 @@ class StepInProgress:
         self.writes = 0
         self.unoffered: list[Fault] = []
         """Why conditions of the environment have no value: what they are about is not offered."""
-        self.cut_after: int | None = None
+        self.crash_point: int | None = None
         """Number of writes after which the step is interrupted."""
 
     def frame(self, instance: int | None, bound: dict[str, Value] | None = None) -> Frame:
@@ -92,7 +92,7 @@ class StepInProgress:
     def wrote(self) -> None:
         """Count a write: an assignment to a durable field, or a change of state. The step may be cut after it."""
         self.writes += 1
-        if self.writes == self.cut_after:
+        if self.writes == self.crash_point:
             raise CrashPointError
 
 
@@ -337,6 +337,7 @@ def finish_round(draft: StepInProgress) -> None:
         instance, t = choice
         follow(draft, instance, t)
         world = draft.world()
+        # A world that recurs recurs forever. The limit ends rounds that never repeat a world, such as counters.
         if world in seen or len(seen) >= LONGEST_ROUND:
             raise FaultError(EndlessRound(t.index), instance, t.span)
         seen.add(world)

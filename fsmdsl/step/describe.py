@@ -76,7 +76,7 @@ def describe(roster: Roster, what: Step | TraceEvent, world: World | None = None
         case CrashStep(inside, writes, of):
             return _crash_alone(roster, of) if of else _crash(roster, inside, writes, world)
         case _:
-            return _happening(roster, what)
+            return _trace_event(roster, what)
 
 
 def _channel_step(roster: Roster, step: ChannelStep, world: World | None) -> str:
@@ -100,7 +100,7 @@ def _crash_alone(roster: Roster, of: Sequence[int]) -> str:
     return f"crash of {', '.join(map(roster.name, of))}"
 
 
-def _happening(roster: Roster, what: TraceEvent) -> str:
+def _trace_event(roster: Roster, what: TraceEvent) -> str:
     match what:
         case Followed(instance, index, before, after):
             t = roster.machines[instance].transitions[index]
@@ -150,28 +150,28 @@ def _sender(roster: Roster, sender: int | None) -> str:
 
 def fault_message(roster: Roster, fault: Fault) -> str:
     """Why a step fails, in a line without its kind: `` `push` reaches door in `Shut`, where it is … ``."""
-    whom = "" if fault.instance is None else roster.name(fault.instance)
+    instance_name = "" if fault.instance is None else roster.name(fault.instance)
     match fault.cause:
         case Unhandled(trigger, state, guarded):
             why = "not ignored, and no guard of its transitions holds" if guarded else "neither handled nor ignored"
-            return f"`{trigger}` reaches {whom} in `{state}`, where it is {why}"
+            return f"`{trigger}` reaches {instance_name} in `{state}`, where it is {why}"
         case NotAwaited(action, outcome):
-            return f"`{action}.{outcome}` comes, and {whom} does not wait for it"
+            return f"`{action}.{outcome}` comes, and {instance_name} does not wait for it"
         case NoTimer(transition, state):
-            return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {whom} now"
+            return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {instance_name} now"
         case NoMessage(queue):
             return f"channel `{roster.queue_name(queue)}` holds no such message"
         case NotDown():
             return "the system is not down: there is nothing to recover"
         case Overlap(transitions, state):
             names = _tied([_transition(roster, fault, n).name for n in transitions])
-            return f"{names} of {whom} are enabled in `{state}` at once, and none has priority"
+            return f"{names} of {instance_name} are enabled in `{state}` at once, and none has priority"
         case Reentrance(event):
-            return f"{whom} receives `{event}` in the middle of its own transition"
+            return f"{instance_name} receives `{event}` in the middle of its own transition"
         case Waiting(event, action):
             if event is None:
-                return f"a timer of {whom} fires while it waits for an answer"
-            return f"{whom} receives `{event}` while it waits for the answer of `{action}`"
+                return f"a timer of {instance_name} fires while it waits for an answer"
+            return f"{instance_name} receives `{event}` while it waits for the answer of `{action}`"
         case StandsStill(what, instance, action):
             return f"`{what}` comes while {roster.name(instance)} waits for the answer of `{action}`"
         case Down(what):
@@ -189,16 +189,16 @@ def fault_message(roster: Roster, fault: Fault) -> str:
         case DivisionByZero(of):
             return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
-            return _unfit(fault.cause, whom)
+            return _unfit(fault.cause, instance_name)
         case Full(queue):
             return f"channel `{roster.queue_name(queue)}` is full: it holds {roster.queues[queue].channel.bound}"
         case Nested(event, depth):
-            return f"{whom} receives `{event}` after {depth} sends inside one another"
+            return f"{instance_name} receives `{event}` after {depth} sends inside one another"
         case EndlessRound(transition):
             name = _transition(roster, fault, transition).name
-            return f"the round of {whom} does not end: `{name}` is followed again and again"
+            return f"the round of {instance_name} does not end: `{name}` is followed again and again"
         case Lost(state, flag):
-            return f"a crash finds {whom} in `{state}`, which is {flag}, and no crash transition leads on"
+            return f"a crash finds {instance_name} in `{state}`, which is {flag}, and no crash transition leads on"
         case _:
             assert_never(fault.cause)
 
@@ -214,7 +214,7 @@ def _tied(names: list[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
 
 
-def _unfit(x: Unfit, whom: str) -> str:
+def _unfit(x: Unfit, instance_name: str) -> str:
     match x.misfit.kind:
         case "range":
             what = f"{x.misfit.value}, outside {x.misfit.low}..{x.misfit.high}"
@@ -226,9 +226,9 @@ def _unfit(x: Unfit, whom: str) -> str:
             assert_never(x.misfit.kind)
     match x.place:
         case "field":
-            return f"`{x.name}` of {whom} would become {what}"
+            return f"`{x.name}` of {instance_name} would become {what}"
         case "initial":
-            return f"`{x.name}` of {whom} begins as {what}"
+            return f"`{x.name}` of {instance_name} begins as {what}"
         case "argument":
             return f"`{x.name}` of `{x.of}` would be {what}"
         case "part":

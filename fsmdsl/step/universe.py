@@ -172,7 +172,7 @@ class Universe(Roster):
         yield from ((n, slot) for slot, f in enumerate(self.machines[n].fields) if instance.begins_with_any(f))
 
     def _ways(self, place: tuple[int, int]) -> int:
-        """How many values there are for a place in `free`; see `cardinality`."""
+        """Number of values for a place in `free`; see `cardinality`."""
         n, slot = place
         if slot == STATE:
             return len(self.system.instances[n].states)

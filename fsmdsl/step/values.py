@@ -147,7 +147,8 @@ def domains(types: Iterable[m.Type], roster: Roster) -> tuple[tuple[Value, ...],
 
 
 def cardinality(t: m.Type, roster: Roster) -> int:
-    """How many values a type has in a system; any number above `MAX_VALUES` stands for itself and all greater."""
+    """Number of values of a type in a system. Every number above `MAX_VALUES` only means that there are more than
+    that."""
     match t:
         case m.BoolType():
             return 2

@@ -41,7 +41,7 @@ SELF = "this instance"
 _MAX_VALUES = 4096
 _MAX_ELEMENTS = 5
 _LONGEST = 1 << 40
-"""Milliseconds; no duration is longer."""
+"""Maximum length of a duration, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Problem:
         self.conditions: list[Formula] = []
         self._self: str | None = None
         self.tried = 0
-        """How many boxes have been looked at to solve it."""
+        """Number of boxes that the solver has examined for this problem."""
 
     def require(self, condition: m.Expr) -> None:
         """Add a condition, in normal form."""

@@ -117,6 +117,7 @@ class _Search:
             inner.require(existential.body)
             for e, _ in others:
                 inner.require(m.Not(e.body))
+            # A subproblem must not use up the budget of the question that it belongs to.
             self.consistent[key] = solve(inner, self.budget // 10) is not None
             self.problem.tried += inner.tried
         return self.consistent[key]

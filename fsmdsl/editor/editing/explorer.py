@@ -13,7 +13,7 @@ from fsmdsl.editor.editing.document import Document
 from fsmdsl.editor.editing.findings import Findings, Request
 
 SETTLE_TIMEOUT = 5.0
-"""Seconds in which a request must be taken up, else the process is started anew."""
+"""Seconds within which the process must begin with a request. Otherwise it is restarted."""
 
 
 class Explorer:
@@ -119,7 +119,7 @@ class Explorer:
         assert process.stdout is not None
         try:
             while True:
-                findings = pickle.load(process.stdout)
+                findings = pickle.load(process.stdout)  # from a process that this one started
                 with self._changed:
                     self._heard = max(self._heard, findings.request)
                     self._changed.notify_all()

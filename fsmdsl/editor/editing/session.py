@@ -105,7 +105,7 @@ class OpenDocuments:
         if last is not None and _same(last.documents, documents):
             return last
         analysis = analyse(documents, memory, self._earlier(last, documents))
-        self._memories.pop(key, None)
+        self._memories.pop(key, None)  # inserted again at the end: the first entry is the least recently used
         self._memories[key] = memory, analysis
         while len(self._memories) > max(MIN_MEMORIES, 2 * len(self._spec_paths | self._overlay.keys())):
             del self._memories[next(iter(self._memories))]

@@ -37,7 +37,7 @@ from fsmdsl.text.budget import Budget, LimitError
 from fsmdsl.text.source import Source
 
 SIMPLER = 5_000, 0.5
-"""How far to look for a simpler run than the shortest: worlds, seconds."""
+"""Limits of the search for a simpler run than the shortest: number of worlds, seconds."""
 
 
 class SupersededError(Exception):
@@ -125,7 +125,7 @@ class Worker:
         return entry if same else None
 
     def _seconds(self, system: m.System) -> float:
-        """How long it took the last time."""
+        """Duration of the last exploration, in seconds."""
         entry = self._cache.get(system.qualified)
         return 0.0 if entry is None else entry.exploration.seconds
 

@@ -52,9 +52,10 @@ class Phase(Enum):
 
 
 SECONDS = {Phase.HEADERS: 10.0, Phase.BODY: 30.0}
-"""How long a client may take; for bodies longer than an application that has a time of its own."""
+"""Seconds that a client may take for each phase. For bodies, this is longer than the timeout of an application that has
+its own."""
 UNREAD = 60.0
-"""Seconds for which a client may read nothing of an answer that waits for it."""
+"""Seconds after which a client that reads nothing of its answer is disconnected."""
 
 
 class Bounded(H11Protocol):

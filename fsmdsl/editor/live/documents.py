@@ -15,7 +15,7 @@ from fsmdsl.text.files import write as disk
 from fsmdsl.text.files.read import UnreadableError, check_size, decoded, read_bytes
 
 LOOK_AGAIN = 2.0
-"""Seconds for which a list of files is good: not every keystroke goes through all folders."""
+"""Seconds for which a list of files is reused, so that not every keystroke searches all folders."""
 
 
 class RefusedError(Exception):

@@ -28,7 +28,7 @@ Data = dict[str, Any]
 MAX_SECONDS = 3600.0
 MAX_STATES = 1_000_000_000
 LARGEST = 2**53
-"""No number that a page sends is larger: it is the last whole one of JavaScript."""
+"""Maximum absolute value of numbers in a request: JavaScript represents integers exactly up to this one."""
 
 
 class MisuseError(Exception):

@@ -27,7 +27,7 @@ from fsmdsl.text.diagnostics import Diagnostic
 QUICK_STATES = 100_000
 QUICK_SECONDS = 5.0
 COUNTING_SECONDS = 0.5
-"""How far each system is explored beside the editing."""
+"""Limits of the exploration of each system in the background: states, seconds, and seconds for counting transitions."""
 
 Command = asyncio.Future[Findings]
 

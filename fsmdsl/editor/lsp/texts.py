@@ -197,7 +197,7 @@ def _position(x: Any) -> t.Position:
 
 
 MAX_POSITION = 2**31 - 1
-"""No line and no column is larger."""
+"""Maximum line or column number."""
 
 
 def _number(x: Any) -> int:

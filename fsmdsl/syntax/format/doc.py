@@ -8,7 +8,7 @@ from typing import TypeAlias
 from fsmdsl.dataclasses import dataclass
 
 WIDTH = 120
-"""How long a line may be."""
+"""Maximum length of a line, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

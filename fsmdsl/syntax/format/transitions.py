@@ -12,7 +12,7 @@ from fsmdsl.syntax.tree import Node
 CLAUSES = ("on", "after", "when", "do")
 
 HEAD = 3
-"""How many cells there are before the clauses: label, source, target."""
+"""Number of cells before the clauses: label, source, target."""
 
 COUNTED = 40
 """Wider clauses do not push those of other rows to the right."""

@@ -13,7 +13,7 @@ from fsmdsl.syntax.parse.table import Rule, Table
 from fsmdsl.syntax.tree import Node, Token
 
 HIGHEST = 1000
-"""No stack is as high unless something is nested too deeply."""
+"""Maximum height of the stack. A higher one means that something is nested too deeply."""
 
 
 class Spread:

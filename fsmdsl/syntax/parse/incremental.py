@@ -32,7 +32,7 @@ from fsmdsl.text.source import Source, Span, breaks
 
 _INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
-"""How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
+"""Number of tokens after a complete declaration that can change how it is read; see NOTE(words)."""
 _LOOK_AHEAD_CHARACTERS = 400
 """Number of characters that usually contain `_LOOK_AHEAD` tokens."""
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
-from fsmdsl.syntax.parse.common_mistakes import MistakeContext, habit
+from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.syntax.parse.table import Table
@@ -114,9 +114,9 @@ def _too_deep(place: Place) -> Mistake | None:
     return _skipped(place, diagnostic)
 
 
-def _habit(place: Place) -> Mistake | None:
+def _common_mistake(place: Place) -> Mistake | None:
     """What another language writes there."""
-    explanation = habit(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
+    explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
     if explanation is None:
         return None
     diagnostic = UNEXPECTED.at(place.span(explanation.at), explanation.message).help(explanation.advice)
@@ -376,5 +376,6 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _habit, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
+    _too_deep, _ended, _common_mistake, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous,
+    _skip,
 )  # fmt: skip

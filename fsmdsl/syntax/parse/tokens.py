@@ -21,7 +21,7 @@ EQUIVALENTS = {
 """Operators of other languages and of mathematics, and what they are here."""
 
 LARGEST = 10**15
-"""No number of a spec, and no duration in milliseconds, is as large."""
+"""Upper limit (exclusive) of numbers in a spec, and of durations in milliseconds."""
 
 HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters that cannot be seen, or that change how the text around them is shown."""

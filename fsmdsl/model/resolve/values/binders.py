@@ -20,7 +20,7 @@ from fsmdsl.model.walk import expressions
 from fsmdsl.text.source import Span
 
 MAX_SIZE = 10_000
-"""A range has no more numbers."""
+"""Maximum number of numbers in a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,8 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
 
 
 def _sizes(of: m.Expr, most: int, span: Span) -> m.Expr:
-    """How many elements the subsets of a set have. That of an argument may have more than its parameter's type says."""
+    """The possible sizes of the subsets of a set. An argument may have more elements than the type of its parameter
+    says."""
     if isinstance(of, m.Instances | m.AllOf):
         return numbers(0, most, span)
     t = m.RangeType(0, most)
@@ -156,7 +157,7 @@ def _sizes(of: m.Expr, most: int, span: Span) -> m.Expr:
 
 
 def _most(scope: Scope, of: m.Expr) -> int | None:
-    """How many elements a set can have."""
+    """Maximum number of elements of a set."""
     match typing.element(of.type):
         case m.BoolType():
             return 2

@@ -21,7 +21,7 @@ FUNCTIONS = {
     "size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "state": 1, "stuck": 1,
     "subsets": 2,
 }  # fmt: skip
-"""How many arguments each takes; `min` and `max` also take more."""
+"""Number of arguments of each function. `min` and `max` accept more."""
 
 
 def apart(call: s.Expr) -> tuple[s.Expr, tuple[s.Expr, ...]]:
@@ -75,12 +75,12 @@ def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...]) -> 
     return m.Apply("size", (of, *queue_ends), m.RangeType(0, 1 << 16), e.span)
 
 
-def _state_of(scope: Scope, name: str, whom: m.Expr, span: Span) -> m.Expr:
+def _state_of(scope: Scope, name: str, target: m.Expr, span: Span) -> m.Expr:
     """`state(x)`."""
-    machine = machine_of(scope, whom.type)
+    machine = machine_of(scope, target.type)
     if machine is not None:
-        return m.StateOf(whom, state_type(machine), span)
-    if not isinstance(whom.type, m.ErrorType):
+        return m.StateOf(target, state_type(machine), span)
+    if not isinstance(target.type, m.ErrorType):
         scope.report(rules.MISMATCH.at(span, f"`{name}` does not take these").help(_WANTS[name]))
     return m.Constant(None, m.ERROR, span)
 
@@ -93,16 +93,16 @@ def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
     return m.Binary("==", one, other, m.BOOL, e.span)
 
 
-def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
+def _stuck(scope: Scope, e: s.Call, target: m.Expr) -> m.Expr:
     """`stuck(x)`: x can never move again. Only who knows all runs can say."""
     if not scope.temporal:
         diagnostic = rules.MISPLACED.at(
             e.span, "`stuck` speaks of what can still come, and has a meaning only in a `property`"
         )
         scope.report(diagnostic.help("write `property free: all x in …: always not stuck(x)`"))
-    elif not isinstance(whom.type, m.RefType | m.ErrorType):
+    elif not isinstance(target.type, m.RefType | m.ErrorType):
         scope.report(rules.MISMATCH.at(e.span, "`stuck` does not take this").help("it takes an instance"))
-    return m.Temporal("stuck", (whom,), span=e.span)
+    return m.Temporal("stuck", (target,), span=e.span)
 
 
 def _last(sequence: m.Expr, result: m.Type, span: Span) -> m.Expr:
