@@ -79,9 +79,9 @@ def states(model: m.Model, system: m.System, most: int = MAX_STATES) -> nx.Multi
         for fault in visit.unoffered:
             node["failing"][f"the environment: {fault_message(universe, fault)}"] = fault.kind
         for arc in visit.arcs:
-            shown = describe(universe, arc.step, visit.world)
+            step = describe(universe, arc.step, visit.world)
             if arc.result.fault is not None:
-                node["failing"][shown] = arc.result.fault.kind
+                node["failing"][step] = arc.result.fault.kind
                 continue
             if arc.target is None:
                 raise TooManyStatesError(f"{system.qualified} has more than {most:,} states")
@@ -90,7 +90,7 @@ def states(model: m.Model, system: m.System, most: int = MAX_STATES) -> nx.Multi
                 graph.add_node(arc.target, depth=node["depth"] + 1, values=values, failing={})
             followed = (h for h in arc.result.cascade if isinstance(h, Followed))
             rows = tuple((universe.machines[h.instance].qualified, h.transition) for h in followed)
-            graph.add_edge(at, arc.target, step=shown, rows=rows)
+            graph.add_edge(at, arc.target, step=step, rows=rows)
     return graph
 
 

@@ -32,7 +32,7 @@ from fsmdsl.model.workspace import load as load_files
 from fsmdsl.report import compare as versions
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.compare.as_markdown import as_markdown
-from fsmdsl.report.compare.render_text import lines as told
+from fsmdsl.report.compare.render_text import lines
 from fsmdsl.report.exploration import details, summary
 from fsmdsl.report.formats.checked import from_check
 from fsmdsl.report.formats.gather import from_verify
@@ -50,17 +50,17 @@ T = TypeVar("T")
 class SpecError(Exception):
     """Specs that cannot be used; the message is what `fsm check` prints. A notebook shows that, and no traceback."""
 
-    def __init__(self, found: Sequence[Diagnostic]) -> None:
-        super().__init__(frames(found))
-        self.found = tuple(found)
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(frames(diagnostics))
+        self.diagnostics = tuple(diagnostics)
 
     def _render_traceback_(self) -> list[str]:
         """What IPython prints instead of a traceback."""
         return str(self).splitlines()
 
 
-class Shown:
-    """What shows itself in a notebook."""
+class Displayable:
+    """An object that a notebook displays as text, Markdown or SVG."""
 
     def text(self) -> str:
         """For a terminal."""
@@ -81,9 +81,9 @@ class Shown:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         """All forms; a notebook may say which it wants."""
-        made = {"text/plain": self.text, "text/markdown": self.markdown, "image/svg+xml": self.svg}
-        asked = (form for form in made if (not include or form in include) and form not in (exclude or ()))
-        return {form: content for form in asked if (content := made[form]()) is not None}
+        renderers = {"text/plain": self.text, "text/markdown": self.markdown, "image/svg+xml": self.svg}
+        forms = (form for form in renderers if (not include or form in include) and form not in (exclude or ()))
+        return {form: content for form in forms if (content := renderers[form]()) is not None}
 
 
 def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, object] | None = None) -> Specs:
@@ -95,32 +95,32 @@ def load(*paths: Path | str, as_documented: bool = False, sizes: Mapping[str, ob
         raise SpecError([d for d in loaded.diagnostics if d.severity is Severity.ERROR])
     if loaded.unanswered:
         raise ValueError("; ".join(loaded.unanswered.values()))
-    return Specs(loaded.model, loaded.asked)
+    return Specs(loaded.model, loaded.root_modules)
 
 
 @dataclass(frozen=True, repr=False)
-class Specs(Shown):
+class Specs(Displayable):
     """Everything that was loaded."""
 
     model: m.Model
-    asked: frozenset[str]
+    root_modules: frozenset[str]
     """The modules that were named, apart from those that came by import."""
 
     def machine(self, name: str) -> Drawing:
         """The diagram of a machine, by its name or `module.Name`."""
-        return Drawing(_found("machine", name, self.model.machines))
+        return Drawing(_lookup("machine", name, self.model.machines))
 
     def graph(self, name: str) -> Any:
         """A machine as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.machine`."""
         from fsmdsl import graphs
 
-        return graphs.machine(_found("machine", name, self.model.machines))
+        return graphs.machine(_lookup("machine", name, self.model.machines))
 
     def states(self, name: str, most: int = 10_000) -> Any:
         """The states of a system as a `MultiDiGraph` of networkx: see `fsmdsl.graphs.states`."""
         from fsmdsl import graphs
 
-        return graphs.states(self.model, _found("system", name, self.model.systems), most)
+        return graphs.states(self.model, _lookup("system", name, self.model.systems), most)
 
     def check(self) -> Findings:
         """What is wrong, or may be."""
@@ -128,13 +128,13 @@ class Specs(Shown):
 
     def verify(self, *names: str, states: int | None = None, seconds: float | None = None) -> Answers:
         """Explore systems, all if none is named, and say what holds; each up to so many states and seconds."""
-        systems = [_found("system", name, self.model.systems) for name in names] or list(self.model.systems.values())
+        systems = [_lookup("system", name, self.model.systems) for name in names] or list(self.model.systems.values())
         limits = Limits(states, seconds)
         return Answers(self.model, tuple(simplest(explore(self.model, x, limits), self.model) for x in systems))
 
     def scenario(self, name: str) -> Run:
         """A worked example, played."""
-        played = play(self.model, _found("scenario", name, self.model.scenarios))
+        played = play(self.model, _lookup("scenario", name, self.model.scenarios))
         return Run(f"{played.scenario.qualified}: {played.scenario.title}", played)
 
     def diff(self, newer: Specs) -> Changes:
@@ -151,24 +151,25 @@ class Specs(Shown):
         return "\n".join(["| | | |", "| --- | --- | --- |", *rows])
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        mine = [x for x in self.model.modules if x.name in self.asked]
+        mine = [x for x in self.model.modules if x.name in self.root_modules]
         machines = ((y.qualified, len(y.states), len(y.transitions)) for x in mine for y in x.machines)
         systems = ((y.qualified, ", ".join(i.name for i in y.instances)) for x in mine for y in x.systems)
         rows = [("machine", name, f"{states} states, {rows} transitions") for name, states, rows in machines]
         return [*rows, *(("system", name, instances) for name, instances in systems)]
 
 
-def _found(kind: str, name: str, known: Mapping[str, T]) -> T:
+def _lookup(kind: str, name: str, declarations: Mapping[str, T]) -> T:
     """By qualified name, else by the name alone."""
-    found = [x for qualified, x in known.items() if name in (qualified, qualified.rpartition(".")[2])]
-    if not found:
-        advice = did_you_mean(name, [x.rpartition(".")[2] for x in known]) or f"there are {', '.join(known) or 'none'}"
+    matches = [x for qualified, x in declarations.items() if name in (qualified, qualified.rpartition(".")[2])]
+    if not matches:
+        suggestion = did_you_mean(name, [x.rpartition(".")[2] for x in declarations])
+        advice = suggestion or f"there are {', '.join(declarations) or 'none'}"
         raise ValueError(f"there is no {kind} `{name}`; {advice}")
-    return found[0]
+    return matches[0]
 
 
 @dataclass(frozen=True, repr=False)
-class Drawing(Shown):
+class Drawing(Displayable):
     """A machine as a diagram."""
 
     machine: m.Machine
@@ -189,22 +190,22 @@ class Drawing(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Findings(Shown):
+class Findings(Displayable):
     """Diagnostics; notes are shown too."""
 
-    found: tuple[Diagnostic, ...]
+    diagnostics: tuple[Diagnostic, ...]
 
     def text(self) -> str:
         """As `fsm check` prints them."""
-        return f"{frames(self.found)}{tally(self.found) or 'clean'}"
+        return f"{frames(self.diagnostics)}{tally(self.diagnostics) or 'clean'}"
 
     def markdown(self) -> str:
         """As in a pull request."""
-        return markdown(from_check(self.found, self.found, (), tally(self.found) or "clean"))
+        return markdown(from_check(self.diagnostics, self.diagnostics, (), tally(self.diagnostics) or "clean"))
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(Shown):
+class Answers(Displayable):
     """What exploring systems has found. `runs` are those to what is violated, each of which shows itself."""
 
     model: m.Model = field(repr=False)
@@ -226,7 +227,7 @@ class Answers(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Shown):
+class Run(Displayable):
     """A run, step by step."""
 
     title: str
@@ -259,15 +260,15 @@ class Run(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class Changes(Shown):
+class Changes(Displayable):
     """A difference of two versions."""
 
-    found: versions.Difference
+    difference: versions.Difference
 
     def text(self) -> str:
         """As `fsm diff` prints it."""
-        return "\n".join(told(self.found, "old", "new"))
+        return "\n".join(lines(self.difference, "old", "new"))
 
     def markdown(self) -> str:
         """As in a pull request."""
-        return as_markdown(self.found, "old", "new")
+        return as_markdown(self.difference, "old", "new")

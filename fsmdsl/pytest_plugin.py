@@ -25,7 +25,7 @@ class WrongError(Exception):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How far specs are explored."""
+    """Register the options of the plugin."""
     group = parser.getgroup("fsm", "state machine specs")
     group.addoption("--fsm-as-documented", action="store_true", help="leave amendments out of specs")
     group.addoption(
@@ -70,9 +70,9 @@ class SpecFile(pytest.File):
         model = self.loaded.model
         if model is None:
             return
-        for scenario in (x for x in model.scenarios.values() if x.module in self.loaded.asked):
+        for scenario in (x for x in model.scenarios.values() if x.module in self.loaded.root_modules):
             yield SpecItem.of(self, scenario.name, _line(scenario.span), _playing(model, scenario))
-        for system in (x for x in model.systems.values() if x.module in self.loaded.asked):
+        for system in (x for x in model.systems.values() if x.module in self.loaded.root_modules):
             yield SystemCollector.from_parent(self, name=system.name, system=system)
 
     def _check(self) -> None:
@@ -81,10 +81,10 @@ class SpecFile(pytest.File):
         from fsmdsl.text.diagnostics import Severity, ordered
 
         own = str(self.path)
-        found = list(self.loaded.diagnostics)
+        diagnostics = list(self.loaded.diagnostics)
         if self.loaded.model is not None:
-            found += (d for d in check(self.loaded.model) if d.span.source.name == own)
-        serious = [d for d in ordered(found) if d.severity >= Severity.WARNING]
+            diagnostics += (d for d in check(self.loaded.model) if d.span.source.name == own)
+        serious = [d for d in ordered(diagnostics) if d.severity >= Severity.WARNING]
         if serious:
             raise WrongError(frames(serious))
 
@@ -120,8 +120,8 @@ class SystemCollector(pytest.Collector):
         from fsmdsl.runs.search_result import questions
         from fsmdsl.step import Universe
 
-        asked = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
-        for q in asked.values():
+        by_key = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
+        for q in by_key.values():
             run = self._asking(q.kind, q.name, q.key.machine or None)
             yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.asked.span), run)
         line = _line(self.system.span)
@@ -131,7 +131,7 @@ class SystemCollector(pytest.Collector):
             yield SpecItem.of(self, f"property {p.name}", _line(p.span), self._asking("property", p.name))
         other = self.system.refines
         if other is not None:
-            yield SpecItem.of(self, f"refines {other.shown}", _line(other.span), self._asking("refinement"))
+            yield SpecItem.of(self, f"refines {other.path}", _line(other.span), self._asking("refinement"))
 
     @cached_property
     def explored(self) -> Exploration:
@@ -166,8 +166,8 @@ class SystemCollector(pytest.Collector):
 
         if against:
             # Of all that the exploration has found, this item tells what it is about.
-            told = details(replace(self.explored, verdicts=tuple(against), note=None), self.model)
-            raise WrongError("\n".join(told))
+            lines = details(replace(self.explored, verdicts=tuple(against), note=None), self.model)
+            raise WrongError("\n".join(lines))
 
 
 class SpecItem(pytest.Item):
@@ -192,12 +192,12 @@ class SpecItem(pytest.Item):
         """The text alone: where in pytest it was raised is of no interest."""
         if not isinstance(excinfo.value, WrongError):
             return super().repr_failure(excinfo, *args)
-        told = excinfo.getrepr(style="value")
-        if (place := told.reprcrash) is not None:
+        representation = excinfo.getrepr(style="value")
+        if (place := representation.reprcrash) is not None:
             # The summary says this alone; where `CI` is set, pytest would repeat the whole run there.
             place.path, place.lineno = str(self.path), self.line + 1
             place.message = str(excinfo.value).strip().partition("\n")[0]
-        return told
+        return representation
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the claim stands."""

@@ -65,10 +65,10 @@ def texts(model: m.Model) -> dict[str, str]:
 
 def invariants(universe: Universe) -> list[tuple[str, m.Invariant, int | None]]:
     """All invariants of a system, with the name that a certificate has for them, and the instance that each is of."""
-    listed: list[tuple[str, m.Invariant, int | None]] = [(x.name, x, None) for x in universe.system.invariants]
+    all_invariants: list[tuple[str, m.Invariant, int | None]] = [(x.name, x, None) for x in universe.system.invariants]
     for n, machine in enumerate(universe.machines):
-        listed += [(f"{universe.name(n)}: {x.name}", x, n) for x in machine.invariants]
-    return listed
+        all_invariants += [(f"{universe.name(n)}: {x.name}", x, n) for x in machine.invariants]
+    return all_invariants
 
 
 # Checking ------------------------------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def _other_options(certificate: Certificate, here: str) -> str:
 def _systems(loaded: Loaded) -> Iterator[str]:
     """The systems of the modules that were named, those included that cannot be read as documented."""
     for x in loaded.model.modules if loaded.model is not None else ():
-        if x.name in loaded.asked:
+        if x.name in loaded.root_modules:
             yield from (y.qualified for y in x.systems)
             yield from (f"{x.name}.{y.name}" for y in x.systems_left_out)
 
@@ -123,8 +123,8 @@ def _systems(loaded: Loaded) -> Iterator[str]:
 def confirm(universe: Universe, about: CertifiedSystem) -> Confirmed:
     """What a certificate shows of one system. Raises `RefusedError`."""
     name = universe.system.qualified
-    asked = invariants(universe)
-    if [x for x, _, _ in asked] != list(about.invariants):
+    all_invariants = invariants(universe)
+    if [x for x, _, _ in all_invariants] != list(about.invariants):
         raise RefusedError(f"{name}: the certificate lists other invariants than the system has")
     if universe.fault is not None:
         raise RefusedError(f"{name}: the system has no first state; `fsm verify` says why")
@@ -137,14 +137,16 @@ def confirm(universe: Universe, about: CertifiedSystem) -> Confirmed:
     if digest(worlds) != about.digest:
         raise RefusedError(f"{name}: the states have another digest")
     for line, world in worlds.items():
-        for what, invariant, instance in asked:
+        for what, invariant, instance in all_invariants:
             try:
                 broken = not holds(universe, world, invariant.condition, instance=instance)
             except FaultError:
                 broken = True
             if broken:
                 raise RefusedError(f"{name}: `{what}` does not hold in {line}")
-    return Confirmed(name, len(worlds), len(asked), failing, sum(not within(universe, x) for x in worlds.values()))
+    return Confirmed(
+        name, len(worlds), len(all_invariants), failing, sum(not within(universe, x) for x in worlds.values())
+    )
 
 
 def states(universe: Universe, lines: Sequence[str]) -> dict[str, World]:
@@ -226,19 +228,19 @@ def _parser() -> ArgumentParser:
     return parser
 
 
-def _run(given: Namespace) -> int:
-    missing = next((x for x in given.specs if x != "-" and not os.path.lexists(x)), None)
+def _run(arguments: Namespace) -> int:
+    missing = next((x for x in arguments.specs if x != "-" and not os.path.lexists(x)), None)
     if missing is not None:
         return _complain(f"there is no file or folder `{missing}`")
     try:
-        given_settings(given.settings)
-        content = read_bytes(Path(given.certificate), limit=MAX_BYTES)
+        given_settings(arguments.settings)
+        content = read_bytes(Path(arguments.certificate), limit=MAX_BYTES)
     except ValueError as error:
         return _complain(f"--set: {error}")
     except UnreadableError as error:
-        return _complain(f"cannot read `{given.certificate}`: {error}")
+        return _complain(f"cannot read `{arguments.certificate}`: {error}")
     try:
-        shown = recheck(parse(content), given.specs, given.settings, given.as_documented)
+        outcome = recheck(parse(content), arguments.specs, arguments.settings, arguments.as_documented)
     except (RefusedError, TooManyValuesError) as error:
         _say(f"refused: {error}")
         return 1
@@ -250,18 +252,18 @@ def _run(given: Namespace) -> int:
             raise
         _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}; please report it, with both files")
         return INTERNAL
-    _print(shown, options(given.settings, given.as_documented))
+    _print(outcome, options(arguments.settings, arguments.as_documented))
     return 0
 
 
-def _print(shown: Recheck, given: str) -> None:
-    having = f" with {given}" if given else ""
-    for x in shown.confirmed:
+def _print(outcome: Recheck, settings: str) -> None:
+    having = f" with {settings}" if settings else ""
+    for x in outcome.confirmed:
         fails = f"; {x.failing} steps fail" if x.failing else ""
         hold = "1 invariant holds" if x.invariants == 1 else f"{x.invariants} invariants hold"
         beyond = f", {x.beyond:,} of them beyond the bound" if x.beyond else ""
         _say(f"confirmed: {x.system}{having}: {hold} in {x.states:,} states{beyond}{fails}")
-    for name in shown.uncertified:
+    for name in outcome.uncertified:
         _say(f"not certified: {name}")
 
 

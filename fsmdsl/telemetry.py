@@ -129,8 +129,8 @@ def _note(span: Span, step: tuple[Followed, ...]) -> None:
 
 
 def _of_machine(x: Followed) -> Attributes:
-    named = {"fsm.instance": x.machine.name} if x.machine.name else {}
-    return {"fsm.machine": _class(x), **named}
+    instance = {"fsm.instance": x.machine.name} if x.machine.name else {}
+    return {"fsm.machine": _class(x), **instance}
 
 
 def _class(x: Followed) -> str:

@@ -34,7 +34,7 @@ REMARKS = (
 def _rules() -> dict[str, list[Rule]]:
     rules: dict[str, list[Rule]] = {}
     for rule in load().rules:
-        rules.setdefault(rule.made, []).append(rule)
+        rules.setdefault(rule.origin, []).append(rule)
     return rules
 
 
@@ -69,7 +69,7 @@ def containing(number: int) -> Iterator[str]:
     rule = load().rules[number]
     for seed in range(TRIES):
         chance = random.Random(f"{number} {seed}")
-        before, after = _around(rule.made, seed)
+        before, after = _around(rule.origin, seed)
         inside = [t for part in rule.symbols for t in sentence(chance, part, 0 if seed < 2 else seed)]
         yield " ".join((*before, *inside, *after))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.model.resolve import resolve
 from fsmdsl.step import EventStep, Fault, Result, Step, Universe, Value, World, enabled, fire, initial
-from fsmdsl.step.describe import describe, fault_message, shown
+from fsmdsl.step.describe import describe, fault_message, value_text
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.source import Source
 
@@ -81,4 +81,4 @@ class Run:
         name, _, field = path.partition(".")
         n = self.number(name)
         slot = self.universe.slots[n][field]
-        return shown(self.universe, self.universe.machines[n].fields[slot].type, self.world.fields[n][slot])
+        return value_text(self.universe, self.universe.machines[n].fields[slot].type, self.world.fields[n][slot])

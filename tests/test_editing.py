@@ -318,10 +318,10 @@ def test_mistakes_in_one_file_say_nothing_of_those_that_import_it(tmp_path: Path
     desk.open("/a.fsm", "module a\nenum Colour { red |")
     desk.open("/b.fsm", "module b\nimport a\nmachine M { c: a.Colour initial state A invariant c == blue }")
     desk.open("/c.fsm", "module c\nmachine M { initial state A invariant B }\n")
-    found = desk.analysis("/b.fsm").found
+    found = desk.analysis("/b.fsm").diagnostics
     assert [d.rule.code for d in found["/a.fsm"]] == ["FSM001"]
     assert found["/b.fsm"] == ()
-    assert [d.rule.code for d in desk.analysis("/c.fsm").found["/c.fsm"]] == ["FSM101"]
+    assert [d.rule.code for d in desk.analysis("/c.fsm").diagnostics["/c.fsm"]] == ["FSM101"]
 
 
 # Exploring beside ----------------------------------------------------------------------------------------------------

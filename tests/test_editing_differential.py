@@ -66,11 +66,11 @@ def names(analysis: Analysis) -> list[tuple[int, int, str, str, str, int]]:
     return sorted(shown(u) for u in analysis.uses_in(NAME))
 
 
-def same(desk: OpenDocuments, text: str) -> None:
-    """The desk, which has seen other texts before, and a new one agree about a text; and with `fsm check`."""
-    desk.open(NAME, text)
-    analysis = desk.analysis(NAME)
-    assert [told(d) for d in analysis.found[NAME]] == from_scratch(text)
+def same(open_documents: OpenDocuments, text: str) -> None:
+    """The open_documents, which has seen other texts before, and a new one agree about a text; and with `fsm check`."""
+    open_documents.open(NAME, text)
+    analysis = open_documents.analysis(NAME)
+    assert [told(d) for d in analysis.diagnostics[NAME]] == from_scratch(text)
     fresh = OpenDocuments()
     fresh.open(NAME, text)
     anew = fresh.analysis(NAME)
@@ -106,22 +106,22 @@ def edit(text: str, chance: random.Random) -> str:
 @given(st.randoms(use_true_random=False), st.sampled_from([*SPECS, None]))
 def test_edits_of_a_text(chance: random.Random, text: str | None) -> None:
     text = spec(chance, 4) if text is None else text
-    desk = OpenDocuments()
-    same(desk, text)
+    open_documents = OpenDocuments()
+    same(open_documents, text)
     for _ in range(4):
         before = text
         text = edit(text, chance)
-        same(desk, text)
+        same(open_documents, text)
         if chance.random() < 0.3:
             text = before
-            same(desk, text)
+            same(open_documents, text)
 
 
 @pytest.mark.parametrize("text", SPECS[:3], ids=lambda t: t.split()[1] if t else "")
 def test_typing_a_line(text: str) -> None:
     """Each keystroke of a new line, and of taking it away."""
-    desk = OpenDocuments()
+    open_documents = OpenDocuments()
     place = text.index("\n", text.index("machine ")) + 1
     line = "    x: Open -> Shut on crash\n"
     for n in (*range(0, len(line), 4), len(line), 9, 0):
-        same(desk, text[:place] + line[:n] + text[place:])
+        same(open_documents, text[:place] + line[:n] + text[place:])

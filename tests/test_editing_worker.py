@@ -58,14 +58,14 @@ def answered(worker: Worker, asked: Request) -> list[Findings]:
 def test_what_was_not_touched_is_known_at_once() -> None:
     worker = Worker(SimpleQueue(), BytesIO())
     answered(worker, request(TWO))
-    before = dict(worker._kept)
+    before = dict(worker._cache)
     taken_up, first, *_, last = answered(worker, request(TWO.replace("dark: n < 4", "dark: n < 3")))
     assert (taken_up.systems, taken_up.done, last.done) == ({}, False, True)
     for found in (first, last):
         assert {name: x.verdict for name, x in found.systems.items()} == {"x.Hall": "holds", "x.Room": "violated"}
         assert [x.code for x in found.marks if x.system] == ["FSM301"]
-    assert worker._kept["x.Hall"] is before["x.Hall"]
-    assert worker._kept["x.Room"] is not before["x.Room"]
+    assert worker._cache["x.Hall"] is before["x.Hall"]
+    assert worker._cache["x.Room"] is not before["x.Room"]
 
 
 LARGE = hived_lite(3, 5, 2)

@@ -10,7 +10,7 @@ from stepping import compiled, only_system
 from fsmdsl import model as m
 from fsmdsl.step import FaultError, Universe, holds, initial, value
 from fsmdsl.step.data import Misfit, Table, Value
-from fsmdsl.step.describe import duration, fault_message, shown
+from fsmdsl.step.describe import duration, fault_message, value_text
 from fsmdsl.step.evaluate import (
     MAX_VALUES,
     TooManyValuesError,
@@ -137,11 +137,11 @@ def test_durations_are_written_short(milliseconds: int, text: str) -> None:
 
 
 def test_values_are_shown_as_the_author_writes_them(universe: Universe) -> None:
-    assert shown(universe, m.SetType(m.RefType("t.Cell")), frozenset({4, 3})) == "{c0, c1}"
-    assert shown(universe, m.OptionalType(m.RefType("t.Cell")), None) == "none"
-    assert shown(universe, m.BOOL, True) == "true"
-    assert shown(universe, m.ListType(LEVEL, 2), ("mid", "low")) == "[mid, low]"
-    assert shown(universe, m.OpaqueType("t.Pod"), "t.Pod") == "Pod"
+    assert value_text(universe, m.SetType(m.RefType("t.Cell")), frozenset({4, 3})) == "{c0, c1}"
+    assert value_text(universe, m.OptionalType(m.RefType("t.Cell")), None) == "none"
+    assert value_text(universe, m.BOOL, True) == "true"
+    assert value_text(universe, m.ListType(LEVEL, 2), ("mid", "low")) == "[mid, low]"
+    assert value_text(universe, m.OpaqueType("t.Pod"), "t.Pod") == "Pod"
 
 
 # Expressions ---------------------------------------------------------------------------------------------------------

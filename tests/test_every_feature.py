@@ -79,7 +79,7 @@ def reduced(tokens: Iterable[Token]) -> set[int]:
             rule = RULES[~action]
             found.add(~action)
             del states[len(states) - len(rule.symbols) :]
-            states.append(moves[states[-1]][rule.made])
+            states.append(moves[states[-1]][rule.origin])
         states.append(action)
     return found
 

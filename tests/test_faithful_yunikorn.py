@@ -264,7 +264,7 @@ TIMERS = {
 
 def timers(as_documented: bool = False) -> dict[tuple[str, str, str | None, str], str | None]:
     return {
-        (t.name, t.source, t.target, t.trigger.shown): t.guard and t.guard.span.text
+        (t.name, t.source, t.target, t.trigger.duration_text): t.guard and t.guard.span.text
         for t in model(as_documented).machines["yunikorn.core.Application"].transitions
         if isinstance(t.trigger, m.OnTimer)
     }
@@ -356,7 +356,7 @@ def test_messages() -> None:
 def test_lock_order() -> None:
     """The pairs of the proposal, and the one that its own pseudo code needs on top."""
     (order,) = [x for module in model().modules for x in module.locks]
-    pairs = {(p.held.name, p.wanted.name, p.wanted.child): p.amended is not None for p in order.pairs}
+    pairs = {(p.outer.name, p.inner.name, p.inner.child): p.amended is not None for p in order.pairs}
     assert pairs == {
         ("Queue", "Queue", True): False,
         ("Queue", "Application", False): False,

@@ -31,7 +31,7 @@ def test_a_library_is_found_where_no_file_has_its_name(tmp_path: Path, monkeypat
     loaded = load(["user.fsm"])
     assert loaded.diagnostics == ()
     assert [p.source.name for p in loaded.parsed] == ["user.fsm", str(LIBRARY / "kubernetes.fsm")]
-    assert loaded.asked == {"user"}
+    assert loaded.root_modules == {"user"}
 
 
 def test_a_file_of_the_same_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

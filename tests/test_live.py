@@ -295,11 +295,11 @@ def test_an_edit_in_a_large_workspace_takes_a_small_part_of_what_the_first_quest
     language = Language(documents)
     name = next(x for x in documents.names() if x.endswith("hived.fsm"))
     text = documents.read(name).text
-    first = calls(lambda: language.told({}, name, documented=False))
+    first = calls(lambda: language.analysis({}, name, documented=False))
     answers: list[dict[str, Any]] = []
     for n in range(3):
         edited = text.replace("e1: Used", f"x{n}: Used -> Free on free when user != none\n    e1: Used", 1)
-        spent = calls(lambda t=edited: answers.append(language.told({name: t}, name, documented=False)))
+        spent = calls(lambda t=edited: answers.append(language.analysis({name: t}, name, documented=False)))
         assert answers[-1]["outline"] is not None
         assert 4 * spent < first
 

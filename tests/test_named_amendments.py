@@ -20,7 +20,7 @@ from fsmdsl.text.source import Source
 
 TEXT = """module desk
 
-machine OpenDocuments {
+machine Desk {
     initial state Free
             state Taken
     event take, leave, ring from environment
@@ -43,7 +43,7 @@ locks Order {
 }
 
 system One {
-    desk: OpenDocuments
+    desk: Desk
     environment { desk.ring  desk.take when desk in Free }
     reachable rings: desk in Taken
 }
@@ -59,7 +59,7 @@ def spec(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "gone"),
-    [("bell", "t3"), ("desk.bell", "t3"), ("OpenDocuments.t3", "t3"), ("OpenDocuments.t4", "t4"), ("later", "open")],
+    [("bell", "t3"), ("desk.bell", "t3"), ("Desk.t3", "t3"), ("Desk.t4", "t4"), ("later", "open")],
 )
 def test_a_name_leaves_its_amendment_out(spec: Path, name: str, gone: str) -> None:
     whole, left = load([spec]), load([spec], without=[name])

@@ -9,7 +9,7 @@ import pytest
 from test_formats import HOSTILE, STUCK
 
 from fsmdsl.draw import svg
-from fsmdsl.notebook import Shown, SpecError, Specs, load
+from fsmdsl.notebook import Displayable, SpecError, Specs, load
 
 PLAIN, MARKDOWN, SVG = "text/plain", "text/markdown", "image/svg+xml"
 
@@ -20,7 +20,7 @@ def specs(tmp_path: Path) -> Specs:
     return load(tmp_path / "door.fsm")
 
 
-def bundle(shown: Shown) -> dict[str, str]:
+def bundle(shown: Displayable) -> dict[str, str]:
     found = shown._repr_mimebundle_()
     assert found[PLAIN] == repr(shown)
     return found

@@ -32,7 +32,7 @@ from fsmdsl.search.definition_search import Search
 from fsmdsl.step import Universe, describe
 
 WORDED: list[tuple[Any, str]] = [
-    *((describe, name) for name in ("describe", "done", "fault_message", "words", "shown", "shown_arguments")),
+    *((describe, name) for name in ("describe", "done", "fault_message", "words", "value_text", "shown_arguments")),
     (explain, "line"),
     (rejection, "fault_told"),
     (vacuity, "_never"),

@@ -36,7 +36,7 @@ def test_imports_are_found_beside_and_above(folder: Path) -> None:
     assert loaded.diagnostics == ()
     assert loaded.model is not None
     assert set(loaded.model.machines) == {"a.cells.Cell"}
-    assert loaded.asked == {"a.user"}
+    assert loaded.root_modules == {"a.user"}
     assert [p.source.name for p in loaded.parsed] == ["a/user.fsm", "a/cells.fsm"]
 
 

@@ -40,4 +40,4 @@ def check(model: m.Model) -> list[Diagnostic]:
     """Everything that the rules find, by file and place. Takes time in proportion to the model."""
     subject = Subject(model)
     with uncollected():
-        return ordered(found for x in _CHECKS for found in x.check(subject))
+        return ordered(diagnostic for x in _CHECKS for diagnostic in x.check(subject))

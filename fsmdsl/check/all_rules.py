@@ -24,5 +24,5 @@ HOMES = (
 @cache
 def all_rules() -> dict[str, Rule]:
     """Every rule, by code, in the order of the codes."""
-    listed: list[Rule] = [rule for home in HOMES for rule in import_module(home).RULES]
-    return {rule.code: rule for rule in sorted(listed, key=lambda r: r.code)}
+    rules: list[Rule] = [rule for home in HOMES for rule in import_module(home).RULES]
+    return {rule.code: rule for rule in sorted(rules, key=lambda r: r.code)}

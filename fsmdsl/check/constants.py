@@ -109,31 +109,31 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
     leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     guard = subject.guard(machine, first)
     if subject.together(machine, leaves, [guard]) is None:
-        found = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
-        yield found.help("correct it, or take the transition out")
+        diagnostic = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
+        yield diagnostic.help("correct it, or take the transition out")
         return
     if not surely_has_value(subject.model, first.guard):
         return
     opposite = subject.normal(m.Not(first.guard), arguments(machine, first))
     if subject.together(machine, leaves, [opposite]) is None:
-        found = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")
-        yield found.help("leave it out, or correct it")
+        diagnostic = ALWAYS.at(first.guard.span, f"the guard of `{first.name}` is always true")
+        yield diagnostic.help("leave it out, or correct it")
 
 
 def _invariants(
-    subject: Subject, listed: Iterable[m.Invariant], machine: m.Machine | None, system: m.System | None
+    subject: Subject, invariants: Iterable[m.Invariant], machine: m.Machine | None, system: m.System | None
 ) -> Iterator[Diagnostic]:
     leaves = () if machine is None else tuple(s.name for s in machine.leaves)
-    for invariant in listed:
+    for invariant in invariants:
         condition, opposite = invariant.condition, m.Not(invariant.condition)
         if subject.together(machine, leaves, [subject.normal(condition, system=system)]) is None:
-            found = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
-            yield found.help("correct it")
+            diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
+            yield diagnostic.help("correct it")
         elif not surely_has_value(subject.model, condition, system) or _speaks_of_a_let(condition):
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
-            found = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
-            yield found.help("say what could go wrong, or take it out")
+            diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
+            yield diagnostic.help("say what could go wrong, or take it out")
 
 
 def _speaks_of_a_let(condition: m.Expr) -> bool:

@@ -172,14 +172,14 @@ def _lasting(subject: Subject) -> Iterator[Diagnostic]:
                 waits = any(a.outcomes for a in machine.actions)
                 passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
                 if not (waits or passing or triggered_by(machine, m.OnCrash)):
-                    found = NOTHING.at(target.span, f"a crash of `{target.span.quote}` changes nothing")
+                    diagnostic = NOTHING.at(target.span, f"a crash of `{target.span.quote}` changes nothing")
                     why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
-                    yield found.note(why)
+                    yield diagnostic.note(why)
 
 
 def _unknown(subject: Subject) -> Iterator[Diagnostic]:
     """Fields that a crash gives back a value that is not known: each once."""
-    found: dict[int, Diagnostic] = {}
+    diagnostics: dict[int, Diagnostic] = {}
     for system in subject.model.systems.values():
         machines = [subject.model.machines[x.machine] for x in system.instances]
         fields = [(x, f) for x, machine in zip(system.instances, machines, strict=True) for f in machine.fields]
@@ -192,8 +192,10 @@ def _unknown(subject: Subject) -> Iterator[Diagnostic]:
             first = dict(x.values).get(f.name, f.default)
             if crashes and not f.durable and (x.begins_with_any(f) or _reads(first, several)):
                 message = f"a crash in `{system.name}` gives `{f.name}` back its first value, and nobody knows that"
-                found.setdefault(id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value"))
-    yield from found.values()
+                diagnostics.setdefault(
+                    id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value")
+                )
+    yield from diagnostics.values()
 
 
 def _reads(first: m.Expr, states: bool) -> bool:
@@ -209,15 +211,15 @@ def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:
     """Machines in systems where others crash, which themselves never do."""
     beside = {i.machine for s in subject.model.systems.values() if s.process_crashes for i in s.instances}
     for machine in subject.model.machines.values():
-        found = triggered_by(machine, m.OnCrash)
-        if found and machine.qualified in beside - struck:
+        transitions = triggered_by(machine, m.OnCrash)
+        if transitions and machine.qualified in beside - struck:
             message = f"no crash strikes a {machine.name}: this is never followed"
-            yield NEVER.at(found[0].span, message).help("name it behind `crash of`, or add `crash`")
+            yield NEVER.at(transitions[0].span, message).help("name it behind `crash of`, or add `crash`")
 
 
 def _lost(shape: Shape, state: m.State, kind: Endurance) -> Diagnostic:
-    found = LOST.at(
+    diagnostic = LOST.at(
         state.span, f"a crash leaves `{state.name}` nowhere: it is {kind}, and has no transition `on crash`"
     )
     goal = shape.machine.initial.name
-    return found.help(f"say where it is afterwards, such as `{state.name} -> {goal} on crash`")
+    return diagnostic.help(f"say where it is afterwards, such as `{state.name} -> {goal} on crash`")

@@ -94,8 +94,10 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             elif _stuck(shape, state):
                 start = Span(state.span.source, state.span.start, state.span.start)
                 fix = Fix(start, "final ", f"make `{state.name}` final")
-                found = DEAD_END.at(state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix)
-                yield found.help(f"write `final state {state.name}`, or add a transition that leaves it")
+                diagnostic = DEAD_END.at(
+                    state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix
+                )
+                yield diagnostic.help(f"write `final state {state.name}`, or add a transition that leaves it")
 
 
 def _stuck(shape: Shape, state: m.State) -> bool:
@@ -105,18 +107,18 @@ def _stuck(shape: Shape, state: m.State) -> bool:
 def _left(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
     for t in shape.ways_out(state.name):
         through = "" if t.source == state.name else f", as part of `{t.source}`"
-        found = LEFT.at(t.span, f"`{t.name}` leaves `{state.name}`{through}, which is final")
-        yield found.label(state.span, "declared final here").help("take `final` away, or this transition")
+        diagnostic = LEFT.at(t.span, f"`{t.name}` leaves `{state.name}`{through}, which is final")
+        yield diagnostic.label(state.span, "declared final here").help("take `final` away, or this transition")
 
 
 def _stays(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
     ways = list(shape.ways_out(state.name))
     if any(isinstance(t.trigger, m.Eventless | m.OnOutcome) for t in ways):
         return
-    found = STAYS.at(state.span, f"the transient state `{state.name}` has no way out within its round")
+    diagnostic = STAYS.at(state.span, f"the transient state `{state.name}` has no way out within its round")
     if ways:
-        found = found.label(ways[0].span, f"this waits for {_awaited(ways[0])}")
-    yield found.help("add an eventless transition or one on an action's outcome, or take `transient` away")
+        diagnostic = diagnostic.label(ways[0].span, f"this waits for {_awaited(ways[0])}")
+    yield diagnostic.help("add an eventless transition or one on an action's outcome, or take `transient` away")
 
 
 def _awaited(t: m.Transition) -> str:

@@ -96,13 +96,13 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """One note for each machine that others send events to."""
     for shape in subject.shapes:
         machine = shape.machine
-        listed = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
-        parts = list(_faults(subject.model, shape, listed))
+        events = [e for e in machine.events if any(_may_be_a_fault(subject.model, s) for s in e.senders)]
+        parts = list(_faults(subject.model, shape, events))
         if parts:
-            found = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
+            diagnostic = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
-                found = found.note(part)
-            yield found.help("where one may arrive and nothing should follow, `ignore` it")
+                diagnostic = diagnostic.note(part)
+            yield diagnostic.help("where one may arrive and nothing should follow, `ignore` it")
 
 
 def _may_be_a_fault(model: m.Model, sender: str) -> bool:

@@ -67,7 +67,7 @@ RULES = (NEVER_SENT, NEVER_HANDLED)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """An event without a `from` may come from anyone, so nobody in particular is missed."""
+    """An event without a `from` may come from any sender, so no sender is reported as missing."""
     sent = frozenset(_sent(subject.model))
     for shape in subject.shapes:
         machine = shape.machine
@@ -75,8 +75,8 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         handled |= {i.event for i in machine.ignores}
         for event in machine.events:
             if event.name not in handled:
-                found = NEVER_HANDLED.at(event.span, f"nothing handles `{event.name}`")
-                yield found.help(f"add a transition `on {event.name}`, or `ignore {event.name} in *`")
+                diagnostic = NEVER_HANDLED.at(event.span, f"nothing handles `{event.name}`")
+                yield diagnostic.help(f"add a transition `on {event.name}`, or `ignore {event.name} in *`")
             yield from _never_sent(machine, event, sent)
 
 
@@ -101,5 +101,5 @@ def _never_sent(machine: m.Machine, event: m.Event, sent: frozenset[_Dispatch]) 
     silent = [s for s in event.senders if s != "environment" and (s, machine.qualified, event.name) not in sent]
     if silent:
         names = quoted((s.rpartition(".")[2] for s in silent), "or")
-        found = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, as is declared here")
-        yield found.help("send it there, or correct its `from`")
+        diagnostic = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, as is declared here")
+        yield diagnostic.help("send it there, or correct its `from`")

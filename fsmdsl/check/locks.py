@@ -76,23 +76,23 @@ def _cycles(locks: m.Locks) -> Iterator[Diagnostic]:
     """Each pair that closes a circle, found depth first: without those pairs, none is left."""
     after: dict[str, dict[str, m.LockPair]] = defaultdict(dict)
     for pair in locks.pairs:
-        if pair.held.name == pair.wanted.name:
+        if pair.outer.name == pair.inner.name:
             yield from _below_itself(pair)
         else:
-            after[pair.held.name].setdefault(pair.wanted.name, pair)
+            after[pair.outer.name].setdefault(pair.inner.name, pair)
     done: set[str] = set()
     for start in list(after):
         yield from _from(after, start, done)
 
 
 def _below_itself(pair: m.LockPair) -> Iterator[Diagnostic]:
-    if not pair.wanted.child:
-        name = pair.held.name
-        start = Span(pair.wanted.span.source, pair.wanted.span.start, pair.wanted.span.start)
-        fix = Fix(start, "child ", f"let the second `{name}` be one level down") if pair.wanted.mode == "any" else None
+    if not pair.inner.child:
+        name = pair.outer.name
+        start = Span(pair.inner.span.source, pair.inner.span.start, pair.inner.span.start)
+        fix = Fix(start, "child ", f"let the second `{name}` be one level down") if pair.inner.mode == "any" else None
         message = f"`{name}` may be taken while `{name}` is held: it would wait for itself"
-        found = CYCLE.at(pair.wanted.span, message, fix=fix)
-        yield found.help(f"write `{name} > child {name}` if the second is one level down")
+        diagnostic = CYCLE.at(pair.inner.span, message, fix=fix)
+        yield diagnostic.help(f"write `{name} > child {name}` if the second is one level down")
 
 
 def _from(after: Mapping[str, Mapping[str, m.LockPair]], start: str, done: set[str]) -> Iterator[Diagnostic]:
@@ -103,22 +103,22 @@ def _from(after: Mapping[str, Mapping[str, m.LockPair]], start: str, done: set[s
         if pair is None:
             waiting.pop()
             done.add(path.popitem()[0])
-        elif pair.wanted.name in path:
-            listed = list(path)
-            yield _closed(after, pair, listed[listed.index(pair.wanted.name) :])
-        elif pair.wanted.name not in done:
-            path[pair.wanted.name] = None
-            waiting.append(iter(after.get(pair.wanted.name, {}).values()))
+        elif pair.inner.name in path:
+            names = list(path)
+            yield _closed(after, pair, names[names.index(pair.inner.name) :])
+        elif pair.inner.name not in done:
+            path[pair.inner.name] = None
+            waiting.append(iter(after.get(pair.inner.name, {}).values()))
 
 
 def _closed(after: Mapping[str, Mapping[str, m.LockPair]], pair: m.LockPair, circle: list[str]) -> Diagnostic:
-    shown = " > ".join([*circle, circle[0]])
-    message = f"this closes a circle of locks: {shown}"
-    found = CYCLE.at(pair.held.span.to(pair.wanted.span), message)
-    for held, wanted in pairwise(circle):
-        other = after[held][wanted]
-        found = found.label(other.held.span.to(other.wanted.span), f"`{wanted}` while `{held}` is held")
-    return found.help("take one of the pairs out")
+    cycle = " > ".join([*circle, circle[0]])
+    message = f"this closes a circle of locks: {cycle}"
+    diagnostic = CYCLE.at(pair.outer.span.to(pair.inner.span), message)
+    for outer, inner in pairwise(circle):
+        other = after[outer][inner]
+        diagnostic = diagnostic.label(other.outer.span.to(other.inner.span), f"`{inner}` while `{outer}` is held")
+    return diagnostic.help("take one of the pairs out")
 
 
 # Operations ----------------------------------------------------------------------------------------------------------
@@ -127,24 +127,24 @@ def _closed(after: Mapping[str, Mapping[str, m.LockPair]], pair: m.LockPair, cir
 def _broken(locks: m.Locks, operation: m.Operation, hold: m.Hold) -> Iterator[Diagnostic]:
     for inner in hold.inside:
         if not any(_allows(pair, hold.lock, inner.lock) for pair in locks.pairs):
-            message = f"`{operation.name}` takes {_shown(inner.lock)} while it holds {_shown(hold.lock)}"
-            found = ORDER.at(inner.lock.span, f"{message}, which the order does not allow")
-            found = found.label(hold.lock.span, "held here")
-            under = [p.held.name for p in locks.pairs if _is(p.wanted, inner.lock)]
+            message = f"`{operation.name}` takes {_lock_text(inner.lock)} while it holds {_lock_text(hold.lock)}"
+            diagnostic = ORDER.at(inner.lock.span, f"{message}, which the order does not allow")
+            diagnostic = diagnostic.label(hold.lock.span, "held here")
+            under = [p.outer.name for p in locks.pairs if _is(p.inner, inner.lock)]
             allowed = f"it may be taken under {quoted(dict.fromkeys(under), 'or')}" if under else "no pair allows it"
-            yield found.help(allowed)
+            yield diagnostic.help(allowed)
         yield from _broken(locks, operation, inner)
 
 
-def _allows(pair: m.LockPair, held: m.LockUse, wanted: m.LockUse) -> bool:
-    below_itself = held.name == wanted.name
-    return _is(pair.held, held) and _is(pair.wanted, wanted) and (wanted.child or not below_itself)
+def _allows(pair: m.LockPair, outer: m.LockUse, inner: m.LockUse) -> bool:
+    below_itself = outer.name == inner.name
+    return _is(pair.outer, outer) and _is(pair.inner, inner) and (inner.child or not below_itself)
 
 
 def _is(declared: m.LockUse, used: m.LockUse) -> bool:
     return declared.name == used.name and declared.mode in ("any", used.mode)
 
 
-def _shown(use: m.LockUse) -> str:
+def _lock_text(use: m.LockUse) -> str:
     name = f"child {use.name}" if use.child else use.name
     return f"`{name}`" if use.mode == "any" else f"`{use.mode}({name})`"

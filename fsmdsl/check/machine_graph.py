@@ -25,18 +25,18 @@ class Shape:
     @cached_property
     def leaving(self) -> Mapping[str, tuple[m.Transition, ...]]:
         """The transitions written with each state as their source."""
-        found: dict[str, list[m.Transition]] = defaultdict(list)
+        by_source: dict[str, list[m.Transition]] = defaultdict(list)
         for t in self.machine.transitions:
-            found[t.source].append(t)
-        return {state: tuple(found[state]) for state in (s.name for s in self.machine.states)}
+            by_source[t.source].append(t)
+        return {state: tuple(by_source[state]) for state in (s.name for s in self.machine.states)}
 
     @cached_property
     def lines(self) -> tuple[tuple[m.Transition, ...], ...]:
         """Transitions by the line of the text that they come from."""
-        found: dict[tuple[int, int], list[m.Transition]] = defaultdict(list)
+        by_line: dict[tuple[int, int], list[m.Transition]] = defaultdict(list)
         for t in self.machine.transitions:
-            found[(t.span.start, t.span.end)].append(t)
-        return tuple(map(tuple, found.values()))
+            by_line[(t.span.start, t.span.end)].append(t)
+        return tuple(map(tuple, by_line.values()))
 
     def ways_out(self, leaf: str) -> Iterator[m.Transition]:
         """The transitions that lead from a leaf to another."""
@@ -60,5 +60,5 @@ class Shape:
             after = self.hierarchy.arrival(t)
             if after is not None:
                 before[after].append(t.source)
-        found = reachable(goals, before.__getitem__)
-        return frozenset(s.name for s in self.machine.leaves if s.name in found)
+        states = reachable(goals, before.__getitem__)
+        return frozenset(s.name for s in self.machine.leaves if s.name in states)

@@ -24,17 +24,17 @@ RULES: tuple[Rule, ...] = ()
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """Each computation once. Without parameters, types are as wide as values anyway."""
     model = subject.model
-    found: dict[Span, Diagnostic] = {}
+    diagnostics: dict[Span, Diagnostic] = {}
     own = Elaboration(model)
     for module in model.modules if any(let.parameters for let in _lets(model)) else ():
         for machine in module.machines:
-            _look(own, chain(_first_values(machine), computed_by(machine)), found)
-        _look(own, (let.value for let in module.lets), found)
+            _look(own, chain(_first_values(machine), computed_by(machine)), diagnostics)
+        _look(own, (let.value for let in module.lets), diagnostics)
         for system in (*module.systems, *(x.system for x in module.scenarios)):
-            _look(Elaboration(model, system), _of_system(system), found)
+            _look(Elaboration(model, system), _of_system(system), diagnostics)
         for scenario in module.scenarios:
-            _look(Elaboration(model, scenario.system), _of_scenario(scenario), found)
-    yield from found.values()
+            _look(Elaboration(model, scenario.system), _of_scenario(scenario), diagnostics)
+    yield from diagnostics.values()
 
 
 def _lets(model: m.Model) -> Iterator[m.Let]:
@@ -44,13 +44,14 @@ def _lets(model: m.Model) -> Iterator[m.Let]:
         yield from (let for system in module.systems for let in system.lets)
 
 
-def _look(elaboration: Elaboration, listed: Iterable[m.Expr], found: dict[Span, Diagnostic]) -> None:
-    for e in listed:
+def _look(elaboration: Elaboration, expressions: Iterable[m.Expr], diagnostics: dict[Span, Diagnostic]) -> None:
+    for e in expressions:
         try:
             elaboration.expression(e)
         except TooLargeNumberError as large:
-            message = TOO_LARGE.at(large.e.span, too_many_digits(large.type))
-            found.setdefault(large.e.span, message.label(e.span, "here an argument is outside its parameter's range"))
+            diagnostic = TOO_LARGE.at(large.e.span, too_many_digits(large.type))
+            diagnostic = diagnostic.label(e.span, "here an argument is outside its parameter's range")
+            diagnostics.setdefault(large.e.span, diagnostic)
 
 
 def _of_system(system: m.System) -> Iterator[m.Expr]:

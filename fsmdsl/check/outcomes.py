@@ -1,4 +1,4 @@
-"""Answers of actions that nobody waits for."""
+"""Outcomes of actions that arrive where no transition handles them."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def _calls(shape: Shape) -> tuple[_Calls, bool]:
     for t in shape.machine.transitions:
         after = shape.hierarchy.arrival(t)
         for leaf in shape.hierarchy.inside[t.source] if t.effects or shape.machine.hooks else ():
-            found, extra = _first(shape.machine, shape.selection.move(leaf, t).effects)
-            for r in found:
+            requests, extra = _first(shape.machine, shape.selection.move(leaf, t).effects)
+            for r in requests:
                 calls.setdefault((r.action, after or leaf), r.span)
             more = more or extra
     return calls, more
@@ -104,15 +104,15 @@ def _calls(shape: Shape) -> tuple[_Calls, bool]:
 
 def _first(machine: m.Machine, body: Sequence[m.Effect]) -> tuple[list[m.Request], bool]:
     """The calls up to the first that does not depend on data, and whether there may be more than one."""
-    found: list[m.Request] = []
+    requests: list[m.Request] = []
     sure = False
     for effect in body:
         inside = [x for x in effects([effect]) if isinstance(x, m.Request) and machine.action_named[x.action].outcomes]
-        if inside and (found or len(inside) > 1):
-            return (found if sure else [*found, *inside]), True
-        found.extend(inside)
+        if inside and (requests or len(inside) > 1):
+            return (requests if sure else [*requests, *inside]), True
+        requests.extend(inside)
         sure = sure or (isinstance(effect, m.Request) and bool(inside))
-    return found, False
+    return requests, False
 
 
 # Who waits for the answers -------------------------------------------------------------------------------------------
@@ -133,8 +133,8 @@ def _missing(machine: m.Machine, leaf: str, called: Span, name: str) -> Diagnost
     after = Span(machine.span.source, machine.span.end - 1, machine.span.end - 1)
     fix = Fix(after, f"    ignore {name} in {leaf}\n", f"ignore `{name}` in `{leaf}`")
     message = f"`{name}` is neither handled nor ignored in `{leaf}`, where it arrives"
-    found = UNHANDLED.at(called, message, fix=fix).label(machine.state_named[leaf].span, "the state by then")
-    return found.help(f"add `{leaf} -> … on {name}`, or `ignore {name} in {leaf}`")
+    diagnostic = UNHANDLED.at(called, message, fix=fix).label(machine.state_named[leaf].span, "the state by then")
+    return diagnostic.help(f"add `{leaf} -> … on {name}`, or `ignore {name} in {leaf}`")
 
 
 def _never_comes(shape: Shape, calls: _Calls) -> Iterator[Diagnostic]:
@@ -145,5 +145,5 @@ def _never_comes(shape: Shape, calls: _Calls) -> Iterator[Diagnostic]:
         leaves = list(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
         if not any((trigger.action, leaf) in calls for leaf in leaves):
             message = f"`{trigger.action}.{trigger.outcome}` never comes in {quoted(leaves, 'or')}"
-            found = UNUSED.at(line[0].span, message)
-            yield found.help(f"call `{trigger.action}` on the way there, or correct the source")
+            diagnostic = UNUSED.at(line[0].span, message)
+            yield diagnostic.help(f"call `{trigger.action}` on the way there, or correct the source")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fsmdsl import model as m
 from fsmdsl.check.logic import Solution
 from fsmdsl.check.machine_graph import Shape
-from fsmdsl.check.phrases import given, triggered
+from fsmdsl.check.phrases import assignment, triggered
 from fsmdsl.check.subject import Subject
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
@@ -71,8 +71,8 @@ Nothing needs to be done. `priority a > b` would settle it.
 
 RULES = (OVERLAP, POSSIBLE)
 
-_MOST_PAIRS = 20_000
-"""Of one source and trigger. Beyond that, they are not compared."""
+_MAX_PAIRS = 20_000
+"""Maximum number of pairs of transitions of one source and trigger that are compared."""
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -80,14 +80,16 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     for shape in subject.shapes:
         reported: dict[int, Diagnostic] = {}
         for group in shape.selection.rivals():
-            if len(group) ** 2 > 2 * _MOST_PAIRS:
+            if len(group) ** 2 > 2 * _MAX_PAIRS:
                 yield _too_many(group)
                 continue
             for n, t in enumerate(group):
-                known = reported.get(t.span.start)
-                found = None if known is not None and known.rule is OVERLAP else _first(subject, shape, group[:n], t)
-                if found is not None and (known is None or found.rule is OVERLAP):
-                    reported[t.span.start] = found
+                earlier = reported.get(t.span.start)
+                if earlier is not None and earlier.rule is OVERLAP:
+                    continue
+                diagnostic = _first(subject, shape, group[:n], t)
+                if diagnostic is not None and (earlier is None or diagnostic.rule is OVERLAP):
+                    reported[t.span.start] = diagnostic
         yield from reported.values()
 
 
@@ -107,14 +109,14 @@ def _first(subject: Subject, shape: Shape, others: Sequence[m.Transition], t: m.
 
 
 def _definite(a: m.Transition, b: m.Transition, common: Solution) -> Diagnostic:
-    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} are enabled at once{given(common, ' when ')}"
+    message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} are enabled at once{assignment(common, ' when ')}"
     return OVERLAP.at(b.span, message).label(a.span, "this is the other one").help(_advice(a, b))
 
 
 def _possible(a: m.Transition, b: m.Transition) -> Diagnostic:
     message = f"from `{a.source}` {triggered(a)}, {_both(a, b)} may be enabled at once: their guards cannot be compared"
-    found = POSSIBLE.at(b.span, message).label(a.span, "this is the other one")
-    return found.note("exploring a system decides it: `fsm verify`")
+    diagnostic = POSSIBLE.at(b.span, message).label(a.span, "this is the other one")
+    return diagnostic.note("exploring a system decides it: `fsm verify`")
 
 
 def _both(a: m.Transition, b: m.Transition) -> str:

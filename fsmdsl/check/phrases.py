@@ -10,10 +10,10 @@ from fsmdsl.check.logic import Solution
 
 def quoted(names: Iterable[str], word: str = "and") -> str:
     """`a`, `b` and `c`; beyond six, the others are counted."""
-    listed = [f"`{n}`" for n in names]
-    if len(listed) > 6:
-        listed = [*listed[:5], f"{len(listed) - 5} more"]
-    return f" {word} ".join([", ".join(listed[:-1]), listed[-1]]) if len(listed) > 1 else "".join(listed)
+    quotes = [f"`{n}`" for n in names]
+    if len(quotes) > 6:
+        quotes = [*quotes[:5], f"{len(quotes) - 5} more"]
+    return f" {word} ".join([", ".join(quotes[:-1]), quotes[-1]]) if len(quotes) > 1 else "".join(quotes)
 
 
 def triggered(t: m.Transition) -> str:
@@ -21,7 +21,7 @@ def triggered(t: m.Transition) -> str:
     return f"on `{t.shown_trigger}`" if t.shown_trigger else "without an event"
 
 
-def given(solution: Solution, before: str = "") -> str:
+def assignment(solution: Solution, before: str = "") -> str:
     """`n` is 3 and `how` is 4; empty where no value matters."""
     parts = [_fact(term, value) for term, value in solution.values]
     return before + " and ".join(parts) if parts else ""
@@ -34,9 +34,9 @@ def _fact(term: m.Expr, value: object) -> str:
         case m.InState(target=target):
             return f"{term_text(target)} is in `{value}`"
         case m.Wait():
-            return f"`wait` is {_shown(value)}"
+            return f"`wait` is {_value_text(value)}"
         case _:
-            return f"{term_text(term)} is {_shown(value)}"
+            return f"{term_text(term)} is {_value_text(value)}"
 
 
 def term_text(e: m.Expr) -> str:
@@ -48,13 +48,13 @@ def term_text(e: m.Expr) -> str:
             return f"`{e.span.quote}`"
 
 
-def _shown(value: object) -> str:
+def _value_text(value: object) -> str:
     match value:
         case None:
             return "none"
         case True | False:
             return str(value).lower()
         case frozenset():
-            return "{" + ", ".join(sorted(map(_shown, value))) + "}"
+            return "{" + ", ".join(sorted(map(_value_text, value))) + "}"
         case _:
             return str(value)

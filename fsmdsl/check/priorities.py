@@ -120,10 +120,10 @@ def _contradiction(shape: Shape, circle: Sequence[m.Transition]) -> Diagnostic:
     pairs = list(zip(circle, (*circle[1:], circle[0]), strict=True))
     places = [(_span(machine, shape.selection.priority.before_in(a, b)), a, b) for a, b in pairs]
     (last, a, b), *others = sorted(places, key=lambda x: x[0].start, reverse=True)
-    found = CIRCULAR.at(last, f"`priority` is circular: {' > '.join(f'`{t.name}`' for t in (*circle, circle[0]))}")
+    diagnostic = CIRCULAR.at(last, f"`priority` is circular: {' > '.join(f'`{t.name}`' for t in (*circle, circle[0]))}")
     for span, before, behind in reversed(others):
-        found = found.label(span, f"this puts `{before.name}` before `{behind.name}`")
-    return found.help(f"this puts `{a.name}` before `{b.name}`: take that out, or write a single chain")
+        diagnostic = diagnostic.label(span, f"this puts `{before.name}` before `{behind.name}`")
+    return diagnostic.help(f"this puts `{a.name}` before `{b.name}`: take that out, or write a single chain")
 
 
 def _span(machine: m.Machine, place: tuple[int, int]) -> Span:
@@ -136,10 +136,10 @@ def _names(subject: Subject) -> Iterator[Diagnostic]:
         machine = shape.machine
         if not machine.priority:
             continue
-        known = frozenset().union(*(names(t) for t in machine.transitions))
+        candidates = frozenset().union(*(names(t) for t in machine.transitions))
         for chain, spans in zip(machine.priority, machine.priority_spans, strict=True):
             for name, span in zip(chain, spans, strict=True):
-                if name not in known and name != "*":
-                    found = NOTHING.at(span, f"no transition answers to the name `{name}`")
-                    advice = did_you_mean(name, known)
-                    yield found.help(advice or "name an event, a label, or a derived value that a guard asks for")
+                if name not in candidates and name != "*":
+                    diagnostic = NOTHING.at(span, f"no transition answers to the name `{name}`")
+                    advice = did_you_mean(name, candidates)
+                    yield diagnostic.help(advice or "name an event, a label, or a derived value that a guard asks for")

@@ -7,7 +7,7 @@ from itertools import count
 
 from fsmdsl import model as m
 from fsmdsl.check.machine_graph import Shape
-from fsmdsl.check.phrases import given
+from fsmdsl.check.phrases import assignment
 from fsmdsl.check.subject import Subject, arguments
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.dataclasses import dataclass, field, replace
@@ -89,8 +89,8 @@ def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Ite
     guard = subject.guard(machine, first)
     leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
     walk = _Walk(subject, machine, leaves)
-    known = () if guard is None or first.guard is None else (guard,)
-    yield from walk.run(first.effects, _Now(arguments(machine, first), {}, known))
+    facts = () if guard is None or first.guard is None else (guard,)
+    yield from walk.run(first.effects, _Now(arguments(machine, first), {}, facts))
 
 
 # First values --------------------------------------------------------------------------------------------------------
@@ -113,10 +113,10 @@ def _instances(subject: Subject, system: m.System) -> Iterator[Diagnostic]:
         walk = _Walk(subject, machine, instance.leaves)
         for name, value in instance.values:
             key = (name, value.span.start, value.span.end)
-            found = next(walk.first(name, types[name], value), None) if key not in seen else None
-            if found is not None and found.rule is LEAVES:
+            diagnostic = next(walk.first(name, types[name], value), None) if key not in seen else None
+            if diagnostic is not None and diagnostic.rule is LEAVES:
                 seen.add(key)
-                yield found
+                yield diagnostic
 
 
 # Effects -------------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ class _Now:
 
     names: Mapping[str, m.Expr] = field(default_factory=dict)
     fields: Mapping[str, m.Expr] = field(default_factory=dict)
-    known: tuple[m.Expr, ...] = ()
+    facts: tuple[m.Expr, ...] = ()
 
 
 class _Walk:
@@ -143,7 +143,7 @@ class _Walk:
     def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
         """Findings in a block."""
         for x in body:
-            for place in _given(self.subject.model, self.machine, x):
+            for place in _assigned_places(self.subject.model, self.machine, x):
                 yield from self.value(*place, now)
             match x:
                 case m.Assign():
@@ -163,16 +163,16 @@ class _Walk:
                     now = self._sent(now)
 
     def _when(self, condition: m.Expr, now: _Now) -> _Now:
-        found = self.subject.normal(condition, now.names, now.fields)
-        return now if found is None else replace(now, known=(*now.known, found))
+        fact = self.subject.normal(condition, now.names, now.fields)
+        return now if fact is None else replace(now, facts=(*now.facts, fact))
 
     def _assigned(self, x: m.Assign, now: _Now) -> _Now:
         value = self.subject.normal(x.value, now.names, now.fields)
         if value is None or x.target is not None:
             return self._changed({x.name: x.type}, now)
         inside = _inside(value, x.type)
-        known = now.known if inside is None else (*now.known, inside)
-        return replace(now, fields={**now.fields, x.name: value}, known=known)
+        facts = now.facts if inside is None else (*now.facts, inside)
+        return replace(now, fields={**now.fields, x.name: value}, facts=facts)
 
     def _after(self, body: Iterable[m.Effect], now: _Now) -> _Now:
         """Behind a block that may have been run, once or several times."""
@@ -185,8 +185,8 @@ class _Walk:
         """Behind an event sent: the data of other instances may have changed, so what is known of it was said of the
         values before."""
         old = {f.name: f.type for f in self.machine.fields if f.name in now.fields and _of_others(now.fields[f.name])}
-        known = tuple(x for fact in now.known for x in conjuncts(fact) if not _of_others(x))
-        return self._changed(old, replace(now, known=known))
+        facts = tuple(x for fact in now.facts for x in conjuncts(fact) if not _of_others(x))
+        return self._changed(old, replace(now, facts=facts))
 
     def _changed(self, fields: Mapping[str, m.Type], now: _Now) -> _Now:
         unknown = {name: m.Local(f"${name} {next(self._fresh)}", t) for name, t in fields.items()}
@@ -205,20 +205,20 @@ class _Walk:
         """Does a value fit into its place?"""
         if holds(place, value.type):
             return
-        found = self.subject.normal(value, now.names, now.fields)
-        inside = None if found is None else _inside(found, place)
+        normal_form = self.subject.normal(value, now.names, now.fields)
+        inside = None if normal_form is None else _inside(normal_form, place)
         if inside is None:
             return
-        leaving = self.subject.together(self.machine, self.leaves, (*now.known, m.Not(inside)))
+        leaving = self.subject.together(self.machine, self.leaves, (*now.facts, m.Not(inside)))
         if leaving is None:
             return
-        shown = _range(place)
-        if self.subject.together(self.machine, self.leaves, (*now.known, inside)) is None:
-            message = f"`{name}` would always be given a value outside {shown}"
+        bounds = _range(place)
+        if self.subject.together(self.machine, self.leaves, (*now.facts, inside)) is None:
+            message = f"`{name}` would always be given a value outside {bounds}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
             return
-        when = given(leaving, " when ") if leaving.exact else ""
-        message = f"`{name}` may be given a value outside {shown}{when}"
+        when = assignment(leaving, " when ") if leaving.exact else ""
+        message = f"`{name}` may be given a value outside {bounds}{when}"
         yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
 
 
@@ -226,7 +226,7 @@ _Place = tuple[str, m.Type, m.Expr]
 """The name of a place, its type, and the value that it is given."""
 
 
-def _given(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
+def _assigned_places(model: m.Model, machine: m.Machine, x: m.Effect) -> Iterator[_Place]:
     """The places that an effect gives values to, with those in the records and maps that it makes."""
     for place in _places(model, machine, x):
         yield from _with_parts(*place)
@@ -274,7 +274,7 @@ def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) 
 
 def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
     """Does an effect give a value to a place that may be too small for it?"""
-    return any(not holds(place, value.type) for _, place, value in _given(model, machine, x))
+    return any(not holds(place, value.type) for _, place, value in _assigned_places(model, machine, x))
 
 
 # Ranges --------------------------------------------------------------------------------------------------------------

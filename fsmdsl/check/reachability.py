@@ -89,8 +89,8 @@ def _unreachable(shape: Shape) -> Iterator[Diagnostic]:
     for state in shape.machine.states:
         lost = state.name not in shape.reachable
         if lost and (state.parent is None or state.parent in shape.reachable):
-            found = UNREACHABLE.at(state.span, f"`{state.name}` can never be entered")
-            yield found.help("add a transition that leads to it, or take the state out")
+            diagnostic = UNREACHABLE.at(state.span, f"`{state.name}` can never be entered")
+            yield diagnostic.help("add a transition that leads to it, or take the state out")
 
 
 def _without_end(shape: Shape) -> Iterator[Diagnostic]:
@@ -103,5 +103,5 @@ def _without_end(shape: Shape) -> Iterator[Diagnostic]:
             continue
         if any(shape.ways_out(state.name)):
             names = " or ".join(f"`{s.name}`" for s in final[:3])
-            found = ENDLESS.at(state.span, f"from `{state.name}` no final state can be reached")
-            yield found.label(final[0].span, "its life is meant to end here").help(f"add a way towards {names}")
+            diagnostic = ENDLESS.at(state.span, f"from `{state.name}` no final state can be reached")
+            yield diagnostic.label(final[0].span, "its life is meant to end here").help(f"add a way towards {names}")

@@ -52,10 +52,10 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             if circle:
                 first = steps[circle[0]]
                 message = f"the round never ends: nothing stops the eventless transitions through {quoted(circle)}"
-                found = CIRCLE.at(first.span, message)
+                diagnostic = CIRCLE.at(first.span, message)
                 for other in circle[1:]:
-                    found = found.label(steps[other].span, f"and on from `{other}`")
-                yield found.help("give one of them a guard, such as `when wait`")
+                    diagnostic = diagnostic.label(steps[other].span, f"and on from `{other}`")
+                yield diagnostic.help("give one of them a guard, such as `when wait`")
 
 
 def _only_step(subject: Subject, shape: Shape, leaf: str) -> m.Transition | None:

@@ -26,8 +26,8 @@ _CHAPTERS = {
 
 def pages(rules: Iterable[Rule] | None = None) -> dict[str, str]:
     """The name and text of every page."""
-    listed = list(all_rules().values() if rules is None else rules)
-    return {"index.md": _index(listed)} | {f"{rule.code}.md": _page(rule) for rule in listed}
+    page_rules = list(all_rules().values() if rules is None else rules)
+    return {"index.md": _index(page_rules)} | {f"{rule.code}.md": _page(rule) for rule in page_rules}
 
 
 def _page(rule: Rule) -> str:
@@ -51,11 +51,11 @@ def _index(rules: list[Rule]) -> str:
 
 def write(folder: Path) -> None:
     """Write all pages, and take away those of rules that are no more."""
-    wanted = pages()
+    texts = pages()
     for path in folder.glob("FSM[0-9][0-9][0-9].md"):
-        if path.name not in wanted:
+        if path.name not in texts:
             path.unlink()
-    for name, text in wanted.items():
+    for name, text in texts.items():
         disk.write(folder / name, text)
 
 

@@ -66,8 +66,8 @@ Take one of the two out.
 """,
 )
 
-_MOST = 50
-"""So many rivals without a guard are compared; more than one is an overlap already."""
+_MAX_RIVALS = 50
+"""Maximum number of unguarded rivals that are compared. Two unguarded rivals are an overlap already."""
 
 RULES = (NEVER_CHOSEN, IGNORED_IN_VAIN)
 
@@ -89,8 +89,8 @@ def _never_chosen(shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diag
             if winner is None:
                 return
     if winner is not None:
-        found = NEVER_CHOSEN.at(line[0].span, f"`{line[0].name}` is never followed: another one always goes first")
-        yield found.label(winner.span, f"followed {triggered(winner)}, whatever the data")
+        diagnostic = NEVER_CHOSEN.at(line[0].span, f"`{line[0].name}` is never followed: another one always goes first")
+        yield diagnostic.label(winner.span, f"followed {triggered(winner)}, whatever the data")
 
 
 def _chosen_before(shape: Shape, leaf: str, trigger: str, t: m.Transition) -> m.Transition | None:
@@ -98,7 +98,7 @@ def _chosen_before(shape: Shape, leaf: str, trigger: str, t: m.Transition) -> m.
     for source, wild in shape.selection.sources(leaf):
         sure = shape.selection.unguarded(source, wild, trigger)
         if (source, wild) == (t.source, t.wild):
-            return next((x for x in sure[:_MOST] if shape.selection.priority.before(x, t)), None)
+            return next((x for x in sure[:_MAX_RIVALS] if shape.selection.priority.before(x, t)), None)
         if sure:
             return sure[0]
     return None
@@ -113,8 +113,8 @@ def _ignored_in_vain(shape: Shape) -> Iterator[Diagnostic]:
         last = sure[-1]
         if last is not None and all(sure):
             states = ", ".join(f"`{i.state}`" for i in line)
-            found = IGNORED_IN_VAIN.at(line[0].span, f"`{line[0].event}` is always handled in {states}")
-            yield found.label(last.span, "handled here").help("take one of the two out")
+            diagnostic = IGNORED_IN_VAIN.at(line[0].span, f"`{line[0].event}` is always handled in {states}")
+            yield diagnostic.label(last.span, "handled here").help("take one of the two out")
 
 
 def _handled(shape: Shape, ignore: m.Ignore) -> m.Transition | None:

@@ -9,11 +9,12 @@ from fsmdsl import model as m
 from fsmdsl.check.logic import BUDGET, GAVE_UP, Normal, Problem, Solution, TooLargeError, solve
 from fsmdsl.check.machine_graph import Shape
 
-_HURRY = 30
-"""So many boxes are looked at for any question; few questions need more."""
+_QUICK_BUDGET = 30
+"""Maximum number of boxes that the solver examines for one question. Few questions need more."""
 
-_PATIENCE = 6_000
-"""So many more may be looked at for one model: with that, the hardest guards take about a second."""
+_EXTRA_BUDGET = 6_000
+"""Maximum number of boxes that the solver examines beyond `_QUICK_BUDGET`, in total for one model. With this limit, the
+hardest guards take about a second."""
 
 
 class Subject:
@@ -23,7 +24,7 @@ class Subject:
         self.model = model
         self._normal: dict[tuple[int, tuple[str, ...], str], m.Expr | None] = {}
         self._more = 0
-        """Boxes looked at beyond `_HURRY` for each question."""
+        """Boxes looked at beyond `_QUICK_BUDGET` for each question."""
 
     @cached_property
     def shapes(self) -> tuple[Shape, ...]:
@@ -63,11 +64,12 @@ class Subject:
         self, machine: m.Machine | None, leaves: Iterable[str], conditions: Sequence[m.Expr | None]
     ) -> Solution | None:
         """Can these hold at once, in an instance in one of the leaves? Conditions are in normal form."""
-        known = [c for c in conditions if c is not None]
-        if len(known) < len(conditions):
+        normal_forms = [c for c in conditions if c is not None]
+        if len(normal_forms) < len(conditions):
             return GAVE_UP
-        problem = self._problem(machine, leaves, known, False)
-        if problem.wide and self._solve(self._problem(machine, leaves, known, True)) is None:
+        problem = self._problem(machine, leaves, normal_forms, False)
+        # The coarse problem has a smaller search space. If it has no solution, neither has the exact one.
+        if problem.wide and self._solve(self._problem(machine, leaves, normal_forms, True)) is None:
             return None
         return self._solve(problem)
 
@@ -81,9 +83,9 @@ class Subject:
 
     def _solve(self, problem: Problem) -> Solution | None:
         """Looks at less once much has been looked at, so that many hard guards do not take for ever."""
-        found = solve(problem, BUDGET if self._more < _PATIENCE else _HURRY)
-        self._more += max(problem.tried - _HURRY, 0)
-        return found
+        solution = solve(problem, BUDGET if self._more < _EXTRA_BUDGET else _QUICK_BUDGET)
+        self._more += max(problem.tried - _QUICK_BUDGET, 0)
+        return solution
 
 
 def arguments(machine: m.Machine, t: m.Transition) -> Mapping[str, m.Expr]:

@@ -57,16 +57,16 @@ def _values(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
     for instance in instances[1:]:
         for name, value in instance.values:
             if value != first[name]:
-                found = ASYMMETRIC.at(value.span, f"`{name}` differs between the instances of `{group.name}`")
-                yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                diagnostic = ASYMMETRIC.at(value.span, f"`{name}` differs between the instances of `{group.name}`")
+                yield diagnostic.label(group.span, "said to be symmetric here").help("take `symmetric` away")
                 return
 
 
 def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
-    said = chain(first_values(system), offered(system), required(system), (x.value for x in system.lets))
-    for x in (x for e in chain(said, recovery(system)) for x in expressions(e)):
+    roots = chain(first_values(system), offered(system), required(system), (x.value for x in system.lets))
+    for x in (x for e in chain(roots, recovery(system)) for x in expressions(e)):
         match x:
             case m.InstanceRef(name=group.name) | m.Apply(function="item", arguments=(m.Instances(name=group.name), _)):
-                found = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
-                yield found.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                diagnostic = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
+                yield diagnostic.label(group.span, "said to be symmetric here").help("take `symmetric` away")
                 return

@@ -81,8 +81,8 @@ def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic
         if Use("read", owner, f.name) in used:
             continue
         if Use("set", owner, f.name) in used:
-            found = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
-            yield found.help("pass it to an action if hand-written code needs it, or take it out")
+            diagnostic = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
+            yield diagnostic.help("pass it to an action if hand-written code needs it, or take it out")
         else:
             yield from _unused("field", f.name, f.span, False)
     for let in machine.lets:
@@ -117,5 +117,5 @@ def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
 
 def _unused(kind: str, name: str, span: Span, used: bool) -> Iterator[Diagnostic]:
     if not used:
-        found = UNUSED.at(span, f"the {kind} `{name}` is never used")
-        yield found.help("use it, or take it out")
+        diagnostic = UNUSED.at(span, f"the {kind} `{name}` is never used")
+        yield diagnostic.help("use it, or take it out")

@@ -24,12 +24,12 @@ class Use(NamedTuple):
 
 def uses(model: m.Model) -> frozenset[Use]:
     """Everything that any part of a model uses."""
-    found: set[Use] = set()
+    all_uses: set[Use] = set()
     for module in model.modules:
         collector = _Collector(model, module.name)
         collector.module(module)
-        found |= collector.found
-    return frozenset(found)
+        all_uses |= collector.uses
+    return frozenset(all_uses)
 
 
 class _Collector:
@@ -38,10 +38,10 @@ class _Collector:
     def __init__(self, model: m.Model, name: str) -> None:
         self.model = model
         self.name = name
-        self.found: set[Use] = set()
+        self.uses: set[Use] = set()
 
     def _use(self, kind: Kind, owner: str, name: str) -> None:
-        self.found.add(Use(kind, owner, name))
+        self.uses.add(Use(kind, owner, name))
 
     def _names(self, qualified: str) -> None:
         """A full name: its module is used."""

@@ -31,16 +31,16 @@ def _class(name: str, locks: m.Locks) -> list[str]:
 
 
 def _pair(p: m.LockPair) -> str:
-    words = ", ".join(map(literal, (p.held.name, p.held.mode, p.wanted.name, p.wanted.mode)))
-    return f"({words}, {p.wanted.child})"
+    words = ", ".join(map(literal, (p.outer.name, p.outer.mode, p.inner.name, p.inner.mode)))
+    return f"({words}, {p.inner.child})"
 
 
 def _kinds(locks: m.Locks) -> list[Member]:
     """A method for each kind of lock."""
     space = Namespace([*RESERVED_IN_CLASSES, "pairs", "held", "check"])
-    uses = [u for p in locks.pairs for u in (p.held, p.wanted)]
+    uses = [u for p in locks.pairs for u in (p.outer, p.inner)]
     kinds = list(dict.fromkeys([*(u.name for u in uses), *(x for o in locks.operations for x in _taken(o.holds))]))
-    nested = {p.wanted.name for p in locks.pairs if p.wanted.child}
+    nested = {p.inner.name for p in locks.pairs if p.inner.child}
     out: list[Member] = []
     for kind in kinds:
         name = space.claim(snake(kind))

@@ -189,6 +189,6 @@ def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
 def only_asked(loaded: Loaded) -> m.Model:
     """The whole model, with the modules that the user named first; imported ones keep their place behind them."""
     assert loaded.model is not None
-    named = [x for x in loaded.model.modules if x.name in loaded.asked]
-    others = [x for x in loaded.model.modules if x.name not in loaded.asked]
+    named = [x for x in loaded.model.modules if x.name in loaded.root_modules]
+    others = [x for x in loaded.model.modules if x.name not in loaded.root_modules]
     return m.Model((*named, *others))

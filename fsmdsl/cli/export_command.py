@@ -114,7 +114,7 @@ def _machine(loaded: Loaded, name: str | None) -> m.Machine:
     assert loaded.model is not None
     machines = loaded.model.machines.values()
     if name is None:
-        found = [x for x in machines if x.module in loaded.asked]
+        found = [x for x in machines if x.module in loaded.root_modules]
     else:
         found = [x for x in machines if name in (x.name, x.qualified)]
         if not found:

@@ -44,7 +44,7 @@ def command(
     with within(budget, paths, out):
         loaded = loaded_or_exit(paths, out, as_documented=as_documented)
     model = only_asked(loaded)
-    done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.asked], budget)
+    done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.root_modules], budget)
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)

@@ -270,7 +270,7 @@ def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
     """The systems named, of imported modules too; else those of the files that were given."""
     model = only_asked(loaded)
     if not names:
-        return [x for x in model.systems.values() if x.module in loaded.asked]
+        return [x for x in model.systems.values() if x.module in loaded.root_modules]
     known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
     gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:

@@ -52,10 +52,10 @@ class LockUse:
 
 @dataclass(frozen=True, slots=True)
 class LockPair:
-    """`wanted` may be taken while `held` is held."""
+    """`inner` may be taken while `outer` is held."""
 
-    held: LockUse
-    wanted: LockUse
+    outer: LockUse
+    inner: LockUse
     amended: str | None
     span: Span = field(compare=False, default=NOWHERE)
 

@@ -130,24 +130,24 @@ def inside(x: Effect) -> tuple[Block, ...]:
             return ()
 
 
-def made_of(x: Effect, given: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Effect:
+def made_of(x: Effect, new_operands: tuple[Expr, ...], blocks: tuple[Block, ...]) -> Effect:
     """An effect with other operands, and other blocks inside; the same one if they are not other."""
-    if given == operands(x) and blocks == inside(x):
+    if new_operands == operands(x) and blocks == inside(x):
         return x
     match x:
         case Assign(target=target):
-            return replace(x, target=None if target is None else given[0], value=given[-1])
+            return replace(x, target=None if target is None else new_operands[0], value=new_operands[-1])
         case Change(target=target):
-            return replace(x, target=None if target is None else given[0], item=given[-1])
+            return replace(x, target=None if target is None else new_operands[0], item=new_operands[-1])
         case Send():
-            return replace(x, target=given[0], arguments=given[1:])
+            return replace(x, target=new_operands[0], arguments=new_operands[1:])
         case Post(ends=ends):
-            return replace(x, ends=given[: len(ends)], arguments=given[len(ends) :])
+            return replace(x, ends=new_operands[: len(ends)], arguments=new_operands[len(ends) :])
         case Request():
-            return replace(x, arguments=given)
+            return replace(x, arguments=new_operands)
         case ForEach():
-            return replace(x, over=given[0], body=blocks[0])
+            return replace(x, over=new_operands[0], body=blocks[0])
         case If():
-            return replace(x, condition=given[0], then=blocks[0], otherwise=blocks[1])
+            return replace(x, condition=new_operands[0], then=blocks[0], otherwise=blocks[1])
         case _:
             assert_never(x)

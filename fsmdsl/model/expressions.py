@@ -78,7 +78,7 @@ class InState:
 
     target: Expr
     states: frozenset[str]
-    shown: str = field(compare=False)
+    text: str = field(compare=False)
     """As the author wrote the right-hand side."""
     type: Type = BOOL
     span: Span = field(compare=False, default=NOWHERE)

@@ -132,7 +132,8 @@ class OnTimer:
     """`duration` is a constant or a parameter. While its source is active, the timer may fire when the guard holds."""
 
     duration: Expr
-    shown: str
+    duration_text: str
+    """As the author wrote the duration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +178,8 @@ class Transition:
                 return event
             case OnOutcome(action, outcome):
                 return f"{action}.{outcome}"
-            case OnTimer(_, shown):
-                return f"after {shown}"
+            case OnTimer(_, duration):
+                return f"after {duration}"
             case OnCrash():
                 return "crash"
             case Eventless():

@@ -190,8 +190,8 @@ class Refinement:
     """`refines Abstract`: `of` is that system, qualified; `same` are the groups that both have."""
 
     of: str
-    shown: str
-    """As the text names it."""
+    path: str
+    """The name of the abstract system as the author wrote it."""
     same: tuple[str, ...]
     mapped: tuple[Mapped, ...]
     span: Span = field(compare=False, default=NOWHERE)

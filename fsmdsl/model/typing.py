@@ -94,10 +94,10 @@ def join(a: Type, b: Type) -> Type | None:
 
 def join_all(types: Iterable[Type]) -> Type | None:
     """`join` of many; of none: nothing."""
-    found: Type | None = NeverType()
+    common: Type | None = NeverType()
     for t in types:
-        found = None if found is None else join(found, t)
-    return found
+        common = None if common is None else join(common, t)
+    return common
 
 
 def common(a: Type, b: Type) -> Type:

@@ -63,9 +63,9 @@ def temporal(e: m.Expr) -> bool:
     return any(isinstance(x, m.Temporal) for x in expressions(e))
 
 
-def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
+def effects(body: Sequence[m.Effect]) -> Iterator[m.Effect]:
     """Effects and all inside them, in the order of the text."""
-    for x in listed:
+    for x in body:
         yield x
         for block in m.inside(x):
             yield from effects(block)
@@ -73,8 +73,8 @@ def effects(listed: Sequence[m.Effect]) -> Iterator[m.Effect]:
 
 def blocks(machine: m.Machine) -> tuple[tuple[m.Effect, ...], ...]:
     """What a machine does with its transitions, on entry and on exit; what several transitions share, once."""
-    listed = (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks))
-    return tuple({id(block): block for block in listed if block}.values())
+    bodies = (*(t.effects for t in machine.transitions), *(h.effects for h in machine.hooks))
+    return tuple({id(block): block for block in bodies if block}.values())
 
 
 def effects_of(machine: m.Machine) -> Iterator[m.Effect]:

@@ -74,8 +74,8 @@ Allow more, or look at fewer files at once. A small spec that takes long is wort
 RULES = (UNREADABLE, NOTHING, UNFINISHED)
 
 STUDY_FOLDER = "holes"
-"""The name of folders that hold studies of what is wrong with a document. Nobody runs such a machine, so a command that
-is given a folder passes over them; they are read when they are named."""
+"""The name of folders with studies of mistakes in a document. These machines are not meant to run, so a command skips
+such a folder inside the folders that it searches. It reads one that is named explicitly."""
 
 
 LIBRARY = Path(__file__).parent / "library"
@@ -89,7 +89,7 @@ class Loaded:
     parsed: tuple[Parsed, ...]
     model: m.Model | None
     diagnostics: tuple[Diagnostic, ...]
-    asked: frozenset[str]
+    root_modules: frozenset[str]
     """The modules of the files that were named, apart from those that came by import."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
     """Settings that no set of instances and no parameter answered to, and names of no amendment or of several, with the
@@ -109,33 +109,35 @@ def load(
     `without` names amendments to leave out (see `syntax.amendments`). `settings` replace sizes and parameters of
     systems (see `syntax.settings`). `follow_links`: see `read`.
     """
-    parsed, found = read(paths, follow_links=follow_links)
-    asked = frozenset(module_name(p.module) for p in parsed)
-    known = len(parsed)
-    _read_imports(parsed, found, follow_links)
+    parsed, diagnostics = read(paths, follow_links=follow_links)
+    root_modules = frozenset(module_name(p.module) for p in parsed)
+    root_count = len(parsed)
+    _read_imports(parsed, diagnostics, follow_links)
     left = amendments.without([p.module for p in parsed], without)
     settled = with_settings(left.modules, settings or {})
     resolved = resolve(settled.modules, as_documented=as_documented, incomplete=bool(without))
-    found.extend(d for p in parsed[known:] for d in p.diagnostics)
-    if not any(d.severity is Severity.ERROR for d in found):
+    diagnostics.extend(d for p in parsed[root_count:] for d in p.diagnostics)
+    if not any(d.severity is Severity.ERROR for d in diagnostics):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
-        found.extend(resolved.diagnostics)
-    broken = any(d.severity is Severity.ERROR for d in found)
+        diagnostics.extend(resolved.diagnostics)
+    broken = any(d.severity is Severity.ERROR for d in diagnostics)
     model = None if broken else resolved.model
-    return Loaded(tuple(parsed), model, tuple(ordered(found)), asked, {**settled.unanswered, **left.unanswered})
+    return Loaded(
+        tuple(parsed), model, tuple(ordered(diagnostics)), root_modules, {**settled.unanswered, **left.unanswered}
+    )
 
 
 def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[list[Parsed], list[Diagnostic]]:
     """Read and parse files and folders, and nothing else. `follow_links`: also links that lead out of the folder that
     was named, or of the current folder where a file was."""
-    found: list[Diagnostic] = []
-    listed = ((path, None if follow_links else within) for path, within in _files(paths, found))
-    parsed = [p for p in (_read(path, within, found) for path, within in listed) if p is not None]
-    found.extend(d for p in parsed for d in p.diagnostics)
-    return parsed, found
+    diagnostics: list[Diagnostic] = []
+    files = ((path, None if follow_links else within) for path, within in _files(paths, diagnostics))
+    parsed = [p for p in (_read(path, within, diagnostics) for path, within in files) if p is not None]
+    diagnostics.extend(d for p in parsed for d in p.diagnostics)
+    return parsed, diagnostics
 
 
-def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
+def _files(paths: Iterable[Path | str], diagnostics: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
     """Each file, and the folder out of which it may not lead."""
     for path in map(Path, paths):
         if not path.is_dir():
@@ -143,7 +145,7 @@ def _files(paths: Iterable[Path | str], found: list[Diagnostic]) -> Iterator[tup
             continue
         inside = sorted(p for p in path.rglob("*.fsm") if not any(map(_passed_over, p.relative_to(path).parts)))
         if not inside:
-            found.append(NOTHING.at(_whole(printable(str(path))), f"`{path}` has no `.fsm` file"))
+            diagnostics.append(NOTHING.at(_whole(printable(str(path))), f"`{path}` has no `.fsm` file"))
         yield from ((p, path) for p in inside)
 
 
@@ -151,7 +153,7 @@ def _passed_over(name: str) -> bool:
     return name.startswith(".") or name == STUDY_FOLDER
 
 
-def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | None:
+def _read(path: Path, within: Path | None, diagnostics: list[Diagnostic]) -> Parsed | None:
     try:
         if HIDDEN.search(str(path)):  # messages could be forged by it
             raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
@@ -159,31 +161,31 @@ def _read(path: Path, within: Path | None, found: list[Diagnostic]) -> Parsed | 
             return parse(Source("<stdin>", read_stdin()))
         return parse(Source(str(path), read_text(path, within)))
     except UnreadableError as error:
-        found.append(unreadable(str(path), error))
+        diagnostics.append(unreadable(str(path), error))
     return None
 
 
 def unreadable(name: str, error: UnreadableError) -> Diagnostic:
     """The finding for a file that cannot be read."""
-    found = UNREADABLE.at(_whole(printable(name)), str(error))
-    return found if error.help is None else found.help(error.help)
+    diagnostic = UNREADABLE.at(_whole(printable(name)), str(error))
+    return diagnostic if error.help is None else diagnostic.help(error.help)
 
 
 def _whole(name: str) -> Span:
     return Span(Source(name, ""), 0, 0)
 
 
-def _read_imports(parsed: list[Parsed], found: list[Diagnostic], follow_links: bool) -> None:
+def _read_imports(parsed: list[Parsed], diagnostics: list[Diagnostic], follow_links: bool) -> None:
     """Add the files of imported modules, until no import is left that a file could answer."""
-    known = {module_name(p.module) for p in parsed}
+    names = {module_name(p.module) for p in parsed}
     i = 0
     while i < len(parsed):
         for imported in parsed[i].module.imports:
             name = str(imported.path)
-            path = home_of(Path(parsed[i].source.name), name) if name not in known else None
-            extra = _read(path, None if follow_links else root_of(path), found) if path is not None else None
+            path = home_of(Path(parsed[i].source.name), name) if name not in names else None
+            extra = _read(path, None if follow_links else root_of(path), diagnostics) if path is not None else None
             if extra is not None and module_name(extra.module) == name:
-                known.add(name)
+                names.add(name)
                 parsed.append(extra)
         i += 1
 

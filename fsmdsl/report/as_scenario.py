@@ -12,7 +12,7 @@ from fsmdsl.runs.trace import first_choices
 from fsmdsl.search import Entry, Trace
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, OutcomeStep, RecoverStep, TimerStep, Value, World
 from fsmdsl.step.data import Table
-from fsmdsl.step.describe import describe, shown
+from fsmdsl.step.describe import describe, value_text
 from fsmdsl.step.instances import Roster
 from fsmdsl.syntax.words import RESERVED
 
@@ -96,8 +96,8 @@ def _instances(trace: Trace) -> Iterator[str]:
 def _written(roster: Roster, t: m.Type, value: Value) -> str | None:
     """A value to begin with: of a map, what it has for every key."""
     if not isinstance(t, m.MapType) or not isinstance(value, Table):
-        return shown(roster, t, value)
-    return shown(roster, t.of, value.entries[0][1]) if value.entries else None
+        return value_text(roster, t, value)
+    return value_text(roster, t.of, value.entries[0][1]) if value.entries else None
 
 
 def _word(name: str) -> str:

@@ -115,7 +115,7 @@ def _scenario(x: Played) -> ScenarioView:
 
 
 def _locks(x: m.Locks) -> LocksView:
-    pairs = [(_lock(p.held), _lock(p.wanted), p.amended or "") for p in x.pairs]
+    pairs = [(_lock(p.outer), _lock(p.inner), p.amended or "") for p in x.pairs]
     return LocksView(x.name, x.doc, pairs, [(o.name, _takes(o.holds), o.doc) for o in x.operations])
 
 

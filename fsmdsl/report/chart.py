@@ -38,7 +38,7 @@ from fsmdsl.step import (
     TimerStep,
     TraceEvent,
 )
-from fsmdsl.step.describe import fault_message, shown, shown_arguments
+from fsmdsl.step.describe import fault_message, shown_arguments, value_text
 from fsmdsl.step.instances import Roster
 from fsmdsl.step.world import Value, World
 
@@ -169,7 +169,7 @@ def _item(roster: Roster, happening: TraceEvent) -> Item:
             return Note(_instance(instance), f"calls {action}")
         case Assigned(instance, name, value):
             field = next(f for f in roster.machines[instance].fields if f.name == name)
-            return Note(_instance(instance), f"{name} = {shown(roster, field.type, value)}")
+            return Note(_instance(instance), f"{name} = {value_text(roster, field.type, value)}")
         case Ignored(instance, event):
             return Note(_instance(instance), f"ignores {event}")
         case Crashed():

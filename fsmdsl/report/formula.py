@@ -14,7 +14,7 @@ from fsmdsl.runs.replay import broken
 from fsmdsl.search import Trace, Verdict
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World
 from fsmdsl.step.cascade import bound as given
-from fsmdsl.step.describe import shown, words
+from fsmdsl.step.describe import value_text, words
 from fsmdsl.step.evaluate import Frame, evaluate, iterate
 
 MAX_PARTS = 40
@@ -146,7 +146,7 @@ class _Taker:
         except (FaultError, TooManyValuesError):
             return []
         of = m.element_of(e.over.type)
-        names = {x: f"{e.variable} = {shown(frame.roster, of, x)}" for x in over}
+        names = {x: f"{e.variable} = {value_text(frame.roster, of, x)}" for x in over}
         matter = {x for x in over if (e.variable, x) in self._deciding}
         found: list[Part] = []
         for x in over:
@@ -199,7 +199,7 @@ def _of_runs(e: m.Expr) -> bool:
 
 def _value(frame: Frame, e: m.Expr) -> str:
     try:
-        return shown(frame.roster, e.type, evaluate(frame, e))
+        return value_text(frame.roster, e.type, evaluate(frame, e))
     except (FaultError, TooManyValuesError):
         return NO_VALUE
 

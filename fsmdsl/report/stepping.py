@@ -10,7 +10,7 @@ from fsmdsl.runs.causality_tree import caused
 from fsmdsl.runs.trace import world_data
 from fsmdsl.search import Entry, Trace, Verdict
 from fsmdsl.step import Followed, Universe, World
-from fsmdsl.step.describe import fault_message, shown
+from fsmdsl.step.describe import fault_message, value_text
 from fsmdsl.step.instances import Roster
 
 Place = tuple[str, str]
@@ -70,7 +70,7 @@ def values_of(roster: Roster, world: World) -> Iterator[tuple[Place, str]]:
         name = roster.name(n)
         yield (name, ""), world.states[n]
         for f, value in zip(machine.fields, world.fields[n], strict=True):
-            yield (name, f.name), shown(roster, f.type, value)
+            yield (name, f.name), value_text(roster, f.type, value)
     if not (roster.queues or world.pending or world.down):
         return
     data = world_data(roster, world)

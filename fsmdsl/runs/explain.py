@@ -8,7 +8,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.walk import children
-from fsmdsl.step.describe import fault_message, shown, words
+from fsmdsl.step.describe import fault_message, value_text, words
 from fsmdsl.step.evaluate import Frame, evaluate, iterate, reference, truth
 from fsmdsl.step.instances import Roster
 from fsmdsl.step.world import FaultError, Value
@@ -82,8 +82,8 @@ def line(roster: Roster, reason: Reason) -> str:
 
 
 def _bound(roster: Roster, x: Binding) -> str:
-    also = f" (also {', '.join(shown(roster, x.type, y) for y in x.also)})" if x.also else ""
-    return f"{x.variable} = {shown(roster, x.type, x.value)}{also}"
+    also = f" (also {', '.join(value_text(roster, x.type, y) for y in x.also)})" if x.also else ""
+    return f"{x.variable} = {value_text(roster, x.type, x.value)}{also}"
 
 
 def fails(frame: Frame, e: m.Expr) -> bool:
@@ -213,11 +213,11 @@ def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
             name = "this" if isinstance(e.target, m.Self) else words(e.target)
             yield f"{name} is none" if not isinstance(target, int) else f"{name} is in {frame.world.states[target]}"
         case m.Read() | m.Part() | m.StateOf() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
-            yield f"{words(e)} is {shown(frame.roster, e.type, evaluate(frame, e))}"
+            yield f"{words(e)} is {value_text(frame.roster, e.type, evaluate(frame, e))}"
         case m.Apply(function="size") if known:
             yield f"{words(e)} is {evaluate(frame, e)}"
         case m.Quantified() if known and not _is_written_out(e.over):
-            yield f"{words(e.over)} is {shown(frame.roster, e.over.type, evaluate(frame, e.over))}"
+            yield f"{words(e.over)} is {value_text(frame.roster, e.over.type, evaluate(frame, e.over))}"
         case _:
             for x in children(e):
                 yield from _values(frame, x)

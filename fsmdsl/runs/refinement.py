@@ -18,7 +18,7 @@ from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.runs.verdicts.verdict import Images, Outcome
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, enabled, holds, value
-from fsmdsl.step.describe import describe, fault_message, shown
+from fsmdsl.step.describe import describe, fault_message, value_text
 from fsmdsl.step.instances import Queue
 from fsmdsl.step.values import outside, renamed
 from fsmdsl.step.world import Message, Pending
@@ -112,7 +112,7 @@ class Picture:
                 raise NoImageError(self._without(error, f"what {what} is")) from None
             named = renamed(f.type, found, self._name)
             if outside(f.type, named) is not None:
-                told = shown(self.abstract, f.type, named)
+                told = value_text(self.abstract, f.type, named)
                 raise NoImageError(f"{what} would be {told}, which `{f.span.quote}` cannot be")
             yield named
 
@@ -140,7 +140,7 @@ def check(universe: Universe, refinement: m.Refinement, search: Searched) -> Ans
     try:
         wrong = trial.violation()
     except TooManyValuesError as error:
-        return Answer("not checked", f"`{refinement.shown}` would have to choose among {error}")
+        return Answer("not checked", f"`{refinement.path}` would have to choose among {error}")
     if wrong is not None:
         return wrong
     if search.stopped is not None:
@@ -156,7 +156,7 @@ class _Trial:
 
     def __init__(self, picture: Picture, search: Searched) -> None:
         self.picture, self.abstract, self.search = picture, picture.abstract, search
-        self.shown = picture.refinement.shown
+        self.shown = picture.refinement.path
         self.graph = search.graph()
         self.image_of = array("q", [UNKNOWN]) * self.graph.states
         self.images: list[World] = []

@@ -11,7 +11,7 @@ from fsmdsl.runs.causality_tree import caused
 from fsmdsl.runs.hiding import NOTHING, Hidden
 from fsmdsl.step import Universe, fire
 from fsmdsl.step.data import RecordValue, Table
-from fsmdsl.step.describe import describe, fault_message, shown, shown_arguments
+from fsmdsl.step.describe import describe, fault_message, shown_arguments, value_text
 from fsmdsl.step.instances import Roster
 from fsmdsl.step.values import elements
 from fsmdsl.step.world import (
@@ -134,7 +134,7 @@ def first_values(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
     """`r0.s = 2`: what the fields that begin with any value begin with in this run."""
     roster = trace.roster
     return [
-        f"{x.name}.{f.name} = {shown(roster, f.type, value)}"
+        f"{x.name}.{f.name} = {value_text(roster, f.type, value)}"
         for n, x in enumerate(roster.system.instances)
         if not hidden.instance(roster, n)
         for f, value in zip(roster.machines[n].fields, trace.start.fields[n], strict=True)
@@ -184,8 +184,8 @@ def _change(roster: Roster, name: str, t: m.Type, old: Value, new: Value) -> tup
         apart = [(k, a, b) for (k, a), (_, b) in zip(old.entries, new.entries, strict=True) if a != b]
         if len(apart) == 1:
             key, a, b = apart[0]
-            return f"{name}[{shown(roster, t.key, key)}]", shown(roster, t.of, a), shown(roster, t.of, b)
-    return name, shown(roster, t, old), shown(roster, t, new)
+            return f"{name}[{value_text(roster, t.key, key)}]", value_text(roster, t.of, a), value_text(roster, t.of, b)
+    return name, value_text(roster, t, old), value_text(roster, t, new)
 
 
 def changed_channels(
@@ -218,7 +218,7 @@ def world_lines(roster: Roster, world: World) -> list[str]:
     out = []
     for n, machine in enumerate(roster.machines):
         fields = zip(machine.fields, world.fields[n], strict=True)
-        told = ", ".join(f"{f.name} = {shown(roster, f.type, x)}" for f, x in fields)
+        told = ", ".join(f"{f.name} = {value_text(roster, f.type, x)}" for f, x in fields)
         out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {told}".rstrip())
     out += queues(roster, world)
     out += [f"{_pending(roster, p)} waits for its answer" for p in world.pending]
@@ -293,6 +293,6 @@ def plain(roster: Roster, t: m.Type, value: Value) -> Any:
         case ((m.SetType(of) | m.ListType(of)), (frozenset() | tuple())):
             return [plain(roster, of, x) for x in elements(t, value)]
         case m.MapType(key, of), Table(entries):
-            return {shown(roster, key, k): plain(roster, of, x) for k, x in entries}
+            return {value_text(roster, key, k): plain(roster, of, x) for k, x in entries}
         case _:
             return value

@@ -235,7 +235,7 @@ def _applies(draft: StepInProgress, o: m.CrashOffer) -> bool:
 
 
 def _writes(draft: StepInProgress, step: Step) -> int:
-    """How many writes a step makes; none if it fails."""
+    """Number of writes that a step makes; 0 if it fails."""
     trial = StepInProgress(draft.universe, draft.world(), draft.seen)
     try:
         _take(trial, step)
@@ -309,15 +309,15 @@ def _time_out(draft: StepInProgress, step: TimerStep) -> None:
 def _transmit(draft: StepInProgress, step: ChannelStep) -> None:
     """A message delivered leaves its queue and is handled; one lost leaves it; one duplicated is there twice."""
     channel, instance, _ = draft.universe.queues[step.queue]
-    held = draft.channels[step.queue]
+    messages = draft.channels[step.queue]
     _check_ready(draft, instance, channel.name)
-    if step.position >= len(held):
+    if step.position >= len(messages):
         raise FaultError(NoMessage(step.queue), None, channel.span)
-    message, rest = held[step.position], held[: step.position] + held[step.position + 1 :]
+    message, rest = messages[step.position], messages[: step.position] + messages[step.position + 1 :]
     if step.kind == "duplicate":
-        if len(held) >= channel.bound:
+        if len(messages) >= channel.bound:
             raise FaultError(Full(step.queue), None, channel.span)
-        draft.channels[step.queue] = (*held[: step.position], message, *held[step.position :])
+        draft.channels[step.queue] = (*messages[: step.position], message, *messages[step.position :])
         return
     draft.channels[step.queue] = rest
     if step.kind == "deliver":
@@ -325,17 +325,17 @@ def _transmit(draft: StepInProgress, step: ChannelStep) -> None:
 
 
 def _interrupt(draft: StepInProgress, inside: Step | None, writes: int, of: tuple[int, ...]) -> None:
-    """A crash on the world as it is, or as a step has left it after so many writes."""
+    """A crash in the current world or, with `inside`, in the world after the first `writes` writes of that step."""
     if of:
         if draft.down:
             raise FaultError(Down("crash"), of[0], draft.universe.system.span)
         crash_alone(draft, of)
         return
     if inside is not None and writes > 0:
-        draft.cut_after = writes
+        draft.crash_point = writes
         with suppress(CrashPointError):
             _take(draft, inside)
-    draft.cut_after = None
+    draft.crash_point = None
     crash(draft)
 
 

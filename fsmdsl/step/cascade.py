@@ -67,8 +67,8 @@ class StepInProgress:
         self.writes = 0
         self.unoffered: list[Fault] = []
         """Why conditions of the environment have no value: what they are about is not offered."""
-        self.cut_after: int | None = None
-        """Cut the step after so many writes."""
+        self.crash_point: int | None = None
+        """Number of writes after which the step is interrupted."""
 
     def frame(self, instance: int | None, bound: dict[str, Value] | None = None) -> Frame:
         """Where the expressions of an instance are read."""
@@ -92,7 +92,7 @@ class StepInProgress:
     def wrote(self) -> None:
         """Count a write: an assignment to a durable field, or a change of state. The step may be cut after it."""
         self.writes += 1
-        if self.writes == self.cut_after:
+        if self.writes == self.crash_point:
             raise CrashPointError
 
 
@@ -137,8 +137,8 @@ def choose(
     """
     universe = draft.universe
     for level in universe.candidates(instance, draft.states[instance], trigger):
-        found = [t for t in level if guard_holds(draft, instance, t, arguments)]
-        best = universe.preferred(instance, found)
+        enabled = [t for t in level if guard_holds(draft, instance, t, arguments)]
+        best = universe.preferred(instance, enabled)
         if len(best) > 1:
             tied = Overlap(tuple(t.index for t in best), draft.states[instance])
             raise FaultError(tied, instance, best[-1].span)
@@ -286,17 +286,17 @@ def _post(draft: StepInProgress, frame: Frame, e: m.Post) -> None:
     draft.cascade.append(Posted(frame.instance, e.channel, queue, e.event, arguments))
     if queue is None:
         return
-    channel, held = draft.universe.queues[queue].channel, draft.channels[queue]
-    if len(held) >= channel.bound:
+    channel, messages = draft.universe.queues[queue].channel, draft.channels[queue]
+    if len(messages) >= channel.bound:
         raise FaultError(Full(queue), frame.instance, e.span)
-    draft.channels[queue] = put(draft.universe, channel, held, Message(e.event, arguments))
+    draft.channels[queue] = put(draft.universe, channel, messages, Message(e.event, arguments))
 
 
-def put(universe: Universe, channel: m.Channel, held: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
+def put(universe: Universe, channel: m.Channel, messages: tuple[Message, ...], message: Message) -> tuple[Message, ...]:
     """A channel with one message more: at the end, or, where order means nothing, in its place in a fixed order."""
     if channel.order == "fifo":
-        return (*held, message)
-    return tuple(sorted((*held, message), key=message_order(universe, channel)))
+        return (*messages, message)
+    return tuple(sorted((*messages, message), key=message_order(universe, channel)))
 
 
 def message_order(universe: Universe, channel: m.Channel) -> Callable[[Message], tuple[object, ...]]:
@@ -316,10 +316,10 @@ def _check_arguments(
     instance: int | None,
     name: str,
     parameters: Sequence[m.Variable],
-    given: Sequence[Value],
+    arguments: Sequence[Value],
     span: Span,
 ) -> None:
-    for p, value in zip(parameters, given, strict=True):
+    for p, value in zip(parameters, arguments, strict=True):
         why = outside(p.type, value)
         if why is not None:
             raise FaultError(Unfit("argument", p.name, name, why), instance, span)
@@ -333,10 +333,11 @@ def finish_round(draft: StepInProgress) -> None:
     transition and start again from the first, until none is enabled. Then `wait` is true again, except where an answer
     is awaited: there the round goes on with the answer."""
     seen: set[World] = set()
-    while (found := _next_eventless(draft)) is not None:
-        instance, t = found
+    while (choice := _next_eventless(draft)) is not None:
+        instance, t = choice
         follow(draft, instance, t)
         world = draft.world()
+        # A world that recurs recurs forever. The limit ends rounds that never repeat a world, such as counters.
         if world in seen or len(seen) >= LONGEST_ROUND:
             raise FaultError(EndlessRound(t.index), instance, t.span)
         seen.add(world)

@@ -76,17 +76,17 @@ def describe(roster: Roster, what: Step | TraceEvent, world: World | None = None
         case CrashStep(inside, writes, of):
             return _crash_alone(roster, of) if of else _crash(roster, inside, writes, world)
         case _:
-            return _happening(roster, what)
+            return _trace_event(roster, what)
 
 
 def _channel_step(roster: Roster, step: ChannelStep, world: World | None) -> str:
     channel, receiver, _ = roster.queues[step.queue]
-    said, whose = f"{step.kind} {channel.name}", roster.whose(step.queue)
+    action, whose = f"{step.kind} {channel.name}", roster.whose(step.queue)
     if world is None or step.position >= len(world.channels[step.queue]):
-        return f"{said}[{step.position}]{whose}" if step.position else f"{said}{whose}"
+        return f"{action}[{step.position}]{whose}" if step.position else f"{action}{whose}"
     message = world.channels[step.queue][step.position]
     parameters = roster.machines[receiver].event_named[message.event].parameters
-    return f"{said}.{message.event}{shown_arguments(roster, parameters, message.arguments)}{whose}"
+    return f"{action}.{message.event}{shown_arguments(roster, parameters, message.arguments)}{whose}"
 
 
 def _crash(roster: Roster, inside: Step | None, writes: int, world: World | None) -> str:
@@ -100,7 +100,7 @@ def _crash_alone(roster: Roster, of: Sequence[int]) -> str:
     return f"crash of {', '.join(map(roster.name, of))}"
 
 
-def _happening(roster: Roster, what: TraceEvent) -> str:
+def _trace_event(roster: Roster, what: TraceEvent) -> str:
     match what:
         case Followed(instance, index, before, after):
             t = roster.machines[instance].transitions[index]
@@ -109,15 +109,15 @@ def _happening(roster: Roster, what: TraceEvent) -> str:
             return f"{roster.name(instance)}: {called} {arrow}" if called else f"{roster.name(instance)}: {arrow}"
         case Sent(sender, receiver, event, arguments):
             parameters = roster.machines[receiver].event_named[event].parameters
-            given = shown_arguments(roster, parameters, arguments)
-            return f"{_sender(roster, sender)} sends {roster.name(receiver)}.{event}{given}"
+            argument_list = shown_arguments(roster, parameters, arguments)
+            return f"{_sender(roster, sender)} sends {roster.name(receiver)}.{event}{argument_list}"
         case Posted(sender):
             return f"{_sender(roster, sender)} {done(roster, what)}"
         case Requested(instance):
             return f"{roster.name(instance)} {done(roster, what)}"
         case Assigned(instance, field, value):
             of = roster.machines[instance].fields[roster.slots[instance][field]].type
-            return f"{roster.name(instance)}.{field} = {shown(roster, of, value)}"
+            return f"{roster.name(instance)}.{field} = {value_text(roster, of, value)}"
         case Ignored(instance, event):
             return f"{roster.name(instance)} ignores {event}"
         case Crashed(of):
@@ -150,28 +150,28 @@ def _sender(roster: Roster, sender: int | None) -> str:
 
 def fault_message(roster: Roster, fault: Fault) -> str:
     """Why a step fails, in a line without its kind: `` `push` reaches door in `Shut`, where it is … ``."""
-    whom = "" if fault.instance is None else roster.name(fault.instance)
+    instance_name = "" if fault.instance is None else roster.name(fault.instance)
     match fault.cause:
         case Unhandled(trigger, state, guarded):
             why = "not ignored, and no guard of its transitions holds" if guarded else "neither handled nor ignored"
-            return f"`{trigger}` reaches {whom} in `{state}`, where it is {why}"
+            return f"`{trigger}` reaches {instance_name} in `{state}`, where it is {why}"
         case NotAwaited(action, outcome):
-            return f"`{action}.{outcome}` comes, and {whom} does not wait for it"
+            return f"`{action}.{outcome}` comes, and {instance_name} does not wait for it"
         case NoTimer(transition, state):
-            return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {whom} now"
+            return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {instance_name} now"
         case NoMessage(queue):
             return f"channel `{roster.queue_name(queue)}` holds no such message"
         case NotDown():
             return "the system is not down: there is nothing to recover"
         case Overlap(transitions, state):
             names = _tied([_transition(roster, fault, n).name for n in transitions])
-            return f"{names} of {whom} are enabled in `{state}` at once, and none has priority"
+            return f"{names} of {instance_name} are enabled in `{state}` at once, and none has priority"
         case Reentrance(event):
-            return f"{whom} receives `{event}` in the middle of its own transition"
+            return f"{instance_name} receives `{event}` in the middle of its own transition"
         case Waiting(event, action):
             if event is None:
-                return f"a timer of {whom} fires while it waits for an answer"
-            return f"{whom} receives `{event}` while it waits for the answer of `{action}`"
+                return f"a timer of {instance_name} fires while it waits for an answer"
+            return f"{instance_name} receives `{event}` while it waits for the answer of `{action}`"
         case StandsStill(what, instance, action):
             return f"`{what}` comes while {roster.name(instance)} waits for the answer of `{action}`"
         case Down(what):
@@ -189,16 +189,16 @@ def fault_message(roster: Roster, fault: Fault) -> str:
         case DivisionByZero(of):
             return f"`{_text(of)}` is 0 here: nothing is divided by 0"
         case Unfit():
-            return _unfit(fault.cause, whom)
+            return _unfit(fault.cause, instance_name)
         case Full(queue):
             return f"channel `{roster.queue_name(queue)}` is full: it holds {roster.queues[queue].channel.bound}"
         case Nested(event, depth):
-            return f"{whom} receives `{event}` after {depth} sends inside one another"
+            return f"{instance_name} receives `{event}` after {depth} sends inside one another"
         case EndlessRound(transition):
             name = _transition(roster, fault, transition).name
-            return f"the round of {whom} does not end: `{name}` is followed again and again"
+            return f"the round of {instance_name} does not end: `{name}` is followed again and again"
         case Lost(state, flag):
-            return f"a crash finds {whom} in `{state}`, which is {flag}, and no crash transition leads on"
+            return f"a crash finds {instance_name} in `{state}`, which is {flag}, and no crash transition leads on"
         case _:
             assert_never(fault.cause)
 
@@ -214,7 +214,7 @@ def _tied(names: list[str]) -> str:
     return " and ".join(f"`{name}`" for name in names)
 
 
-def _unfit(x: Unfit, whom: str) -> str:
+def _unfit(x: Unfit, instance_name: str) -> str:
     match x.misfit.kind:
         case "range":
             what = f"{x.misfit.value}, outside {x.misfit.low}..{x.misfit.high}"
@@ -226,9 +226,9 @@ def _unfit(x: Unfit, whom: str) -> str:
             assert_never(x.misfit.kind)
     match x.place:
         case "field":
-            return f"`{x.name}` of {whom} would become {what}"
+            return f"`{x.name}` of {instance_name} would become {what}"
         case "initial":
-            return f"`{x.name}` of {whom} begins as {what}"
+            return f"`{x.name}` of {instance_name} begins as {what}"
         case "argument":
             return f"`{x.name}` of `{x.of}` would be {what}"
         case "part":
@@ -254,17 +254,17 @@ def _text(span: Span) -> str:
 
 def shown_arguments(roster: Roster, parameters: Sequence[m.Variable], arguments: Sequence[Value]) -> str:
     """`(g0, {c1})`; nothing where there are none."""
-    given = [shown(roster, p.type, a) for p, a in zip(parameters, arguments, strict=True)]
-    return f"({', '.join(given)})" if given else ""
+    texts = [value_text(roster, p.type, a) for p, a in zip(parameters, arguments, strict=True)]
+    return f"({', '.join(texts)})" if texts else ""
 
 
-def shown(roster: Roster, t: m.Type, value: Value) -> str:
+def value_text(roster: Roster, t: m.Type, value: Value) -> str:
     """A value of a type."""
     match t, value:
         case _, None:
             return "none"
         case m.OptionalType(of), _:
-            return shown(roster, of, value)
+            return value_text(roster, of, value)
         case _, bool():
             return str(value).lower()
         case m.RefType(), int():
@@ -274,14 +274,14 @@ def shown(roster: Roster, t: m.Type, value: Value) -> str:
         case m.OpaqueType(), str():
             return value.rpartition(".")[2]
         case m.RecordType(name, parts), RecordValue(values):
-            given = (f"{part} = {shown(roster, of, x)}" for (part, of), x in zip(parts, values, strict=True))
-            return f"{name.rpartition('.')[2]}({', '.join(given)})"
+            fields = (f"{part} = {value_text(roster, of, x)}" for (part, of), x in zip(parts, values, strict=True))
+            return f"{name.rpartition('.')[2]}({', '.join(fields)})"
         case m.SetType(of), frozenset():
-            return f"{{{', '.join(shown(roster, of, x) for x in elements(t, value))}}}"
+            return f"{{{', '.join(value_text(roster, of, x) for x in elements(t, value))}}}"
         case m.ListType(of), tuple():
-            return f"[{', '.join(shown(roster, of, x) for x in value)}]"
+            return f"[{', '.join(value_text(roster, of, x) for x in value)}]"
         case m.MapType(key, of), Table(entries):
-            return f"{{{', '.join(f'{shown(roster, key, k)}: {shown(roster, of, x)}' for k, x in entries)}}}"
+            return f"{{{', '.join(f'{value_text(roster, key, k)}: {value_text(roster, of, x)}' for k, x in entries)}}}"
         case _:
             return str(value)
 

@@ -199,13 +199,13 @@ def _derived(frame: Frame, e: m.Derived) -> Value:
     let = frame.roster.let(e)
     instance = frame.instance if e.target is None else reference(frame, e.target)
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
-    known = {} if frame.derived is None else frame.derived
+    cache = {} if frame.derived is None else frame.derived
     key = e.owner, e.name, instance, *bound.values()
-    if key not in known:
+    if key not in cache:
         inner = Frame(frame.roster, frame.world, instance, bound)
-        inner.derived = known
-        known[key] = evaluate(inner, let.value)
-    return known[key]
+        inner.derived = cache
+        cache[key] = evaluate(inner, let.value)
+    return cache[key]
 
 
 def _record(frame: Frame, e: m.Construction) -> RecordValue:
@@ -277,10 +277,10 @@ def _quantified(frame: Frame, e: m.Quantified) -> Value:
     count = 0
     for x in elements(e.over.type, evaluate(frame, e.over)):
         inner.locals[e.variable] = x
-        found = truth(inner, e.body)
-        if found is (e.kind == "some") and e.kind != "count":
-            return found
-        count += found
+        holds = truth(inner, e.body)
+        if holds is (e.kind == "some") and e.kind != "count":
+            return holds
+        count += holds
     return count if e.kind == "count" else e.kind == "all"
 
 
@@ -302,10 +302,10 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
         case "max":
             return max((evaluate(frame, x) for x in e.arguments), key=lambda x: rank(e.type, x))
         case "first":
-            listed = members(frame, first)
-            if not listed:
+            items = members(frame, first)
+            if not items:
                 raise FaultError(NoFirst(first.span), frame.instance, e.span)
-            return elements(first.type, listed)[0]
+            return elements(first.type, items)[0]
         case "item":
             return _item(frame, e)
         case "concat":
@@ -320,8 +320,8 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
             assert isinstance(e.type, m.MapType)
             return filled(e.type, _entry(frame, e, first), frame.roster)
         case "replaced":
-            held, key = _table(frame, e)
-            return held.replaced(key, _entry(frame, e, e.arguments[2]))
+            table, key = _table(frame, e)
+            return table.replaced(key, _entry(frame, e, e.arguments[2]))
         case _:
             assert_never(e.function)
 
@@ -329,28 +329,28 @@ def _apply(frame: Frame, e: m.Apply) -> Value:
 def _item(frame: Frame, e: m.Apply) -> Value:
     of, at = e.arguments
     if isinstance(of.type, m.MapType):
-        held, key = _table(frame, e)
-        return held.value(key)
-    listed, place = elements(of.type, members(frame, of)), number(frame, at)
-    if not 0 <= place < len(listed):
-        raise FaultError(NoItem(of.span, place, len(listed)), frame.instance, e.span)
-    return listed[place]
+        table, key = _table(frame, e)
+        return table.value(key)
+    items, place = elements(of.type, members(frame, of)), number(frame, at)
+    if not 0 <= place < len(items):
+        raise FaultError(NoItem(of.span, place, len(items)), frame.instance, e.span)
+    return items[place]
 
 
 def _table(frame: Frame, e: m.Apply) -> tuple[Table, Value]:
     """A map, and a key that it has."""
     of, at, *_ = e.arguments
-    held, key = evaluate(frame, of), evaluate(frame, at)
-    assert isinstance(held, Table)
-    if isinstance(of.type, m.MapType) and isinstance(of.type.key, m.RangeType) and not held.has(key):
+    table, key = evaluate(frame, of), evaluate(frame, at)
+    assert isinstance(table, Table)
+    if isinstance(of.type, m.MapType) and isinstance(of.type.key, m.RangeType) and not table.has(key):
         raise FaultError(NoKey(of.span, key, of.type.key.low, of.type.key.high), frame.instance, e.span)
-    return held, key
+    return table, key
 
 
-def _entry(frame: Frame, e: m.Apply, given: m.Expr) -> Value:
+def _entry(frame: Frame, e: m.Apply, expression: m.Expr) -> Value:
     """A value that a map can hold."""
     assert isinstance(e.type, m.MapType)
-    value = evaluate(frame, given)
+    value = evaluate(frame, expression)
     why = outside(e.type.of, value)
     if why is not None:
         whole = e.function == "filled"

@@ -52,15 +52,15 @@ class Roster:
     def instances_called(self, group: str) -> frozenset[int]:
         """The instances of a group."""
         if group not in self._of_group:
-            found = (n for n, i in enumerate(self.system.instances) if i.group == group)
-            self._of_group[group] = frozenset(found)
+            numbers = (n for n, i in enumerate(self.system.instances) if i.group == group)
+            self._of_group[group] = frozenset(numbers)
         return self._of_group[group]
 
     def instances_of(self, machine: str) -> frozenset[int]:
         """The instances of a machine (qualified)."""
         if machine not in self._of_machine:
-            found = (n for n, i in enumerate(self.system.instances) if i.machine == machine)
-            self._of_machine[machine] = frozenset(found)
+            numbers = (n for n, i in enumerate(self.system.instances) if i.machine == machine)
+            self._of_machine[machine] = frozenset(numbers)
         return self._of_machine[machine]
 
     def let(self, derived: m.Derived) -> m.Let:
@@ -89,5 +89,5 @@ class Roster:
 
 
 def _slots(machines: tuple[m.Machine, ...]) -> list[Mapping[str, int]]:
-    known = {x.qualified: {f.name: n for n, f in enumerate(x.fields)} for x in machines}
-    return [known[x.qualified] for x in machines]
+    slots = {x.qualified: {f.name: n for n, f in enumerate(x.fields)} for x in machines}
+    return [slots[x.qualified] for x in machines]

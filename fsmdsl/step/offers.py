@@ -69,7 +69,8 @@ def _events(draft: StepInProgress) -> Iterator[Step]:
 
 
 def process_crashes(draft: StepInProgress) -> Iterator[Step]:
-    """As the environment says: whoever crashes together, in the order in which they were made."""
+    """The crashes of instances that the environment offers. Instances that crash together are in order of their
+    numbers."""
     for o in draft.universe.system.process_crashes:
         yield from _line(draft, o, partial(_crash, o))
 
@@ -151,13 +152,13 @@ def _transmissions(draft: StepInProgress) -> Iterator[Step]:
     """What channels do: deliver (a fifo its first message, a bag any; a waiting one only what its receiver handles or
     ignores), and as declared lose or duplicate any."""
     for queue, (channel, receiver, _) in enumerate(draft.universe.queues):
-        held = draft.channels[queue]
-        distinct = [n for n, x in enumerate(held) if n == 0 or held[n - 1] != x]
+        messages = draft.channels[queue]
+        distinct = [n for n, x in enumerate(messages) if n == 0 or messages[n - 1] != x]
         if draft.awaits(receiver) is None:
             for n in distinct if channel.order == "bag" else distinct[:1]:
-                if not channel.waiting or _takes(draft, receiver, held[n]):
+                if not channel.waiting or _takes(draft, receiver, messages[n]):
                     yield ChannelStep("deliver", queue, n)
         if channel.lossy:
             yield from (ChannelStep("lose", queue, n) for n in distinct)
-        if channel.duplicating and len(held) < channel.bound:
+        if channel.duplicating and len(messages) < channel.bound:
             yield from (ChannelStep("duplicate", queue, n) for n in distinct)

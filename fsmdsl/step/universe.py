@@ -36,7 +36,8 @@ EVENTLESS = ""
 STATE = -1
 """In the place of a field: the state of the instance."""
 MAX_TRIED = 2 * MAX_VALUES
-"""So many choices, also of the first fields alone, are looked at whether `start when` allows them."""
+"""Maximum number of combinations of first values that are checked against `start when`. The limit also holds for the
+first fields alone."""
 
 Levels = tuple[tuple[m.Transition, ...], ...]
 """Transitions that come into question: those of the innermost source first, those of `*` last."""
@@ -57,8 +58,8 @@ class Universe(Roster):
     def __init__(self, model: m.Model, system: m.System) -> None:
         super().__init__(model, system)
         self._fault: Fault | None = None
-        known = {x.qualified: _Index(x) for x in self.machines}
-        self._index = tuple(known[x.qualified] for x in self.machines)
+        indexes = {x.qualified: _Index(x) for x in self.machines}
+        self._index = tuple(indexes[x.qualified] for x in self.machines)
         self.free = tuple(x for n in range(len(self.machines)) for x in self._free(n))
         """The fields that begin with any value: by instance and place; STATE is that of an instance's state."""
         for n, machine in enumerate(self.machines):
@@ -106,10 +107,10 @@ class Universe(Roster):
     def starts(self) -> tuple[World, ...]:
         """The worlds in which it may begin, each once, the value of the last field changing fastest: with any values in
         `free`, as far as `start when` allows. If it allows none, `fault` says so. Raises `TooManyValuesError`."""
-        found = self._starts
-        if found is None:
+        worlds = self._starts
+        if worlds is None:
             raise TooManyValuesError(f"more than {MAX_VALUES} first states")
-        return found
+        return worlds
 
     @cached_property
     def _starts(self) -> tuple[World, ...] | None:
@@ -120,7 +121,7 @@ class Universe(Roster):
         if max(ways, default=0) > MAX_VALUES or (not self.system.start_when and prod(ways) > MAX_VALUES):
             return None
         values = [self._values(place) for place in self.free]
-        found: list[World] = []
+        worlds: list[World] = []
         waiting: list[tuple[Value, ...]] = [()]
         for _ in range(MAX_TRIED):
             if not waiting:
@@ -130,14 +131,14 @@ class Universe(Roster):
             if not self._may_begin(begun):
                 continue
             if len(chosen) == len(values):
-                found.append(begun.world())
+                worlds.append(begun.world())
             else:
                 waiting += [(*chosen, x) for x in reversed(values[len(chosen)])]
-        if waiting or len(found) > MAX_VALUES:
+        if waiting or len(worlds) > MAX_VALUES:
             return None
-        if not found:
+        if not worlds:
             self._fault = Fault(NoStart(), None, self.system.span)
-        return tuple(found)
+        return tuple(worlds)
 
     @property
     def cannot_begin(self) -> bool:
@@ -171,7 +172,7 @@ class Universe(Roster):
         yield from ((n, slot) for slot, f in enumerate(self.machines[n].fields) if instance.begins_with_any(f))
 
     def _ways(self, place: tuple[int, int]) -> int:
-        """How many values there are for a place in `free`; see `cardinality`."""
+        """Number of values for a place in `free`; see `cardinality`."""
         n, slot = place
         if slot == STATE:
             return len(self.system.instances[n].states)
@@ -204,36 +205,36 @@ class Universe(Roster):
     def _begun(self, chosen: Sequence[Value]) -> _Beginning:
         """No effects, no entry hooks, no eventless transitions: states and values as declared, and those chosen for the
         first of the free fields."""
-        made = _Beginning(self)
+        beginning = _Beginning(self)
         for n, (instance, slot) in enumerate(self.free):
             value: Any = chosen[n] if n < len(chosen) else _OPEN
             if slot == STATE:
-                made.states[instance] = value
+                beginning.states[instance] = value
             else:
-                made.fields[instance][slot] = value
+                beginning.fields[instance][slot] = value
         free = set(self.free)
         for n, machine in enumerate(self.machines):
             for slot, f in enumerate(machine.fields):
                 if (n, slot) not in free:
-                    given = self._given(n, f.name) or f.default
-                    made.fields[n][slot] = self._first_value(Frame(self, made, n), f.name, f.type, given)
-        return made
+                    initial = self._initial_value(n, f.name) or f.default
+                    beginning.fields[n][slot] = self._first_value(Frame(self, beginning, n), f.name, f.type, initial)
+        return beginning
 
     def _give_params(self, frame: Frame, machine: m.Machine) -> None:
         assert frame.instance is not None
         for p in machine.params:
-            given = self._given(frame.instance, p.name) or p.default
-            if given is not None:
-                self.params[frame.instance][p.name] = self._first_value(frame, p.name, p.type, given)
+            initial = self._initial_value(frame.instance, p.name) or p.default
+            if initial is not None:
+                self.params[frame.instance][p.name] = self._first_value(frame, p.name, p.type, initial)
 
-    def _given(self, instance: int, name: str) -> m.Expr | None:
+    def _initial_value(self, instance: int, name: str) -> m.Expr | None:
         return next((e for n, e in self.system.instances[instance].values if n == name), None)
 
-    def _first_value(self, frame: Frame, name: str, t: m.Type, given: m.Expr) -> Value:
+    def _first_value(self, frame: Frame, name: str, t: m.Type, expression: m.Expr) -> Value:
         """The value that the text gives, if the place can hold it; else the type's own, and a fault."""
         assert frame.instance is not None
         try:
-            value = evaluate(frame, given)
+            value = evaluate(frame, expression)
         except _OpenError:
             return cast(Value, _OPEN)
         except FaultError as error:
@@ -242,12 +243,12 @@ class Universe(Roster):
         why = outside(t, value)
         if why is not None:
             cause = Unfit("initial", name, "", why)
-            self._fault = self._fault or Fault(cause, frame.instance, self._where(frame.instance, given))
+            self._fault = self._fault or Fault(cause, frame.instance, self._where(frame.instance, expression))
             return default(t, self)
         return value
 
-    def _where(self, instance: int, given: m.Expr) -> Span:
-        return given.span if given.span.text else self.system.instances[instance].span
+    def _where(self, instance: int, expression: m.Expr) -> Span:
+        return expression.span if expression.span.text else self.system.instances[instance].span
 
     # What the environment may send where the system does not say
 

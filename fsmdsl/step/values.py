@@ -137,17 +137,18 @@ def domain(t: m.Type, roster: Roster) -> tuple[Value, ...]:
 
 def domains(types: Iterable[m.Type], roster: Roster) -> tuple[tuple[Value, ...], ...]:
     """All combinations of values of several types, the last changing fastest."""
-    listed = list(types)
+    factors = list(types)
     count = 1
-    for t in listed:
+    for t in factors:
         count *= cardinality(t, roster)
         if count > MAX_VALUES:
             raise TooManyValuesError(f"more than {MAX_VALUES} combinations of arguments")
-    return tuple(product(*(domain(t, roster) for t in listed)))
+    return tuple(product(*(domain(t, roster) for t in factors)))
 
 
 def cardinality(t: m.Type, roster: Roster) -> int:
-    """How many values a type has in a system; any number above `MAX_VALUES` stands for itself and all greater."""
+    """Number of values of a type in a system. Every number above `MAX_VALUES` only means that there are more than
+    that."""
     match t:
         case m.BoolType():
             return 2
@@ -177,10 +178,10 @@ def cardinality(t: m.Type, roster: Roster) -> int:
 
 
 def _product(counts: Iterable[int]) -> int:
-    found = 1
+    count = 1
     for n in counts:
-        found = min(found * n, MAX_VALUES + 1)
-    return found
+        count = min(count * n, MAX_VALUES + 1)
+    return count
 
 
 def _lists(each: int, bound: int) -> int:
@@ -214,8 +215,10 @@ def _all(t: m.Type, roster: Roster) -> Iterable[Value]:
             inner = domain(of, roster)
             return (x for n in range(bound + 1) for x in product(inner, repeat=n))
         case m.MapType(of=of):
-            known = keys(t, roster)
-            return (Table(tuple(zip(known, x, strict=True))) for x in product(domain(of, roster), repeat=len(known)))
+            map_keys = keys(t, roster)
+            return (
+                Table(tuple(zip(map_keys, x, strict=True))) for x in product(domain(of, roster), repeat=len(map_keys))
+            )
         case m.NeverType():
             return ()
         case m.DurationType() | m.OpaqueType() | m.NoneType() | m.ErrorType():

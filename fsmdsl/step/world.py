@@ -79,7 +79,8 @@ class ChannelStep:
 
 @dataclass(frozen=True, slots=True)
 class CrashStep:
-    """A crash: between steps, or, with `inside`, after so many writes of one. Of all, or between steps of some."""
+    """A crash between steps or, with `inside`, after `writes` writes of that step. It strikes all instances or, between
+    steps only, those in `of`."""
 
     inside: Step | None = None
     writes: int = 0
@@ -181,7 +182,7 @@ class Unhandled:
 
 @dataclass(frozen=True, slots=True)
 class NotAwaited:
-    """The answer of an action that nobody waits for."""
+    """The outcome of an action for which the instance does not wait."""
 
     action: str
     outcome: str
@@ -334,7 +335,7 @@ class Full:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """An event sent inside so many others."""
+    """An event that is sent at a nesting depth beyond the limit."""
 
     event: str
     depth: int

@@ -46,31 +46,31 @@ def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
     """The modules without the amendments of these names. Rows that those replace stand again."""
     if not names:
         return Left(tuple(modules), {})
-    known = [x for module in modules for x in _amendments(module)]
+    amendments = [x for module in modules for x in _amendments(module)]
     unanswered: dict[str, str] = {}
-    gone: set[int] = set()
+    excluded_ids: set[int] = set()
     for name in names:
-        found = [x for x in known if x.answers(name)]
-        if len(found) == 1:
-            gone.add(id(found[0].decl))
+        matches = [x for x in amendments if x.answers(name)]
+        if len(matches) == 1:
+            excluded_ids.add(id(matches[0].decl))
         else:
-            unanswered[name] = _several(name, found) if found else _none(name, known)
-    return Left(tuple(_left(module, gone) for module in modules), unanswered)
+            unanswered[name] = _several(name, matches) if matches else _none(name, amendments)
+    return Left(tuple(_left(module, excluded_ids) for module in modules), unanswered)
 
 
-def _several(name: str, found: Sequence[Amendment]) -> str:
-    places = " or ".join(f"`--without {x.place}`" for x in found)
-    return f"{len(found)} amendments have `{name}`; choose one by its place: {places}"
+def _several(name: str, matches: Sequence[Amendment]) -> str:
+    places = " or ".join(f"`--without {x.place}`" for x in matches)
+    return f"{len(matches)} amendments have `{name}`; choose one by its place: {places}"
 
 
-def _none(name: str, known: Sequence[Amendment]) -> str:
-    if not known:
+def _none(name: str, amendments: Sequence[Amendment]) -> str:
+    if not amendments:
         return f"no amendment has `{name}`: there are none"
     file = name.rpartition(":")[0]
-    lines = [x.place.rpartition(":")[2] for x in known if file and x.place.rpartition(":")[0].endswith(file)]
+    lines = [x.place.rpartition(":")[2] for x in amendments if file and x.place.rpartition(":")[0].endswith(file)]
     if lines:
         return f"no amendment begins at `{name}`; those of `{file}` begin in lines {', '.join(lines)}"
-    advice = did_you_mean(name, (n for x in known for n in x.names))
+    advice = did_you_mean(name, (n for x in amendments for n in x.names))
     ways = "they go by their names, by what they have, such as `Machine.row`, or by `file:line`"
     return f"no amendment has `{name}`; {advice or ways}"
 
@@ -133,24 +133,24 @@ def _names(x: s.MachineMember) -> Iterator[str]:
 # What is left --------------------------------------------------------------------------------------------------------
 
 
-def _left(module: s.Module, gone: AbstractSet[int]) -> s.Module:
-    return replace(module, members=tuple(_member(x, gone) for x in module.members))
+def _left(module: s.Module, excluded_ids: AbstractSet[int]) -> s.Module:
+    return replace(module, members=tuple(_member(x, excluded_ids) for x in module.members))
 
 
-def _member(x: s.ModuleMember, gone: AbstractSet[int]) -> s.ModuleMember:
+def _member(x: s.ModuleMember, excluded_ids: AbstractSet[int]) -> s.ModuleMember:
     match x:
         case s.MachineDecl():
-            return replace(x, members=tuple(_kept(x.members, gone)))
+            return replace(x, members=tuple(_remaining_members(x.members, excluded_ids)))
         case s.LocksDecl():
-            return replace(x, members=tuple(y for y in x.members if id(y) not in gone))
+            return replace(x, members=tuple(y for y in x.members if id(y) not in excluded_ids))
         case _:
             return x
 
 
-def _kept(members: Sequence[s.MachineMember], gone: AbstractSet[int]) -> Iterator[s.MachineMember]:
+def _remaining_members(members: Sequence[s.MachineMember], excluded_ids: AbstractSet[int]) -> Iterator[s.MachineMember]:
     for x in members:
         if isinstance(x, s.AmendDecl):
-            if id(x) not in gone:
-                yield replace(x, members=tuple(_kept(x.members, gone)))
+            if id(x) not in excluded_ids:
+                yield replace(x, members=tuple(_remaining_members(x.members, excluded_ids)))
         else:
             yield x

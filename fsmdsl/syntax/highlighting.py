@@ -114,8 +114,8 @@ Group = tuple[Role, Context, tuple[str, ...]]
 
 def groups() -> Iterator[Group]:
     """The words that may be names, by role and by where they are keywords."""
-    listed = [(role, context(x, role), x.text) for x in WORDS if x.text in followers() for role in _roles(x)]
-    soft = sorted((x for x in listed if x[2] not in RESERVED), key=lambda x: (x[0], repr(x[1]), x[2]))
+    entries = [(role, context(x, role), x.text) for x in WORDS if x.text in followers() for role in _roles(x)]
+    soft = sorted((x for x in entries if x[2] not in RESERVED), key=lambda x: (x[0], repr(x[1]), x[2]))
     for (role, place), together in groupby(soft, key=lambda x: x[:2]):
         yield role, place, tuple(text for _, _, text in together)
 
@@ -186,8 +186,8 @@ def _pattern(place: Context, words: tuple[str, ...], name: str) -> dict[str, obj
     if any(not x.isidentifier() for x in place.behind):
         texts.append(r"(?<=\s\s)")  # the formatter aligns what is behind a sign, and this must have a fixed length
     before = "|".join(([r"^\s*"] if place.line else []) + texts)
-    shown = rf"{f'(?:{before})' if before else ''}\b({'|'.join(words)})\b{_textmate_after(place)}"
-    return {"match": shown, "captures": {"1": {"name": name}}}
+    pattern = rf"{f'(?:{before})' if before else ''}\b({'|'.join(words)})\b{_textmate_after(place)}"
+    return {"match": pattern, "captures": {"1": {"name": name}}}
 
 
 def _textmate_after(place: Context) -> str:

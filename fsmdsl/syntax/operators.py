@@ -22,7 +22,7 @@ Written = Literal["+", "-", "*", "/", "%", "&"]
 """What a spec writes between numbers and sets alike."""
 
 LARGEST = 10**18 - 1
-"""No number that a spec computes is larger, nor its opposite; so it fits into a word."""
+"""Maximum absolute value of computed numbers. It fits into a machine word."""
 
 Bounds = tuple[int, int]
 """The smallest and the largest of some numbers."""
@@ -105,8 +105,8 @@ def bounds(operator: Arithmetic, a: Bounds, b: Bounds) -> Bounds:
 
 
 def _extremes(numbers: Iterable[int]) -> Bounds:
-    listed = [*numbers] or [0]
-    return min(listed), max(listed)
+    values = [*numbers] or [0]
+    return min(values), max(values)
 
 
 def _remainders(a: Bounds, b: Bounds) -> Bounds:

@@ -43,11 +43,11 @@ def with_settings(modules: Sequence[s.Module], settings: Mapping[str, s.Expr]) -
         if isinstance(count, s.Number) and x.count is not None:
             used.add(x.name.text)
             x = replace(x, count=count.value)
-        known = params.get(x.machine.names[-1].text, set()) & values
-        used.update(known)
-        kept = tuple(i for i in x.initials if i.name.text not in known)
-        added = tuple(s.Initial(s.Name(n, x.span), settings[n], x.span) for n in sorted(known))
-        return replace(x, initials=(*kept, *added))
+        names = params.get(x.machine.names[-1].text, set()) & values
+        used.update(names)
+        own = tuple(i for i in x.initials if i.name.text not in names)
+        added = tuple(s.Initial(s.Name(n, x.span), settings[n], x.span) for n in sorted(names))
+        return replace(x, initials=(*own, *added))
 
     changed = tuple(
         replace(
@@ -76,13 +76,13 @@ def _why_not(name: str, systems: Sequence[s.SystemDecl]) -> str:
 
 def _bases(decl: s.SystemDecl, systems: Sequence[s.SystemDecl]) -> list[s.SystemDecl]:
     """The systems whose instances a system has, too."""
-    found: list[s.SystemDecl] = []
+    bases: list[s.SystemDecl] = []
     at: s.SystemDecl | None = decl
-    while at is not None and at.extends is not None and at not in found:
+    while at is not None and at.extends is not None and at not in bases:
         name = at.extends.names[-1].text
         at = next((x for x in systems if x.name.text == name), None)
-        found += [] if at is None else [at]
-    return found
+        bases += [] if at is None else [at]
+    return bases
 
 
 def _instances(decl: s.SystemDecl) -> list[s.InstanceDecl]:
@@ -90,19 +90,19 @@ def _instances(decl: s.SystemDecl) -> list[s.InstanceDecl]:
 
 
 def _params(decl: s.MachineDecl) -> list[s.ParamDecl]:
-    listed = [*decl.members, *(i for x in decl.members if isinstance(x, s.AmendDecl) for i in x.members)]
-    return [x for x in listed if isinstance(x, s.ParamDecl)]
+    members = [*decl.members, *(i for x in decl.members if isinstance(x, s.AmendDecl) for i in x.members)]
+    return [x for x in members if isinstance(x, s.ParamDecl)]
 
 
 def given_settings(texts: Iterable[str]) -> dict[str, s.Expr]:
     """Settings by name, each once. Raises ValueError where one is none, or is given twice."""
-    found: dict[str, s.Expr] = {}
+    settings: dict[str, s.Expr] = {}
     for text in texts:
         name, value = setting(text)
-        if name in found:
-            raise ValueError(f"`{name}` is given twice, as `{found[name].span.quote}` and as `{text.strip()}`")
-        found[name] = value
-    return found
+        if name in settings:
+            raise ValueError(f"`{name}` is given twice, as `{settings[name].span.quote}` and as `{text.strip()}`")
+        settings[name] = value
+    return settings
 
 
 def setting(text: str) -> tuple[str, s.Expr]:

@@ -242,5 +242,5 @@ PREFERS_NAME = frozenset((x.text, sign) for x in WORDS for sign in x.name_before
 
 def of_role(*roles: Role, soft: bool = False) -> tuple[str, ...]:
     """The words of some roles, in the order of the list; with `soft`, only those that may be names."""
-    listed = (x for x in WORDS if x.role in roles or x.also in roles)
-    return tuple(x.text for x in listed if not (soft and x.reserved))
+    words = (x for x in WORDS if x.role in roles or x.also in roles)
+    return tuple(x.text for x in words if not (soft and x.reserved))

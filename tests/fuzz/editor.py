@@ -130,7 +130,7 @@ class Client:
         self.server = server("0")
         self.server.protocol._converter = _converter(self.server.protocol)
         self.server.protocol.set_writer(self, include_headers=False)
-        self.state = self.server.texts.desk
+        self.state = self.server.texts.open_texts
         self._number = 0
 
     def write(self, data: bytes) -> None:
@@ -200,8 +200,8 @@ class Client:
             assert theirs.doubt is None, theirs
         state = self.state
         assert len(state._uris) == len(self.texts)
-        assert state._told.keys() <= state._uris.keys()
-        assert len(state.desk._memories) <= 64
+        assert state._published.keys() <= state._uris.keys()
+        assert len(state.open_documents._memories) <= 64
         assert not self.errors, self.errors
 
     def format(self, uri: str, place: Data | None) -> None:
@@ -275,7 +275,7 @@ async def _session(session: Data) -> None:
         await asyncio.sleep(0)
         assert not client.state._uris
         assert not client.state._checked
-        assert not client.state.desk._memories
+        assert not client.state.open_documents._memories
     finally:
         client.state.stop()
         if client.server._thread_pool is not None:

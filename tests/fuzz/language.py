@@ -44,8 +44,8 @@ def _parse(text: str) -> None:
     lexed = lex(load(), source)
     for place in (*lexed.tokens, *lexed.comments):
         assert _LINE_END.search(text, place.start, place.end) is None, place
-    desk = OpenDocuments()
-    assert desk.open("fuzz.fsm", text).module == parsed.module
+    documents = OpenDocuments()
+    assert documents.open("fuzz.fsm", text).module == parsed.module
 
 
 def _format(text: str) -> None:

@@ -12,8 +12,8 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.syntax.operators import COMPLEMENT
 
-_MOST_NODES = 2000
-_MOST_LEVELS = 150
+_MAX_NODES = 2000
+_MAX_LEVELS = 150
 
 
 class TooLargeError(Exception):
@@ -51,11 +51,11 @@ class Normal:
         """Keeps count of size and depth, so that nothing grows or recurses without bound."""
         self._nodes += 1
         self._levels += 1
-        if self._nodes > _MOST_NODES or self._levels > _MOST_LEVELS:
+        if self._nodes > _MAX_NODES or self._levels > _MAX_LEVELS:
             raise TooLargeError
-        found = self._truth(e, at, negated) if e.type == m.BOOL else self._term(e, at)
+        normal_form = self._truth(e, at, negated) if e.type == m.BOOL else self._term(e, at)
         self._levels -= 1
-        return found
+        return normal_form
 
     # Conditions ------------------------------------------------------------------------------------------------------
 

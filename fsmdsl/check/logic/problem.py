@@ -38,10 +38,10 @@ Box = tuple[Values, ...]
 Formula = Callable[[Box], Values]
 
 SELF = "this instance"
-_MOST_LISTED = 4096
-_MOST_ELEMENTS = 5
+_MAX_VALUES = 4096
+_MAX_ELEMENTS = 5
 _LONGEST = 1 << 40
-"""Milliseconds; no duration is longer."""
+"""Maximum length of a duration, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Problem:
         self.conditions: list[Formula] = []
         self._self: str | None = None
         self.tried = 0
-        """How many boxes have been looked at to solve it."""
+        """Number of boxes that the solver has examined for this problem."""
 
     def require(self, condition: m.Expr) -> None:
         """Add a condition, in normal form."""
@@ -87,9 +87,9 @@ class Problem:
 
     def formula(self, condition: m.Expr) -> Formula:
         """A condition as a function of the variables, without requiring it."""
-        found = self._compiled(condition)
-        assert found is not None, "truth values are always finite"
-        return found
+        formula = self._compiled(condition)
+        assert formula is not None, "truth values are always finite"
+        return formula
 
     @property
     def exact(self) -> bool:
@@ -181,10 +181,10 @@ class Problem:
             case m.Apply(function="min" | "max", arguments=arguments):
                 return self._extreme(e, arguments)
             case m.Apply(function="size", arguments=(of,)) if not isinstance(of, m.ChannelRef):
-                listed = self._compiled(of)
-                if listed is None:
+                elements = self._compiled(of)
+                if elements is None:
                     return None
-                return lambda box: frozenset(len(s) for s in listed(box) if isinstance(s, frozenset))
+                return lambda box: frozenset(len(s) for s in elements(box) if isinstance(s, frozenset))
             case m.Negative(operand=operand):
                 number = self._compiled(operand)
                 return None if number is None else lambda box: computed("-", range(1), number(box))
@@ -220,9 +220,9 @@ class Problem:
     def _order(self, e: m.Binary) -> Formula | None:
         """A comparison as a test of one variable: how its sides stand to each other."""
         pair, turned = (m.Collection("list", sides, m.ERROR) for sides in ((e.left, e.right), (e.right, e.left)))
-        known = turned in self._place
-        order = self._variable(turned if known else pair, False, "<=>")
-        ways = ORDERS[TURNED[e.operator] if known else e.operator]
+        is_turned = turned in self._place
+        order = self._variable(turned if is_turned else pair, False, "<=>")
+        ways = ORDERS[TURNED[e.operator] if is_turned else e.operator]
         return None if order is None else _inside(order, ways)
 
     def _extreme(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> Formula | None:
@@ -236,8 +236,8 @@ class Problem:
             total = placed if total is None else _picked(pick, total, placed)
         if total is None or not isinstance(e.type, m.EnumType):
             return total
-        members, found = e.type.members, total
-        return lambda box: frozenset(members[i] for i in found(box))
+        members, positions = e.type.members, total
+        return lambda box: frozenset(members[i] for i in positions(box))
 
 
 # Domains -------------------------------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def _domain(t: m.Type) -> Sequence[object] | None:
             return (name,)
         case m.OptionalType(of):
             inner = _domain(of)
-            return None if inner is None or len(inner) > _MOST_LISTED else (None, *inner)
+            return None if inner is None or len(inner) > _MAX_VALUES else (None, *inner)
         case m.RefType():
             return ()
         case m.SetType(of):
@@ -278,7 +278,7 @@ def _vary(a: m.Expr, b: m.Expr) -> bool:
 
 
 def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:
-    if of is None or len(of) > _MOST_ELEMENTS:
+    if of is None or len(of) > _MAX_ELEMENTS:
         return None
     return tuple(frozenset(x) for x in chain.from_iterable(combinations(of, n) for n in range(len(of) + 1)))
 
@@ -298,10 +298,10 @@ def _logic(decided: bool, operands: Sequence[Formula]) -> Formula:
     def truth(box: Box) -> Values:
         possible = off
         for operand in operands:
-            found = operand(box)
-            if found == on or not found:
-                return found if possible == off else on
-            if len(found) > 1:
+            values = operand(box)
+            if values == on or not values:
+                return values if possible == off else on
+            if len(values) > 1:
                 possible = EITHER
         return possible
 
@@ -359,7 +359,7 @@ def _present(of: Formula | None) -> Formula | None:
         return None
 
     def value(box: Box) -> Values:
-        found = of(box)
-        return found - {None} if isinstance(found, frozenset) and None in found else found
+        values = of(box)
+        return values - {None} if isinstance(values, frozenset) and None in values else values
 
     return value

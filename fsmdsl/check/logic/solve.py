@@ -12,7 +12,7 @@ from fsmdsl.check.logic.values import EITHER, FALSE, TRUE, Values, compared, end
 from fsmdsl.dataclasses import dataclass
 
 BUDGET: Final = 4000
-"""So many boxes are looked at before giving up."""
+"""Maximum number of boxes that the solver examines before it gives up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class _Search:
                 return None
             self.problem.tried += 1
             box = stack.pop()
-            found = [condition(box) for condition in conditions]
-            if not all(True in f for f in found):
+            truth_values = [condition(box) for condition in conditions]
+            if not all(True in f for f in truth_values):
                 continue
-            if all(f == TRUE for f in found):
+            if all(f == TRUE for f in truth_values):
                 point = self._point(box)
                 if not all(c(point) == TRUE for c in conditions):
                     stack.extend(self._halves(box))
@@ -83,8 +83,8 @@ class _Search:
         if isinstance(side, range):
             halves = side[middle:], side[:middle]
         else:
-            listed = [x for x in self.domains[widest] if x in side]
-            halves = frozenset(listed[middle:]), frozenset(listed[:middle])
+            values = [x for x in self.domains[widest] if x in side]
+            halves = frozenset(values[middle:]), frozenset(values[:middle])
         for half in halves:
             yield (*box[:widest], half, *box[widest + 1 :])
 
@@ -98,23 +98,26 @@ class _Search:
     def _elements_exist(self, box: Box) -> bool:
         """Can there be elements as the truth values of `some x in s: p` want them? For each `s`, a `p` that holds of
         some element must agree with all that hold of none."""
-        known = [
+        facts = [
             (v.term, True in side)
             for v, side in zip(self.problem.variables, box, strict=True)
             if isinstance(v.term, m.Quantified) and v.term.kind == "some" and len(side) == 1
         ]
-        return all(self._has_elements(known, e) for e, holds in known if holds)
+        return all(self._has_elements(facts, e) for e, holds in facts if holds)
 
-    def _has_elements(self, known: Sequence[tuple[m.Quantified, bool]], wanted: m.Quantified) -> bool:
+    def _has_elements(self, facts: Sequence[tuple[m.Quantified, bool]], existential: m.Quantified) -> bool:
         others = tuple(
-            (e, False) for e, holds in known if not holds and e.over == wanted.over and e.variable == wanted.variable
+            (e, False)
+            for e, holds in facts
+            if not holds and e.over == existential.over and e.variable == existential.variable
         )
-        key = ((wanted, True), *others)
+        key = ((existential, True), *others)
         if key not in self.consistent:
             inner = self.problem.subproblem()
-            inner.require(wanted.body)
+            inner.require(existential.body)
             for e, _ in others:
                 inner.require(m.Not(e.body))
+            # A subproblem must not use up the budget of the question that it belongs to.
             self.consistent[key] = solve(inner, self.budget // 10) is not None
             self.problem.tried += inner.tried
         return self.consistent[key]

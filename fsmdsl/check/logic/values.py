@@ -20,7 +20,7 @@ EITHER: frozenset[Any] = frozenset({True, False})
 FAULT: frozenset[Any] = frozenset()
 
 MAX_PAIRS = 1024
-"""So many pairs of values are tried one by one; of more, only the ends are looked at."""
+"""Maximum number of pairs of values that are compared one by one. For more pairs, only the bounds are compared."""
 
 
 def one(value: Any) -> Values:
@@ -55,8 +55,8 @@ def _by_ends(operator: str, a: range, b: range) -> frozenset[Any]:
     """The ends say in which ways the numbers of two ranges can stand to each other."""
     low, high = a[0] - b[-1], a[-1] - b[0]
     ways = {way for way, possible in (("<", low < 0), ("=", low <= 0 <= high), (">", high > 0)) if possible}
-    wanted = ORDERS[operator]
-    return TRUE if ways <= wanted else EITHER if ways & wanted else FALSE
+    true_ways = ORDERS[operator]
+    return TRUE if ways <= true_ways else EITHER if ways & true_ways else FALSE
 
 
 def computed(operator: Arithmetic, a: Values, b: Values) -> Values:

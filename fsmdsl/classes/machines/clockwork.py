@@ -19,7 +19,7 @@ from fsmdsl.core.triggers import triggered_by
 def timer_name(machine: m.Machine, t: m.Transition) -> str:
     """What a timer is called in snapshots: `Starting after 5min`."""
     assert isinstance(t.trigger, m.OnTimer)
-    name = f"{t.source} after {t.trigger.shown}"
+    name = f"{t.source} after {t.trigger.duration_text}"
     same = [u for u in triggered_by(machine, m.OnTimer) if f"{u.source} {u.shown_trigger}" == name]
     return name if len(same) == 1 else f"{name} ({same.index(t) + 1})"
 

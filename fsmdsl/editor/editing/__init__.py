@@ -8,7 +8,7 @@ counted from 1, and `offset_at` converts back.
     documents = OpenDocuments(["specs"])
     documents.open("specs/cell.fsm", text)         # again after each change
     analysis = documents.analysis("specs/cell.fsm")
-    analysis.found["specs/cell.fsm"]               # diagnostics, as `fsm check` prints them
+    analysis.diagnostics["specs/cell.fsm"]         # diagnostics, as `fsm check` prints them
     complete(analysis, "specs/cell.fsm", offset)
 
 For a text by itself there are `tokens`, `diagnostics`, `completions` and `explanation`.
@@ -49,9 +49,9 @@ ALONE = "spec.fsm"
 
 def alone(text: str, name: str = ALONE) -> Analysis:
     """A text by itself, without files beside it."""
-    desk = OpenDocuments()
-    desk.open(name, text)
-    return desk.analysis(name)
+    open_documents = OpenDocuments()
+    open_documents.open(name, text)
+    return open_documents.analysis(name)
 
 
 def tokens(text: str) -> list[Highlight]:
@@ -61,7 +61,7 @@ def tokens(text: str) -> list[Highlight]:
 
 def diagnostics(text: str, name: str = ALONE) -> list[Diagnostic]:
     """What is wrong with a text, as `fsm check` finds it."""
-    return list(alone(text, name).found[name])
+    return list(alone(text, name).diagnostics[name])
 
 
 def completions(text: str, offset: int) -> list[Completion]:

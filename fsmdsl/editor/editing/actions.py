@@ -32,12 +32,12 @@ class Action:
 
 def actions(analysis: Analysis, path: str, start: int, end: int) -> list[Action]:
     """What can be done about the findings that touch a stretch of a file."""
-    near = [d for d in analysis.found.get(path, ()) if d.span.start <= end and start <= d.span.end]
+    near = [d for d in analysis.diagnostics.get(path, ()) if d.span.start <= end and start <= d.span.end]
     return [x for d in near for x in fixes(analysis, path, d)]
 
 
 def heard(analysis: Analysis, marks: Iterable[Mark]) -> Iterator[Action]:
-    """What can be done about steps that fail because an event arrives where nobody waits for it."""
+    """Fixes for steps that fail because an event arrives in a state that does not handle it."""
     for mark in marks:
         lost = mark.unheard
         machine = None if lost is None else analysis.machines.get(lost.machine)
@@ -51,9 +51,9 @@ def fixes(analysis: Analysis, path: str, d: Diagnostic) -> Iterator[Action]:
     document = analysis.documents[path]
     if d.fix is not None:
         yield Action(d.fix.title, (Edit(d.fix.span, d.fix.replacement),), d, True)
-    found = _BY_RULE.get(d.rule.code)
-    if found is not None:
-        yield from found(analysis, document, d)
+    fixes_of_rule = _BY_RULE.get(d.rule.code)
+    if fixes_of_rule is not None:
+        yield from fixes_of_rule(analysis, document, d)
 
 
 # What is not declared ------------------------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def _undeclared(analysis: Analysis, document: Document, d: Diagnostic) -> Iterat
     if machine is None or not name.isidentifier():
         return
     yield from _unsent(analysis, document, machine, d)
-    for kind in dict.fromkeys(_wanted(machine, d.span)):
+    for kind in dict.fromkeys(_missing_kinds(machine, d.span)):
         match kind:
             case "state":
                 yield Action(f"create the state `{name}`", (_new_line(machine, s.StateDecl, f"state {name}"),), d)
@@ -95,15 +95,15 @@ def _unsent(analysis: Analysis, document: Document, sender: MachineNames, d: Dia
 
 def _sends(x: s.MachineMember, span: Span) -> bool:
     """Whether an effect of a line sends what stands there."""
-    listed = list(x.effects) if isinstance(x, s.TransitionDecl | s.HookDecl) else []
-    while listed:
-        match listed.pop():
+    effects = list(x.effects) if isinstance(x, s.TransitionDecl | s.HookDecl) else []
+    while effects:
+        match effects.pop():
             case s.Perform(call=s.Member(name=name)) if in_file(name.span) == span:
                 return True
             case s.ForEach(body=body):
-                listed.extend(body)
+                effects.extend(body)
             case s.If(then=then, otherwise=otherwise):
-                listed.extend((*then, *otherwise))
+                effects.extend((*then, *otherwise))
             case _:
                 pass
     return False
@@ -117,7 +117,7 @@ def _machine_around(analysis: Analysis, document: Document, span: Span) -> Machi
     return None
 
 
-def _wanted(machine: MachineNames, span: Span) -> Iterator[str]:
+def _missing_kinds(machine: MachineNames, span: Span) -> Iterator[str]:
     """What a name that stands somewhere in a machine would have to be."""
     for x, _ in machine.members:
         match x:
@@ -126,10 +126,10 @@ def _wanted(machine: MachineNames, span: Span) -> Iterator[str]:
                 yield from ("state" for n in names if in_file(n.span) == span)
                 if isinstance(x.trigger, s.On) and in_file(x.trigger.path.span) == span and not x.trigger.arguments:
                     yield "event"
-                yield from _wanted_by(x.effects, span)
+                yield from _missing_kinds_in(x.effects, span)
             case s.HookDecl():
                 yield from ("state" for n in x.states if in_file(n.span) == span)
-                yield from _wanted_by(x.effects, span)
+                yield from _missing_kinds_in(x.effects, span)
             case s.IgnoreDecl():
                 yield from ("state" for n in x.states if in_file(n.span) == span)
                 yield from ("event" for p in x.events if in_file(p.span) == span)
@@ -137,7 +137,7 @@ def _wanted(machine: MachineNames, span: Span) -> Iterator[str]:
                 pass
 
 
-def _wanted_by(effects: tuple[s.Effect, ...], span: Span) -> Iterator[str]:
+def _missing_kinds_in(effects: tuple[s.Effect, ...], span: Span) -> Iterator[str]:
     for x in effects:
         match x:
             case s.Perform(call=s.Name(span=at)) if in_file(at) == span:
@@ -145,9 +145,9 @@ def _wanted_by(effects: tuple[s.Effect, ...], span: Span) -> Iterator[str]:
             case s.Assign(target=s.Name(span=at)) if in_file(at) == span:
                 yield "field"
             case s.ForEach(body=body):
-                yield from _wanted_by(body, span)
+                yield from _missing_kinds_in(body, span)
             case s.If(then=then, otherwise=otherwise):
-                yield from _wanted_by((*then, *otherwise), span)
+                yield from _missing_kinds_in((*then, *otherwise), span)
             case _:
                 pass
 
@@ -155,11 +155,11 @@ def _wanted_by(effects: tuple[s.Effect, ...], span: Span) -> Iterator[str]:
 def _new_line(machine: MachineNames, beside: type[s.MachineMember], line: str) -> Edit:
     """A line behind the last declaration of a kind, else at the beginning of the machine."""
     source = in_file(machine.decl.span).source
-    listed = [x for x in machine.decl.members if isinstance(x, beside)] or machine.decl.members[:1]
-    if not listed:
+    members = [x for x in machine.decl.members if isinstance(x, beside)] or machine.decl.members[:1]
+    if not members:
         brace = in_file(machine.decl.span).start + machine.decl.span.text.index("{") + 1
         return Edit(Span(source, brace, brace), f"\n    {line}\n")
-    last = in_file(listed[-1].span)
+    last = in_file(members[-1].span)
     return Edit(*_behind_line(last, line))
 
 
@@ -169,10 +169,10 @@ def _behind_line(last: Span, line: str) -> tuple[Span, str]:
     text = source.text
     start, end = line_around(text, last.start)[0], line_around(text, last.end)[1]
     indent = re.match(r"[ \t]*", text[start:])
-    shown = "    " if indent is None or text[start : last.start].strip() else indent[0]
+    margin = "    " if indent is None or text[start : last.start].strip() else indent[0]
     if text[last.end : end].strip() and not text[last.end : end].strip().startswith("//"):
-        return Span(source, last.end, last.end), f"\n{shown}{line}\n"
-    return Span(source, end, end), f"\n{shown}{line}"
+        return Span(source, last.end, last.end), f"\n{margin}{line}\n"
+    return Span(source, end, end), f"\n{margin}{line}"
 
 
 # Events that arrive where nobody waits -------------------------------------------------------------------------------
@@ -191,19 +191,19 @@ def _unheard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[
         states = [x for x in table.states if table.cells[event.name, x] == "fault"]
         states = [x for x in states if shape is None or x in shape.reachable]
         if states and any(x != "environment" for x in event.senders):
-            listed = ", ".join(states)
-            yield Action(f"ignore `{event.name}` in {listed}", (ignoring(machine, event.name, listed),), d)
+            state_names = ", ".join(states)
+            yield Action(f"ignore `{event.name}` in {state_names}", (ignoring(machine, event.name, state_names),), d)
 
 
 def ignoring(machine: MachineNames, event: str, states: str) -> Edit:
     """A line that ignores an event, behind those that are there, else at the end of the machine."""
     ignored = [x for x in machine.decl.members if isinstance(x, s.IgnoreDecl)]
-    listed: Sequence[s.MachineMember] = ignored or machine.decl.members
+    members: Sequence[s.MachineMember] = ignored or machine.decl.members
     line = f"ignore {event} in {states}"
     whole = in_file(machine.decl.span)
-    if not listed:
+    if not members:
         return Edit(Span(whole.source, whole.end - 1, whole.end - 1), f"\n    {line}\n")
-    return Edit(*_behind_line(in_file(listed[-1].span), line))
+    return Edit(*_behind_line(in_file(members[-1].span), line))
 
 
 def _sender(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[Action]:

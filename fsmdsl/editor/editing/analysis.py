@@ -30,17 +30,17 @@ class Analysis:
     earlier: m.Model | None
 
     @cached_property
-    def found(self) -> Mapping[str, tuple[Diagnostic, ...]]:
+    def diagnostics(self) -> Mapping[str, tuple[Diagnostic, ...]]:
         """What is wrong in each file, as `fsm check` says it. What may only follow from mistakes that the parser found
         is left out."""
-        found: defaultdict[str, list[Diagnostic]] = defaultdict(list)
+        by_file: defaultdict[str, list[Diagnostic]] = defaultdict(list)
         for path, document in self.documents.items():
-            found[path].extend(document.diagnostics)
+            by_file[path].extend(document.diagnostics)
         doubtful = self._doubtful()
         for d in (*self.resolved.diagnostics, *self.checked):
             if d.span.source.name not in doubtful:
-                found[d.span.source.name].append(placed(d))
-        return {path: tuple(ordered(listed)) for path, listed in found.items()}
+                by_file[d.span.source.name].append(placed(d))
+        return {path: tuple(ordered(diagnostics)) for path, diagnostics in by_file.items()}
 
     def _doubtful(self) -> frozenset[str]:
         """The files that lack declarations, or import from such a file by any way."""
@@ -67,10 +67,10 @@ class Analysis:
     @cached_property
     def _uses(self) -> Mapping[str, Sequence[Use]]:
         """By file, in the order of the text."""
-        found: defaultdict[str, dict[Use, None]] = defaultdict(dict)
+        by_file: defaultdict[str, dict[Use, None]] = defaultdict(dict)
         for use in self.resolved.uses:
-            found[use.span.source.name][use._replace(span=in_file(use.span))] = None
-        return {path: sorted(listed, key=lambda u: u.span.start) for path, listed in found.items()}
+            by_file[use.span.source.name][use._replace(span=in_file(use.span))] = None
+        return {path: sorted(uses, key=lambda u: u.span.start) for path, uses in by_file.items()}
 
     def uses_in(self, path: str) -> Sequence[Use]:
         """All names in a file that mean something."""
@@ -78,16 +78,16 @@ class Analysis:
 
     def uses_at(self, path: str, offset: int) -> list[Use]:
         """What a place is in or just behind; several where a name may stand for several things."""
-        listed = self.uses_in(path)
-        last = bisect_right(listed, offset, key=lambda u: u.span.start)
-        near = [u for u in listed[max(last - 16, 0) : last] if u.span.start <= offset <= u.span.end]
+        uses = self.uses_in(path)
+        last = bisect_right(uses, offset, key=lambda u: u.span.start)
+        near = [u for u in uses[max(last - 16, 0) : last] if u.span.start <= offset <= u.span.end]
         inside = [u for u in near if offset < u.span.end]
         return inside or near
 
     def uses_of(self, meanings: Iterable[Meaning]) -> list[Use]:
         """Wherever a thing is named, in all files."""
-        wanted = set(meanings)
-        return [u for listed in self._uses.values() for u in listed if u.meaning in wanted]
+        meaning_set = set(meanings)
+        return [u for uses in self._uses.values() for u in uses if u.meaning in meaning_set]
 
     def declarations(self, meanings: Iterable[Meaning]) -> list[Use]:
         """Where a thing is declared."""
@@ -97,8 +97,8 @@ class Analysis:
 
     def shape(self, qualified: str) -> Shape | None:
         """A machine as a graph: as it is, else as it was before the errors."""
-        known = self.model or self.earlier
-        machine = None if known is None else known.machines.get(qualified)
+        model = self.model or self.earlier
+        machine = None if model is None else model.machines.get(qualified)
         return None if machine is None else self._shape(machine)
 
     def _shape(self, machine: m.Machine) -> Shape:

@@ -15,7 +15,7 @@ from fsmdsl.model.resolve import Meaning
 from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, SystemNames
 from fsmdsl.model.resolve.systems.properties import events_meant
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.calls import FUNCTIONS
 from fsmdsl.model.typing import bare
 from fsmdsl.model.workspace import shipped_modules
@@ -42,11 +42,11 @@ class Finder:
         self.module = place.module
         self.machine = place.machine
 
-    def of(self, kind: Kind, owner: str, listed: Iterable[str], rank: int = 1) -> Iterator[Candidate]:
+    def of(self, kind: Kind, owner: str, names: Iterable[str], rank: int = 1) -> Iterator[Candidate]:
         """Names of a kind, with their declarations."""
-        for name in listed:
-            found = declared(self.analysis, Meaning(kind, owner, name))
-            detail, doc = (found[0].detail, found[0].doc) if found else ("", "")
+        for name in names:
+            declarations = declared(self.analysis, Meaning(kind, owner, name))
+            detail, doc = (declarations[0].detail, declarations[0].doc) if declarations else ("", "")
             yield Candidate(name, kind, detail, doc, rank)
 
     # Machines ----------------------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ class Finder:
     def machines_of_system(self) -> list[MachineNames]:
         system = self.place.system
         groups = () if system is None else system.groups.values()
-        known = self.module.program.machines
-        return [known[q] for q in dict.fromkeys(g.machine for g in groups) if q in known]
+        machines = self.module.program.machines
+        return [machines[q] for q in dict.fromkeys(g.machine for g in groups) if q in machines]
 
     # Modules -----------------------------------------------------------------------------------------------------
 
@@ -124,9 +124,9 @@ class Finder:
 
     def modules(self) -> Iterator[Candidate]:
         own = self.module.name
-        for name, known in self.analysis.modules.items():
+        for name, names in self.analysis.modules.items():
             if name != own:
-                yield Candidate(name, "module", "module", known.syntax.doc)
+                yield Candidate(name, "module", "module", names.syntax.doc)
         for name in shipped_modules():
             if name not in self.analysis.modules:
                 yield Candidate(name, "module", "module of the library", "")
@@ -136,15 +136,15 @@ class Finder:
     def values(self) -> Iterator[Candidate]:
         """Whatever an expression may begin with; what is of the type that is wanted comes first."""
         sign, expected = self.expected()
-        wanted = None if expected is None else bare(expected)
-        if isinstance(wanted, m.EnumType) and wanted.machine:
-            yield from self.states(self.module.program.machines.get(wanted.machine), 0)
-        elif isinstance(wanted, m.EnumType):
-            yield from self.of("member", wanted.name, wanted.members, 0)
-        if isinstance(wanted, m.RefType) and sign in ("in", "not in"):
-            yield from self.states(self.module.program.machines.get(wanted.machine), 0)
+        expected_type = None if expected is None else bare(expected)
+        if isinstance(expected_type, m.EnumType) and expected_type.machine:
+            yield from self.states(self.module.program.machines.get(expected_type.machine), 0)
+        elif isinstance(expected_type, m.EnumType):
+            yield from self.of("member", expected_type.name, expected_type.members, 0)
+        if isinstance(expected_type, m.RefType) and sign in ("in", "not in"):
+            yield from self.states(self.module.program.machines.get(expected_type.machine), 0)
         for name, type_ in self.place.scope.locals.items():
-            yield Candidate(name, "local", shown(type_), "", 0)
+            yield Candidate(name, "local", type_text(type_), "", 0)
         yield from self.data(self.machine)
         yield from self.groups()
         yield from self.exported("let", lambda n: n.lets, 2)
@@ -162,7 +162,7 @@ class Finder:
         for name, type_ in self.place.scope.locals.items():
             inner = bare(type_)
             if isinstance(inner.of if isinstance(inner, m.SetType) else inner, m.RefType):
-                yield Candidate(name, "local", shown(type_), "", 0)
+                yield Candidate(name, "local", type_text(type_), "", 0)
         yield from self.groups(0)
 
     def groups(self, rank: int = 1, system: SystemNames | None = None) -> Iterator[Candidate]:
@@ -190,8 +190,8 @@ class Finder:
         if kind in ("==", "!=", "<", "<=", ">", ">=", "=", "in", "not in"):
             return kind, self.place.type_of(left)
         if kind == "has":
-            found = self.place.type_of(left)
-            return kind, found.of if isinstance(found, m.SetType | m.ListType) else None
+            type_ = self.place.type_of(left)
+            return kind, type_.of if isinstance(type_, m.SetType | m.ListType) else None
         return "", None
 
     # Effects -----------------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class Finder:
         if self.machine is not None:
             yield from self.of("action", self.machine.qualified, self.machine.actions)
             yield from self.of("field", self.machine.qualified, self.machine.fields)
-        yield from (Candidate(n, "local", shown(t), "", 0) for n, t in self.place.scope.locals.items())
+        yield from (Candidate(n, "local", type_text(t), "", 0) for n, t in self.place.scope.locals.items())
         yield from self.groups()
 
     def fields(self) -> Iterator[Candidate]:
@@ -226,8 +226,8 @@ class Finder:
         if text in home.channels and not self.place.scope.holds(text):
             yield from self.events(self._receiver(home, text))
             return
-        machine, found = self.place.machine_of(target), self.place.type_of(target)
-        record = None if found is None else bare(found)
+        machine, type_ = self.place.machine_of(target), self.place.type_of(target)
+        record = None if type_ is None else bare(type_)
         if isinstance(record, m.RecordType):
             yield from self.of("part", record.name, [name for name, _ in record.parts])
         if machine is not None:
@@ -312,8 +312,8 @@ class Finder:
 
     def refined(self) -> SystemNames | None:
         """The names of the system that is refined."""
-        found = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "refines"]
-        located = self.module.at(self.place.builder.path(found[-1].nodes()[0])) if found else None
+        nodes = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "refines"]
+        located = self.module.at(self.place.builder.path(nodes[-1].nodes()[0])) if nodes else None
         if located is None:
             return None
         home = replace(located[0], program=self.module.program)
@@ -321,9 +321,9 @@ class Finder:
 
     def mapped(self) -> MachineNames | None:
         """The machine of the instance that a row is about."""
-        found = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "mapped"]
+        nodes = [p for p in self.place.accepted.open if isinstance(p, Node) and p.rule == "mapped"]
         system = self.refined()
-        name = found[-1].nodes()[0].text() if found else ""
+        name = nodes[-1].nodes()[0].text() if nodes else ""
         if system is None:
             return None
         group = system.groups.get(system.elements[name][0] if name in system.elements else name)
@@ -349,7 +349,7 @@ class Finder:
         paths = [p for n in promised for p in (n.every("path") if n.rule == "fairness" else [n])]
         for name in (str(self.place.builder.path(p)) for p in paths):
             for event in (e for x in self.machines_of_system() for e in events_meant(x, name) if e is not None):
-                yield from (Candidate(p.name, "parameter", shown(p.type)) for p in event.parameters)
+                yield from (Candidate(p.name, "parameter", type_text(p.type)) for p in event.parameters)
 
     def of_all(self, what: Callable[[MachineNames], Iterator[Candidate]]) -> Iterator[Candidate]:
         for machine in self.machines_of_system():
@@ -379,15 +379,15 @@ class Finder:
         machine = self.machine
         event = None if path is None or machine is None else machine.events.get(path.nodes()[-1].text())
         for p in () if event is None else event.parameters:
-            yield Candidate(p.name, "parameter", shown(p.type))
+            yield Candidate(p.name, "parameter", type_text(p.type))
 
 
 def _tail(parts: tuple[Node | Token, ...]) -> list[Node | Token]:
     """The names and dots at the end of what is open."""
-    found: list[Node | Token] = []
+    tail: list[Node | Token] = []
     for part in reversed(parts):
         kind = part.kind if isinstance(part, Token) else part.rule
         if kind not in (".", "NAME", "name"):
             break
-        found.append(part)
-    return found[::-1]
+        tail.append(part)
+    return tail[::-1]

@@ -43,12 +43,12 @@ def complete(analysis: Analysis, path: str, offset: int) -> list[Completion]:
     place = around(analysis, path, start)
     if place is None or (start and text[start - 1].isdigit()):
         return []
-    found = [
+    candidates = [
         *(Completion(x.name, x.kind, start, offset, x.detail, x.doc, x.rank) for x in names(analysis, place)),
         *(Completion(word, "keyword", start, offset, "", MEANINGS.get(word, ""), rank) for word, rank in _words(place)),
     ]
     first: dict[str, Completion] = {}
-    for x in sorted(found, key=lambda x: x.rank):
+    for x in sorted(candidates, key=lambda x: x.rank):
         first.setdefault(x.label, x)
     return list(first.values())
 

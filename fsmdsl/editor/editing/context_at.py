@@ -13,7 +13,7 @@ from fsmdsl.model.resolve.limits import INSTANCES
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, Program, Scope, SystemNames
 from fsmdsl.model.resolve.names.states import machine_of
 from fsmdsl.model.resolve.systems.inheritance import members_of, of_kind, own, take_lets
-from fsmdsl.model.resolve.systems.instances import name_elements, named
+from fsmdsl.model.resolve.systems.instances import instance_names, name_elements
 from fsmdsl.model.resolve.types.type_expressions import type_of
 from fsmdsl.model.resolve.values.binders import bound
 from fsmdsl.model.resolve.values.places import typed
@@ -47,13 +47,13 @@ class CursorContext:
 
     def type_of(self, node: Node | Token) -> m.Type | None:
         """The type of an expression that is open at the place."""
-        found = _expression(self.builder, node)
-        return None if found is None else typed(self.scope, found).type
+        expression = _expression(self.builder, node)
+        return None if expression is None else typed(self.scope, expression).type
 
     def machine_of(self, node: Node | Token) -> MachineNames | None:
         """The machine of the instance that an expression stands for."""
-        found = self.type_of(node)
-        return None if found is None else machine_of(self.scope, bare(found))
+        type_ = self.type_of(node)
+        return None if type_ is None else machine_of(self.scope, bare(type_))
 
 
 def around(analysis: Analysis, path: str, offset: int) -> CursorContext | None:
@@ -66,14 +66,14 @@ def around(analysis: Analysis, path: str, offset: int) -> CursorContext | None:
     if start and not any(t.start + start < offset for t in part.tokens[:-1]):
         start = document.part_at(start - 1).start
     source = Source(path, document.source.text[start:offset])
-    found = accepted(source)
-    if found is None:
+    prefix = accepted(source)
+    if prefix is None:
         return None
     apart = replace(
         module, program=Program(False, module.program.expression, module.program.machines, module.program.lets)
     )
     builder = Builder(source, Docs(source, (), ()))
-    return CursorContext(found, apart, _scope(apart, builder, found.open), builder)
+    return CursorContext(prefix, apart, _scope(apart, builder, prefix.open), builder)
 
 
 def _expression(builder: Builder, node: Node | Token) -> s.Expr | None:
@@ -109,12 +109,12 @@ def instances_of(module: ModuleNames, name: str) -> SystemNames:
     for decl in decls:
         if isinstance(decl, s.SystemDecl):
             members = members_of(module, decl)
-            names = named(module, qualified, of_kind(members, s.InstanceDecl))
+            names = instance_names(module, qualified, of_kind(members, s.InstanceDecl))
             take_lets(names, members)
             return names
         if decl.system is not None and len(decl.system.names) == 1:
             return instances_of(module, str(decl.system))
-        return named(module, qualified, own(module, qualified, decl.instances))
+        return instance_names(module, qualified, own(module, qualified, decl.instances))
     names = SystemNames(qualified, module)
     name_elements(names)
     return names

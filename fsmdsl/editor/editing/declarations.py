@@ -12,8 +12,8 @@ from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames
 from fsmdsl.syntax.amendments import amendments
 from fsmdsl.text.source import Span
 
-SHOWN = 400
-"""Characters of a declaration that are shown at most."""
+MAX_TOOLTIP = 400
+"""Maximum length of a declaration in a tooltip, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def shortened(text: str) -> str:
     """A text that fits into a tooltip; its lines moved to the left together."""
     first, *others = text.strip().split("\n")
     spare = min((len(x) - len(x.lstrip()) for x in others if x.strip()), default=0)
-    shown = "\n".join([first, *(x[spare:] for x in others)])
-    return shown if len(shown) <= SHOWN else f"{shown[: SHOWN - 1]}…"
+    tooltip = "\n".join([first, *(x[spare:] for x in others)])
+    return tooltip if len(tooltip) <= MAX_TOOLTIP else f"{tooltip[: MAX_TOOLTIP - 1]}…"
 
 
 # Machines ------------------------------------------------------------------------------------------------------------
@@ -151,10 +151,10 @@ def _of_machine(machine: MachineNames, meaning: Meaning) -> Iterator[Declared]:
                     type_ = "" if isinstance(x, s.LetDecl) else x.type.span.text
                     yield Declared(shortened(x.span.text), x.doc, x.span, type_, why)
             case s.EventDecl(events=signatures) | s.ActionDecl(actions=signatures):
-                wanted = last if meaning.kind in ("outcome", "parameter") else meaning.name
+                name = last if meaning.kind in ("outcome", "parameter") else meaning.name
                 kinds = ("event", "parameter") if isinstance(x, s.EventDecl) else ("action", "outcome", "parameter")
                 if meaning.kind in kinds:
-                    yield from (_signature(x, y, why) for y in signatures if y.name.text == wanted)
+                    yield from (_signature(x, y, why) for y in signatures if y.name.text == name)
             case s.TransitionDecl(label=label) | s.InvariantDecl(name=label):
                 kind = "label" if isinstance(x, s.TransitionDecl) else "invariant"
                 if meaning.kind == kind and label is not None and label.text == meaning.name:
@@ -175,9 +175,9 @@ def _nested(x: s.StateDecl) -> Iterator[s.StateDecl]:
 
 
 def _state(x: s.StateDecl, why: str | None) -> Declared:
-    shown = "" if x.display is None else f' "{x.display.text}"'
+    title = "" if x.display is None else f' "{x.display.text}"'
     flags = " ".join(dict.fromkeys(x.flags))
-    return Declared(f"{flags} state {x.name.text}{shown}".strip(), x.doc, x.span, flags, why)
+    return Declared(f"{flags} state {x.name.text}{title}".strip(), x.doc, x.span, flags, why)
 
 
 def _signature(x: s.EventDecl | s.ActionDecl, y: s.Signature, why: str | None) -> Declared:
@@ -199,5 +199,5 @@ def labelled(analysis: Analysis, meaning: Meaning) -> str:
 def home(analysis: Analysis, path: str) -> ModuleNames | None:
     """The module that a file is."""
     document = analysis.documents.get(path)
-    found = None if document is None else analysis.modules.get(document.name)
-    return found if found is not None and document is not None and found.syntax is document.module else None
+    module = None if document is None else analysis.modules.get(document.name)
+    return module if module is not None and document is not None and module.syntax is document.module else None

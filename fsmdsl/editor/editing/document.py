@@ -39,8 +39,8 @@ class Document:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What the parser found, in the order of the text."""
-        found = [placed(d) for p in self.parts for d in p.diagnostics]
-        return tuple(sorted(found, key=lambda d: d.span.start))
+        diagnostics = [placed(d) for p in self.parts for d in p.diagnostics]
+        return tuple(sorted(diagnostics, key=lambda d: d.span.start))
 
     @property
     def broken(self) -> bool:

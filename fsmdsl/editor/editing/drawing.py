@@ -36,16 +36,16 @@ def machine_at(analysis: Analysis, path: str, offset: int) -> m.Machine | None:
         return None
     decls = [x for n in analysis.resolved.names for x in n.machines.values() if x.decl.span.source.name == path]
     spans = {x.qualified: in_file(x.decl.span) for x in decls}
-    known = sorted((span.start, q) for q, span in spans.items() if q in model.machines)
-    before = [q for start, q in known if start <= offset]
-    name = before[-1] if before else known[0][1] if known else None
+    starts = sorted((span.start, q) for q, span in spans.items() if q in model.machines)
+    before = [q for start, q in starts if start <= offset]
+    name = before[-1] if before else starts[0][1] if starts else None
     return None if name is None else model.machines[name]
 
 
 def at_cursor(machine: m.Machine, analysis: Analysis, path: str, offset: int) -> tuple[str | None, tuple[int, ...]]:
     """The state whose name is at a place, and the transitions that were written on its line."""
-    named = [u.meaning for u in analysis.uses_at(path, offset)]
-    state = next((x.name for x in named if x.kind == "state" and x.owner == machine.qualified), None)
+    meanings = [u.meaning for u in analysis.uses_at(path, offset)]
+    state = next((x.name for x in meanings if x.kind == "state" and x.owner == machine.qualified), None)
     spans = {t.index: in_file(t.span) for t in machine.transitions if t.span.source.name == path}
     rows = tuple(n for n, span in spans.items() if span.start <= offset <= span.end)
     return state, rows
@@ -55,23 +55,23 @@ def at_cursor(machine: m.Machine, analysis: Analysis, path: str, offset: int) ->
 class Pictures:
     """Diagrams, kept as long as their text would be the same."""
 
-    kept: dict[str, str | Diagnostic]
+    cache: dict[str, str | Diagnostic]
 
     def svg(self, machine: m.Machine, followed: Mapping[int, int | None] | None = None) -> str | Diagnostic:
         """The machine drawn, in a process of its own; what a search never followed is marked if that is known."""
         marks = {n: Mark("unseen") for n, count in (followed or {}).items() if count == 0}
         graph = graph_of(machine, Overlay(transitions=marks))
         text = dot(graph)
-        if text not in self.kept:
+        if text not in self.cache:
             drawn = picture(graph, "svg")
-            if len(self.kept) >= MAX_DIAGRAMS:
-                self.kept.pop(next(iter(self.kept)))
-            self.kept[text] = drawn if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
-        return self.kept[text]
+            if len(self.cache) >= MAX_DIAGRAMS:
+                self.cache.pop(next(iter(self.cache)))
+            self.cache[text] = drawn if isinstance(drawn, Diagnostic) else drawn.decode("utf-8")
+        return self.cache[text]
 
 
 MAX_DIAGRAMS = 64
-"""So many diagrams are kept."""
+"""Maximum number of cached diagrams."""
 
 
 def drawn(pictures: Pictures, analysis: Analysis, path: str, offset: int) -> Drawn:

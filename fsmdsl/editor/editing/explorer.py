@@ -13,7 +13,7 @@ from fsmdsl.editor.editing.document import Document
 from fsmdsl.editor.editing.findings import Findings, Request
 
 SETTLE_TIMEOUT = 5.0
-"""Seconds in which a request must be taken up, else the process is started anew."""
+"""Seconds within which the process must begin with a request. Otherwise it is restarted."""
 
 
 class Explorer:
@@ -27,7 +27,7 @@ class Explorer:
     def __init__(self, answer: Callable[[Findings], None]) -> None:
         self._answer = answer
         self._changed = Condition()
-        self._wanted: Request | None = None
+        self._request: Request | None = None
         self._number = 0
         self._handed = 0
         self._heard = 0
@@ -49,7 +49,7 @@ class Explorer:
         texts = {path: d.source.text for path, d in documents.items()}
         with self._changed:
             self._number += 1
-            self._wanted = Request(self._number, tuple(texts), texts, systems, states, seconds, counted)
+            self._request = Request(self._number, tuple(texts), texts, systems, states, seconds, counted)
             self._changed.notify_all()
             if self._sender is None:
                 self._sender = Thread(target=self._send_all, daemon=True)
@@ -59,7 +59,7 @@ class Explorer:
     def stop(self) -> None:
         """End the process, for good."""
         with self._changed:
-            self._stopped, self._wanted = True, None
+            self._stopped, self._request = True, None
             self._changed.notify_all()
         self._end()
 
@@ -76,7 +76,7 @@ class Explorer:
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._number > self._handed)
             self._handed = self._number
-            return None if self._stopped else self._wanted
+            return None if self._stopped else self._request
 
     def _send(self, request: Request) -> None:
         """To the process, which knows the texts that it was sent before."""
@@ -119,11 +119,11 @@ class Explorer:
         assert process.stdout is not None
         try:
             while True:
-                findings = pickle.load(process.stdout)
+                findings = pickle.load(process.stdout)  # from a process that this one started
                 with self._changed:
                     self._heard = max(self._heard, findings.request)
                     self._changed.notify_all()
-                    current = self._wanted is not None and findings.request == self._wanted.number
+                    current = self._request is not None and findings.request == self._request.number
                 if current:
                     self._answer(findings)
         except (EOFError, OSError, pickle.UnpicklingError):

@@ -47,9 +47,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Explored:
-    """A system: its name (qualified), the verdict in a word and in a line, the whole report, and what `fsm verify
-    --format json` prints. `followed` says for each transition, by machine (qualified) and index, in how many steps of
-    all states it was followed; None: in some, and nobody has counted."""
+    """A system: its qualified name, the verdict in a word and in a line, the whole report, and the output of `fsm
+    verify --format json`. For each transition, by qualified machine name and index, `followed` is the number of steps
+    of the state space that follow it. None means that some steps follow it, but they have not been counted."""
 
     name: str
     verdict: str

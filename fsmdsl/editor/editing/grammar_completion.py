@@ -9,7 +9,7 @@ from fsmdsl.editor.editing.candidates import Candidate, Finder
 from fsmdsl.editor.editing.context_at import CursorContext
 from fsmdsl.model.resolve.scenarios.steps import FAULTS
 from fsmdsl.syntax.build.expressions import CHAINS
-from fsmdsl.syntax.parse.table import made
+from fsmdsl.syntax.parse.table import symbols_of
 
 Find = Callable[[Finder], Iterator[Candidate]]
 
@@ -74,7 +74,7 @@ _BY_SYMBOL: dict[str, Find] = {
 
 _VALUES = frozenset({
     "<expr>", "<implication>", "<until>", "<disjunction>", "<conjunction>", "<negation>", "<comparison>",
-    *made(CHAINS), "<term>", "<atom>",
+    *symbols_of(CHAINS), "<term>", "<atom>",
 })  # fmt: skip
 
 _REPEATED = {

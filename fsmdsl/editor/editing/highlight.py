@@ -32,10 +32,10 @@ def highlights(analysis: Analysis, path: str, start: int = 0, end: int | None = 
     document = analysis.documents.get(path)
     if document is None:
         return []
-    found = [*_words(analysis, path, start, end)]
-    found += (Highlight(c.start, c.end, "doc" if c.doc else "comment") for c in document.comments(start, end))
-    found.sort(key=lambda h: h.start)
-    return found
+    marks = [*_words(analysis, path, start, end)]
+    marks += (Highlight(c.start, c.end, "doc" if c.doc else "comment") for c in document.comments(start, end))
+    marks.sort(key=lambda h: h.start)
+    return marks
 
 
 def _words(analysis: Analysis, path: str, start: int, end: int | None) -> Iterator[Highlight]:

@@ -6,7 +6,7 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.editor.editing.analysis import Analysis
 from fsmdsl.editor.editing.declarations import labelled
 
-LONGEST = 40
+MAX_HINT = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Hint:
 
 def hints(analysis: Analysis, path: str, start: int, end: int) -> list[Hint]:
     """For each label that is mentioned (behind `via`, `priority`, `fair`, `timeout … of`), its row."""
-    found: dict[int, Hint] = {}
+    by_place: dict[int, Hint] = {}
     for use in analysis.uses_in(path):
         if use.meaning.kind == "label" and not use.declares and start <= use.span.start and use.span.end <= end:
             rows = labelled(analysis, use.meaning)
-            before = found.get(use.span.end)
-            told = rows if before is None else f"{before.tooltip}; {rows}"
+            before = by_place.get(use.span.end)
+            tooltip = rows if before is None else f"{before.tooltip}; {rows}"
             if rows:
-                shown = told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
-                found[use.span.end] = Hint(use.span.end, shown, told)
-    return list(found.values())
+                text = tooltip if len(tooltip) <= MAX_HINT else f"{tooltip[: MAX_HINT - 1]}…"
+                by_place[use.span.end] = Hint(use.span.end, text, tooltip)
+    return list(by_place.values())

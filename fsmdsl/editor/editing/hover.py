@@ -11,12 +11,12 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.editor.editing.analysis import Analysis
 from fsmdsl.editor.editing.declarations import declared
 from fsmdsl.model.resolve import Meaning, Use
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.source import Span
 
 MAX_LINES = 12
-"""So many lines of a list are shown."""
+"""Maximum number of lines of a list in a hover text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def quoted(text: str) -> str:
 
 def _type_of_local(analysis: Analysis, use: Use) -> str | None:
     types = (u.type for u in analysis.declarations([use.meaning]) if u.type is not None)
-    return next((shown(t) for t in types), None)
+    return next((type_text(t) for t in types), None)
 
 
 # States --------------------------------------------------------------------------------------------------------------
@@ -102,11 +102,11 @@ def about_state(shape: Shape, meaning: Meaning) -> Iterator[str]:
 
 
 def _ways(shape: Shape, state: str) -> list[str]:
-    found: dict[str, list[str]] = defaultdict(list)
+    by_target: dict[str, list[str]] = defaultdict(list)
     for source in shape.machine.ancestors(state):
         for t in shape.leaving[source]:
-            found["itself, without leaving" if t.target is None else _name(t.target)].append(_by(t))
-    return [f"- {target} {', '.join(dict.fromkeys(listed))}" for target, listed in found.items()]
+            by_target["itself, without leaving" if t.target is None else _name(t.target)].append(_by(t))
+    return [f"- {target} {', '.join(dict.fromkeys(triggers))}" for target, triggers in by_target.items()]
 
 
 def _by(t: m.Transition) -> str:
@@ -117,8 +117,8 @@ def _by(t: m.Transition) -> str:
 
 
 def _line(text: str) -> str:
-    shown = " ".join(text.replace("`", "'").split())
-    return shown if len(shown) <= 60 else f"{shown[:59]}…"
+    line = " ".join(text.replace("`", "'").split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _name(state: str) -> str:

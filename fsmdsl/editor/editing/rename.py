@@ -43,7 +43,7 @@ def rename(analysis: Analysis, path: str, offset: int, name: str) -> tuple[Edit,
     if name in RESERVED:
         raise RefusedError(f"`{name}` is a word of the language and cannot be a name")
     meaning = use.meaning
-    edits = [Edit(u.span, name) for u in _named(analysis, meaning)]
+    edits = [Edit(u.span, name) for u in _uses_of_name(analysis, meaning)]
     if name != meaning.name:
         _check(analysis, meaning, name, edits)
     return tuple(dict.fromkeys(edits))
@@ -63,7 +63,7 @@ def _use(analysis: Analysis, path: str, offset: int) -> Use:
     return use
 
 
-def _named(analysis: Analysis, meaning: Meaning) -> Iterator[Use]:
+def _uses_of_name(analysis: Analysis, meaning: Meaning) -> Iterator[Use]:
     """The uses that say the name itself: an instance `g0` only begins like its group."""
     yield from (u for u in analysis.uses_of([meaning]) if u.span.text == meaning.name)
 
@@ -96,10 +96,10 @@ def changed(text: str, edits: list[Edit]) -> str:
 
 def _new_error(before: Analysis, after: Analysis) -> Diagnostic | None:
     """An error that was not there before, if there are more."""
-    errors, known = _errors(after), _errors(before)
-    if len(errors) <= len(known):
+    errors, earlier = _errors(after), _errors(before)
+    if len(errors) <= len(earlier):
         return None
-    messages = {d.message for d in known}
+    messages = {d.message for d in earlier}
     return next((d for d in errors if d.message not in messages), errors[0])
 
 

@@ -17,9 +17,9 @@ def withdrawn(document: Document, span: Span) -> Edit | None:
     opens = re.fullmatch(r"\s*(event|action|opaque|import|async\s+action)?\s*", before)
     if opens is not None and (not behind.strip() or behind.strip().startswith(("//", "from", "->"))):
         return Edit(Span(document.source, _with_comments(text, start), end), "")
-    listed = re.match(r"\s*,\s*", text[span.end :])
-    if listed is not None:
-        return Edit(Span(document.source, span.start, span.end + listed.end()), "")
+    comma = re.match(r"\s*,\s*", text[span.end :])
+    if comma is not None:
+        return Edit(Span(document.source, span.start, span.end + comma.end()), "")
     after_comma = re.search(r"\s*,\s*\Z", text[: span.start])
     if after_comma is not None:
         return Edit(Span(document.source, after_comma.start(), span.end), "")

@@ -14,8 +14,8 @@ from fsmdsl.model.workspace import STUDY_FOLDER, home_of, shipped
 from fsmdsl.text.files.read import UnreadableError, read_text, root_of
 from fsmdsl.text.source import Source
 
-MEMORIES = 64
-"""So many sets of files that belonged together are remembered, and more where there are more files."""
+MIN_MEMORIES = 64
+"""Minimum number of remembered sets of files that belong together. More sets are remembered in larger workspaces."""
 
 
 class OpenDocuments:
@@ -29,9 +29,9 @@ class OpenDocuments:
         self.follow_links = False
         """Read through links that lead out of the folders, see `text.files.read`."""
         self._folders = [Path(f) for f in folders]
-        self._laid: dict[str, Document] = {}
+        self._overlay: dict[str, Document] = {}
         self._read: dict[str, Document | None] = {}
-        self._known: set[str] = set()
+        self._spec_paths: set[str] = set()
         self._homes: dict[tuple[str, str], str | None] = {}
         self._memories: dict[frozenset[str], tuple[Memory, Analysis | None]] = {}
         self.look_again()
@@ -40,20 +40,20 @@ class OpenDocuments:
 
     def open(self, path: str, text: str) -> Document:
         """Lay a text over a file, or change the text that is; the file need not be there."""
-        before = self._laid.get(path) or self._read.get(path)
+        before = self._overlay.get(path) or self._read.get(path)
         if before is not None and before.source.text == text:
-            self._laid[path] = before
+            self._overlay[path] = before
             return before
-        if path not in self._known and path not in self._laid:
+        if path not in self._spec_paths and path not in self._overlay:
             self._homes.clear()
-        document = self._laid[path] = read_document(Source(path, text), before)
+        document = self._overlay[path] = read_document(Source(path, text), before)
         if before is not None and before.name != document.name:
             self._homes.clear()
         return document
 
     def close(self, path: str) -> None:
         """Go back to what is on disk."""
-        before = self._laid.pop(path, None)
+        before = self._overlay.pop(path, None)
         self._read.pop(path, None)
         if not os.path.exists(path):
             self._memories = {key: x for key, x in self._memories.items() if path not in key}
@@ -68,20 +68,20 @@ class OpenDocuments:
 
     def folders(self, added: Iterable[str | Path], removed: Iterable[str | Path] = ()) -> None:
         """Work on other folders."""
-        gone = {Path(f) for f in removed}
-        self._folders = [f for f in self._folders if f not in gone] + [Path(f) for f in added]
+        removed_paths = {Path(f) for f in removed}
+        self._folders = [f for f in self._folders if f not in removed_paths] + [Path(f) for f in added]
         self.look_again()
 
     def look_again(self) -> None:
         """See which files there are."""
         self._homes.clear()
-        self._known = {str(path) for folder in self._folders for path in _specs(folder)}
+        self._spec_paths = {str(path) for folder in self._folders for path in _specs(folder)}
 
     def document(self, path: str) -> Document | None:
         """A file as it stands; None where there is none that can be read."""
-        laid = self._laid.get(path)
-        if laid is not None:
-            return laid
+        document = self._overlay.get(path)
+        if document is not None:
+            return document
         if path not in self._read:
             self._read[path] = _from_disk(path, None if self.follow_links else self._root(path))
         return self._read[path]
@@ -93,7 +93,7 @@ class OpenDocuments:
     @property
     def paths(self) -> tuple[str, ...]:
         """All files that are open or in the folders."""
-        return tuple(sorted(self._known | self._laid.keys()))
+        return tuple(sorted(self._spec_paths | self._overlay.keys()))
 
     # Together --------------------------------------------------------------------------------------------------------
 
@@ -104,12 +104,12 @@ class OpenDocuments:
         memory, last = self._memories.get(key, (Memory(), None))
         if last is not None and _same(last.documents, documents):
             return last
-        found = analyse(documents, memory, self._earlier(last, documents))
-        self._memories.pop(key, None)
-        self._memories[key] = memory, found
-        while len(self._memories) > max(MEMORIES, 2 * len(self._known | self._laid.keys())):
+        analysis = analyse(documents, memory, self._earlier(last, documents))
+        self._memories.pop(key, None)  # inserted again at the end: the first entry is the least recently used
+        self._memories[key] = memory, analysis
+        while len(self._memories) > max(MIN_MEMORIES, 2 * len(self._spec_paths | self._overlay.keys())):
             del self._memories[next(iter(self._memories))]
-        return found
+        return analysis
 
     def documents(self, path: str) -> Mapping[str, Document]:
         """A file and all that belong together with it, by path."""
@@ -118,12 +118,12 @@ class OpenDocuments:
     def _earlier(self, last: Analysis | None, documents: Mapping[str, Document]) -> m.Model | None:
         if last is not None:
             return last.earlier
-        known = [a for _, a in self._memories.values() if a is not None and a.documents.keys() & documents.keys()]
-        return next((a.earlier for a in known if a.earlier is not None), None)
+        analyses = [a for _, a in self._memories.values() if a is not None and a.documents.keys() & documents.keys()]
+        return next((a.earlier for a in analyses if a.earlier is not None), None)
 
     def _together(self, path: str) -> set[str]:
         """The files that a file imports or is imported by, by any way."""
-        found, waiting = {path}, [path]
+        paths, waiting = {path}, [path]
         neighbours: dict[str, set[str]] = {}
         for one in {*self.paths, path}:
             for other in self._imported(one):
@@ -132,10 +132,10 @@ class OpenDocuments:
                     neighbours.setdefault(other, set()).add(one)
         while waiting:
             at = waiting.pop()
-            for other in neighbours.get(at, set()) - found:
-                found.add(other)
+            for other in neighbours.get(at, set()) - paths:
+                paths.add(other)
                 waiting.append(other)
-        return found
+        return paths
 
     def _imported(self, path: str) -> Iterator[str]:
         document = self.document(path)

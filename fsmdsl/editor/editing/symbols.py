@@ -50,9 +50,9 @@ def _member(x: s.ModuleMember) -> Iterator[Symbol]:
             inside = tuple(_symbol(y.name, "part", "", y.span) for y in x.parts)
             yield _symbol(x.name, "record", "", x.span, inside)
         case s.MachineDecl():
-            shown = "" if x.display is None else x.display.text
+            title = "" if x.display is None else x.display.text
             inside = tuple(z for y in x.members for z in _machine_member(y))
-            yield _symbol(x.name, "machine", shown, x.span, inside)
+            yield _symbol(x.name, "machine", title, x.span, inside)
         case s.SystemDecl():
             inside = tuple(z for y in x.members for z in _system_member(y))
             related = (("extends", x.extends), ("refines", x.refines))
@@ -70,9 +70,9 @@ def _machine_member(x: s.MachineMember) -> Iterator[Symbol]:
     match x:
         case s.StateDecl():
             yield _state(x)
-        case s.EventDecl(events=listed) | s.ActionDecl(actions=listed):
+        case s.EventDecl(events=declarations) | s.ActionDecl(actions=declarations):
             kind: Kind = "event" if isinstance(x, s.EventDecl) else "action"
-            yield from (_symbol(y.name, kind, "", y.span) for y in listed)
+            yield from (_symbol(y.name, kind, "", y.span) for y in declarations)
         case s.TransitionDecl():
             detail = "" if x.trigger is None else x.trigger.span.text
             name = row(x) or LINE_END.split(x.span.text, maxsplit=1)[0]
@@ -138,8 +138,8 @@ class Fold:
 
 def folds(document: Document) -> list[Fold]:
     """Blocks in braces, comments of several lines, and imports that follow one another."""
-    found = [*_blocks(document), *_comments(document), *_imports(document)]
-    return sorted(dict.fromkeys(found), key=lambda f: (f.first, -f.last))
+    all_folds = [*_blocks(document), *_comments(document), *_imports(document)]
+    return sorted(dict.fromkeys(all_folds), key=lambda f: (f.first, -f.last))
 
 
 def _blocks(document: Document) -> Iterator[Fold]:

@@ -37,7 +37,7 @@ from fsmdsl.text.budget import Budget, LimitError
 from fsmdsl.text.source import Source
 
 SIMPLER = 5_000, 0.5
-"""How far to look for a simpler run than the shortest: worlds, seconds."""
+"""Limits of the search for a simpler run than the shortest: number of worlds, seconds."""
 
 
 class SupersededError(Exception):
@@ -45,13 +45,13 @@ class SupersededError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CacheEntry:
     """An exploration, and the declarations that it was made of."""
 
     slice: Slice
     limits: Limits
     exploration: Exploration
-    told: Explored
+    summary: Explored
     simple: bool
     """Do violations show the simplest runs?"""
 
@@ -64,7 +64,7 @@ class Worker:
         self._answers = answers
         self._documents: dict[str, Document] = {}
         self._memory = Memory()
-        self._kept: dict[str, _Kept] = {}
+        self._cache: dict[str, _CacheEntry] = {}
 
     def run(self) -> None:
         """Answer until there are no more requests."""
@@ -92,22 +92,22 @@ class Worker:
         if model is None:
             self._send(Findings(request.number, {}, (), True))
             return
-        self._kept = {name: k for name, k in self._kept.items() if name in model.systems}
+        self._cache = {name: k for name, k in self._cache.items() if name in model.systems}
         chosen = [x for x in model.systems.values() if request.systems is None or x.qualified in request.systems]
         limits = Limits(request.states, request.seconds)
-        found = {x.qualified: kept for x in chosen if (kept := self._still(x, model, limits)) is not None}
-        touched = [x for x in chosen if x.qualified not in found]
+        entries = {x.qualified: entry for x in chosen if (entry := self._still(x, model, limits)) is not None}
+        touched = [x for x in chosen if x.qualified not in entries]
         touched.sort(key=self._seconds)
         for system in touched:
-            found[system.qualified] = self._explored(model, system, limits)
-            self._send(self._findings(request, model, found, done=False))
+            entries[system.qualified] = self._explored(model, system, limits)
+            self._send(self._findings(request, model, entries, done=False))
         for system in chosen:
-            if not found[system.qualified].simple:
-                found[system.qualified] = self._simpler(model, found[system.qualified])
-                self._send(self._findings(request, model, found, done=False))
+            if not entries[system.qualified].simple:
+                entries[system.qualified] = self._simpler(model, entries[system.qualified])
+                self._send(self._findings(request, model, entries, done=False))
         if request.counted:
-            self._count(model, found, request.counted)
-        self._send(self._findings(request, model, found, done=True))
+            self._count(model, entries, request.counted)
+        self._send(self._findings(request, model, entries, done=True))
 
     def _read(self, documents: dict[str, Document], seconds: float | None) -> m.Model | None:
         """The model; None where the text has errors, or takes longer to be understood than its exploration may."""
@@ -118,50 +118,52 @@ class Worker:
             self._memory = Memory()
             return None
 
-    def _still(self, system: m.System, model: m.Model, limits: Limits) -> _Kept | None:
+    def _still(self, system: m.System, model: m.Model, limits: Limits) -> _CacheEntry | None:
         """What is known of a system, if nothing was touched that it is made of."""
-        kept = self._kept.get(system.qualified)
-        same = kept is not None and kept.limits == limits and kept.slice.same(slice_of(model, system))
-        return kept if same else None
+        entry = self._cache.get(system.qualified)
+        same = entry is not None and entry.limits == limits and entry.slice.same(slice_of(model, system))
+        return entry if same else None
 
     def _seconds(self, system: m.System) -> float:
-        """How long it took the last time."""
-        kept = self._kept.get(system.qualified)
-        return 0.0 if kept is None else kept.exploration.seconds
+        """Duration of the last exploration, in seconds."""
+        entry = self._cache.get(system.qualified)
+        return 0.0 if entry is None else entry.exploration.seconds
 
-    def _explored(self, model: m.Model, system: m.System, limits: Limits) -> _Kept:
+    def _explored(self, model: m.Model, system: m.System, limits: Limits) -> _CacheEntry:
         """What is found."""
         self._still_wanted()
         with budget_of(limits) as budget:
             x = explore(model, system, limits, self._progress, Means(workers=1, once=True), budget=budget)
-        kept = _Kept(slice_of(model, system), limits, x, _told(model, x), simple=not x.violations)
-        self._kept[system.qualified] = kept
-        return kept
+        entry = _CacheEntry(slice_of(model, system), limits, x, _summary(model, x), simple=not x.violations)
+        self._cache[system.qualified] = entry
+        return entry
 
-    def _simpler(self, model: m.Model, kept: _Kept) -> _Kept:
+    def _simpler(self, model: m.Model, entry: _CacheEntry) -> _CacheEntry:
         """The same once more, with the simplest runs to what is violated."""
         with Budget(2 * SIMPLER[1]) as budget:
             effort = Effort(*SIMPLER, self._still_wanted)
-            x = simplest_in_time(kept.exploration, model, budget, effort)
-        made = replace(kept, exploration=x, told=_told(model, x), simple=True)
-        self._kept[x.system.qualified] = made
-        return made
+            x = simplest_in_time(entry.exploration, model, budget, effort)
+        simpler = replace(entry, exploration=x, summary=_summary(model, x), simple=True)
+        self._cache[x.system.qualified] = simpler
+        return simpler
 
-    def _count(self, model: m.Model, found: dict[str, _Kept], seconds: float) -> None:
+    def _count(self, model: m.Model, entries: dict[str, _CacheEntry], seconds: float) -> None:
         """Count how often each transition is followed, in those systems for which that is quickly done."""
-        for name, kept in found.items():
-            if None in kept.told.followed.values() and kept.exploration.exhaustive:
+        for name, entry in entries.items():
+            if None in entry.summary.followed.values() and entry.exploration.exhaustive:
                 counts = None
                 with suppress(LimitError), Budget(seconds):
-                    counts = _counted(Universe(model, kept.exploration.system), self._still_wanted)
+                    counts = _counted(Universe(model, entry.exploration.system), self._still_wanted)
                 if counts is not None:
-                    followed = {key: counts.get(key, 0) for key in kept.told.followed}
-                    told = replace(kept.told, followed=followed)
-                    found[name] = self._kept[name] = replace(kept, told=told)
+                    followed = {key: counts.get(key, 0) for key in entry.summary.followed}
+                    summary = replace(entry.summary, followed=followed)
+                    entries[name] = self._cache[name] = replace(entry, summary=summary)
 
-    def _findings(self, request: Request, model: m.Model, found: Mapping[str, _Kept], *, done: bool) -> Findings:
-        marks = tuple(_marks(model, [k.exploration for k in found.values()]))
-        return Findings(request.number, {name: k.told for name, k in found.items()}, marks, done)
+    def _findings(
+        self, request: Request, model: m.Model, entries: Mapping[str, _CacheEntry], *, done: bool
+    ) -> Findings:
+        marks = tuple(_marks(model, [k.exploration for k in entries.values()]))
+        return Findings(request.number, {name: k.summary for name, k in entries.items()}, marks, done)
 
     def _progress(self, _: Progress) -> None:
         self._still_wanted()
@@ -197,7 +199,7 @@ def slice_of(model: m.Model, system: m.System) -> Slice:
     return Slice(system, tuple(model.machines[q] for q in machines), beside)
 
 
-def _told(model: m.Model, x: Exploration) -> Explored:
+def _summary(model: m.Model, x: Exploration) -> Explored:
     text = "\n".join([summary(x), *details(x, model)])
     universe = Universe(model, x.system)
     broken = [v for v in x.verdicts if v.outcome == "violated" and v.trace is not None]
@@ -229,18 +231,18 @@ def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
     """Every violation with its run, then what was not checked, then where a limit came first."""
     others = [x for x in model.systems.values() if all(x is not e.system for e in explored)]
     violated = [(e.system.qualified, v) for e in explored for v in e.violations]
-    for n, found in enumerate(diagnostics(*explored, others=others)):
-        d = placed(found)
+    for n, diagnostic in enumerate(diagnostics(*explored, others=others)):
+        d = placed(diagnostic)
         system, verdict = violated[n] if n < len(violated) else (None, None)
         run = () if verdict is None or verdict.trace is None else tuple(story(verdict.trace))
         place = (d.span.source.name, d.span.start, d.span.end)
         unheard = None if verdict is None or verdict.trace is None else _unheard(verdict.trace)
-        shown = None if verdict is None else verdict.shown
-        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run, shown)
+        name = None if verdict is None else verdict.shown
+        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run, name)
 
 
 def _unheard(trace: Trace) -> Unheard | None:
-    """What nobody waited for at the end of a run."""
+    """The event at the end of a run that its receiver does not handle."""
     before, entry = list(trace.befores())[-1] if trace.entries else (None, None)
     fault = None if entry is None else entry.fault
     if entry is None or before is None or fault is None or fault.kind != "unhandled" or fault.instance is None:

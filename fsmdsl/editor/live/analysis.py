@@ -14,16 +14,16 @@ from fsmdsl.text.source import Span
 Data = dict[str, Any]
 
 
-def findings(found: Sequence[Diagnostic]) -> list[Data]:
+def findings(diagnostics: Sequence[Diagnostic]) -> list[Data]:
     """Findings with their places in UTF-16 units, as browsers count."""
-    return [_finding(d) for d in found]
+    return [_finding(d) for d in diagnostics]
 
 
 def _finding(d: Diagnostic) -> Data:
-    told = {**diagnostic(d), **_place(d.span)}
+    data = {**diagnostic(d), **_place(d.span)}
     if d.fix is not None and d.fix.span.source.name == d.span.source.name:
-        return {**told, "fix": {"title": d.fix.title, "text": d.fix.replacement, **_place(d.fix.span)}}
-    return {**told, "fix": None}
+        return {**data, "fix": {"title": d.fix.title, "text": d.fix.replacement, **_place(d.fix.span)}}
+    return {**data, "fix": None}
 
 
 def outline(model: m.Model | None, file: str) -> list[Data] | None:

@@ -1,4 +1,4 @@
-"""Connections that nobody can hold for nothing: each phase of a request has a time, and all together a number.
+"""Connections with limits: each phase of a request has a timeout, and the number of connections is bounded.
 
 uvicorn bounds how long an idle connection is kept, and how many there are; a client that sends the headers or the body
 of a request slowly, or never reads the answer, is waited for without end, and counts. Here it is not waited for, and
@@ -52,9 +52,10 @@ class Phase(Enum):
 
 
 SECONDS = {Phase.HEADERS: 10.0, Phase.BODY: 30.0}
-"""How long a client may take; for bodies longer than an application that has a time of its own."""
+"""Seconds that a client may take for each phase. For bodies, this is longer than the timeout of an application that has
+its own."""
 UNREAD = 60.0
-"""Seconds for which a client may read nothing of an answer that waits for it."""
+"""Seconds after which a client that reads nothing of its answer is disconnected."""
 
 
 class Bounded(H11Protocol):
@@ -68,7 +69,7 @@ class Bounded(H11Protocol):
         self._stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Another one: somebody may have to go."""
+        """Accept a connection. If there are too many, close another one."""
         super().connection_made(transport)
         self._enter(Phase.HEADERS)
         limit = self.limit_concurrency

@@ -15,7 +15,7 @@ from fsmdsl.text.files import write as disk
 from fsmdsl.text.files.read import UnreadableError, check_size, decoded, read_bytes
 
 LOOK_AGAIN = 2.0
-"""Seconds for which a list of files is good: not every keystroke goes through all folders."""
+"""Seconds for which a list of files is reused, so that not every keystroke searches all folders."""
 
 
 class RefusedError(Exception):
@@ -23,7 +23,7 @@ class RefusedError(Exception):
 
 
 class ConflictError(Exception):
-    """A file is not what the page thinks it is: somebody else has written to it."""
+    """A file differs from the version that the page has: another program has written to it."""
 
     def __init__(self, now: Document | None) -> None:
         super().__init__("the file has changed on disk")
@@ -48,7 +48,7 @@ class Documents:
 
     def __init__(self, paths: Sequence[str]) -> None:
         self.paths = [Path(p) for p in paths]
-        self._listed: dict[str, Path | None] = {}
+        self._files: dict[str, Path | None] = {}
         """By name, the folder out of which no link may lead; None for a file that the person named."""
         self._looked = -LOOK_AGAIN
         self._lock = RLock()
@@ -57,31 +57,31 @@ class Documents:
         """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
         with self._lock:
             if anew or monotonic() - self._looked > LOOK_AGAIN:
-                found: dict[str, Path | None] = {}
+                files: dict[str, Path | None] = {}
                 for p in self.paths:
                     for name, within in ((str(f), p) for f in _inside(p)) if p.is_dir() else [(str(p), None)]:
-                        found.setdefault(name, within)
-                self._listed, self._looked = found, monotonic()
-            return tuple(self._listed)
+                        files.setdefault(name, within)
+                self._files, self._looked = files, monotonic()
+            return tuple(self._files)
 
     def read(self, name: str) -> Document:
         """A file as it is now. Raises `RefusedError`."""
-        self._known(name)
+        self._check_is_served(name)
         return self._read(name)
 
     def every(self, *, anew: bool = False) -> list[Document]:
         """All files that can be read."""
-        found = []
+        documents = []
         for name in self.names(anew=anew):
             try:
-                found.append(self._read(name))
+                documents.append(self._read(name))
             except RefusedError:
                 continue
-        return found
+        return documents
 
     def write(self, name: str, text: str, base: str) -> Document:
         """Replace a file whose version is `base`. Raises `ConflictError` where it is another by now."""
-        self._known(name)
+        self._check_is_served(name)
         data = _encoded(name, text)
         with self._lock:
             try:
@@ -116,19 +116,19 @@ class Documents:
 
     def _read(self, name: str) -> Document:
         try:
-            data = read_bytes(Path(name), self._listed.get(name))
+            data = read_bytes(Path(name), self._files.get(name))
             return Document(name, decoded(data), _version(data))
         except UnreadableError as error:
             raise RefusedError(f"`{name}`: {error}") from error
 
-    def _known(self, name: str) -> None:
+    def _check_is_served(self, name: str) -> None:
         if name not in self.names() and name not in self.names(anew=True):
             raise RefusedError(f"`{name}` is not one of the specs served")
 
 
 def _inside(folder: Path) -> list[Path]:
-    found = sorted(folder.rglob("*.fsm"))
-    return [p for p in found if not any(x.startswith(".") or x == STUDY_FOLDER for x in p.relative_to(folder).parts)]
+    paths = sorted(folder.rglob("*.fsm"))
+    return [p for p in paths if not any(x.startswith(".") or x == STUDY_FOLDER for x in p.relative_to(folder).parts)]
 
 
 def _encoded(name: str, text: str) -> bytes:

@@ -39,8 +39,8 @@ def main() -> None:
 
 
 def answer(job: Data, tell: Tell, memory: int, means: Means | None = None) -> None:
-    """Explore what a job (see `questions.job`) asks for, with at most so many bytes in this process. `tell` is called
-    with `progress` and `phase`, and at the end with `result` or `failed`."""
+    """Explore the system of a job (see `questions.job`), with at most `memory` bytes in this process. Calls `tell` with
+    `progress` and `phase`, and at the end with `result` or `failed`."""
     try:
         _explore(job, tell, memory, means)
     except RecursionError:
@@ -53,22 +53,22 @@ def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:
     budget = Budget(job["seconds"], memory)
     try:
         with budget:
-            found = _found(job, tell, budget, means)
+            outcome = _exploration(job, tell, budget, means)
     except LimitError as error:
         tell("failed", {"message": f"{error}, before the text was read and checked"})
         return
-    if found is None:
+    if outcome is None:
         tell("failed", {"message": f"there is no system `{job['system']}` in this text, or the text has errors"})
         return
-    x, model = found
+    x, model = outcome
     universe = Universe(model, x.system)
-    told = exploration(x, model)
-    for v, said in zip(x.verdicts, told["verdicts"], strict=True):
-        said.update(_run(universe, v))
-    tell("result", told)
+    content = exploration(x, model)
+    for v, verdict in zip(x.verdicts, content["verdicts"], strict=True):
+        verdict.update(_run(universe, v))
+    tell("result", content)
 
 
-def _found(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
+def _exploration(job: Data, tell: Tell, budget: Budget, means: Means | None) -> tuple[Exploration, m.Model] | None:
     """What is found, as far as the limits allow; None where there is no such system."""
     model = model_of(tuple((name, text) for name, text in job["texts"]), job["as_documented"])
     system = None if model is None else model.systems.get(job["system"])
@@ -96,8 +96,8 @@ def _reporter(tell: Tell) -> Callable[[Progress], None]:
         now = monotonic()
         if now - last >= OFTEN:
             last = now
-            told = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
-            tell("progress", {**told, "seconds": now - begun, "memory": p.memory})
+            counts = {"states": p.states, "transitions": p.transitions, "depth": p.depth, "waiting": p.waiting}
+            tell("progress", {**counts, "seconds": now - begun, "memory": p.memory})
 
     return report
 

@@ -1,4 +1,4 @@
-"""Who may ask: the page that this server has sent, and nobody else.
+"""Access control: only the page that this server has sent may use it.
 
 A server on a loopback address can still be reached by any page that the browser shows, and by other people on the
 machine. So three things are asked of every request: the name that it was sent to is a loopback one (a foreign name that
@@ -19,7 +19,7 @@ TOKEN = "x-fsm-token"
 """A header that no page of another site can send without asking first."""
 
 LARGEST = 64 * 2**20
-"""Bytes of a request."""
+"""Maximum size of a request, in bytes."""
 
 
 def policy(nonce: str) -> str:
@@ -46,16 +46,16 @@ class Guard:
         scope["fsm.nonce"] = nonce = token_urlsafe(16)
         refusal = self._refusal(scope)
 
-        async def told(message: Message) -> None:
+        async def send_hardened(message: Message) -> None:
             if message["type"] == "http.response.start":
                 _harden(MutableHeaders(scope=message), nonce)
             await send(message)
 
         if refusal is None:
-            await self.app(scope, _limited(receive), told)
+            await self.app(scope, _limited(receive), send_hardened)
         else:
             status, why = refusal
-            await JSONResponse({"error": why}, status)(scope, receive, told)
+            await JSONResponse({"error": why}, status)(scope, receive, send_hardened)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)

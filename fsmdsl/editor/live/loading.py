@@ -1,4 +1,4 @@
-"""Texts to a model, for what the desk of `language` does not do: in another process, and as documented."""
+"""Texts to a model, for what the open documents of `language` do not do: in another process, and as documented."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Texts = tuple[tuple[str, str], ...]
 
 def texts_of(documents: Documents, typed: Mapping[str, str]) -> Texts:
     """All files, with what is typed instead of what is on disk, and behind them what they import from elsewhere."""
-    found = {d.name: typed.get(d.name, d.text) for d in documents.every()}
-    modules = {module_name(_parsed(name, text).module) for name, text in found.items()}
-    waiting = list(found)
+    texts = {d.name: typed.get(d.name, d.text) for d in documents.every()}
+    modules = {module_name(_parsed(name, text).module) for name, text in texts.items()}
+    waiting = list(texts)
     while waiting:
         importer = waiting.pop()
-        for imported in _parsed(importer, found[importer]).module.imports:
+        for imported in _parsed(importer, texts[importer]).module.imports:
             name = str(imported.path)
             path = home_of(Path(importer), name) if name not in modules else None
-            if path is not None and str(path) not in found and (text := _text(path)) is not None:
-                found[str(path)] = text
+            if path is not None and str(path) not in texts and (text := _text(path)) is not None:
+                texts[str(path)] = text
                 waiting.append(str(path))
                 modules.add(name)
-    return tuple(found.items())
+    return tuple(texts.items())
 
 
 def _text(path: Path) -> str | None:
@@ -59,5 +59,5 @@ def model_of(texts: Texts, as_documented: bool) -> m.Model | None:
     return None if _serious(resolved.diagnostics) else resolved.model
 
 
-def _serious(found: Iterable[Diagnostic]) -> bool:
-    return any(d.severity is Severity.ERROR for d in found)
+def _serious(diagnostics: Iterable[Diagnostic]) -> bool:
+    return any(d.severity is Severity.ERROR for d in diagnostics)

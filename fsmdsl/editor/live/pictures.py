@@ -20,8 +20,9 @@ from fsmdsl.text.diagnostics import Diagnostic
 
 Data = dict[str, Any]
 
-MANY = 250
-"""From so many arrows on they are drawn without labels: a thousand take two seconds then, and more than twenty with."""
+MAX_LABELLED_ARROWS = 250
+"""Maximum number of arrows that are drawn with labels. A thousand arrows take two seconds without labels, and more than
+twenty with them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Sketch:
         """The picture, from what Graphviz has written."""
         return restyled(svg, f"State machine {self.name}")
 
-    def shown(self, picture: str, *, whole: bool = False) -> Data:
+    def answer(self, picture: str, *, whole: bool = False) -> Data:
         """The answer with a picture; `whole`: with its style sheet, to stand alone in a file."""
         return {"key": self.key, "svg": picture if whole else bare(picture), "note": self.note}
 
@@ -50,7 +51,7 @@ class Sketch:
 def sketch(machine: m.Machine, *, with_legend: bool = True) -> Sketch:
     """A machine as text for Graphviz; in a crowd of arrows, without labels and legend."""
     graph = detailed(graph_of(machine))
-    crowded = len(graph.edges) > MANY
+    crowded = len(graph.edges) > MAX_LABELLED_ARROWS
     text = dot(_unlabelled(graph) if crowded else graph, with_legend=with_legend and not crowded, fixed_text=True)
     note = f"{len(graph.edges):,} arrows, too many for labels: click one to see its row" if crowded else ""
     return Sketch(graph.name, text, note)
@@ -63,22 +64,22 @@ def as_text(machine: m.Machine, message: str, advice: str | None) -> Data:
     return {"key": None, "message": message, "help": advice, "mermaid": text}
 
 
-def diagram(machine: m.Machine, known: str | None = None, *, with_legend: bool = True, whole: bool = False) -> Data:
-    """A machine as SVG, or as Mermaid text and the reason why there is no picture. `whole`: see `Sketch.shown`.
+def diagram(machine: m.Machine, page_key: str | None = None, *, with_legend: bool = True, whole: bool = False) -> Data:
+    """A machine as SVG, or as Mermaid text and the reason why there is no picture. `whole`: see `Sketch.answer`.
 
-    `known`: the key of the picture that the page has; if it would be the same, only that is said.
+    `page_key`: the key of the picture that the page has; if it would be the same, only that is said.
     """
-    found = sketch(machine, with_legend=with_legend)
-    if found.key == known:
-        return {"key": known, "same": True}
+    picture = sketch(machine, with_legend=with_legend)
+    if picture.key == page_key:
+        return {"key": page_key, "same": True}
     try:
-        return found.shown(_drawn(found), whole=whole)
+        return picture.answer(_drawn(picture), whole=whole)
     except _NotDrawnError as error:
         return as_text(machine, error.why.message, error.why.advice)
 
 
 def _unlabelled(graph: Graph) -> Graph:
-    """Labels are most of the work of a layout, and in a crowd nobody could read them."""
+    """Labels take most of the layout time, and in a crowded picture they are unreadable."""
     return replace(graph, edges=tuple(replace(e, labels=()) for e in graph.edges))
 
 
@@ -99,11 +100,11 @@ class _NotDrawnError(Exception):
 
 
 @lru_cache(maxsize=64)
-def _drawn(found: Sketch) -> str:
-    made = rendered(found.text, "svg")
-    if isinstance(made, Diagnostic):
-        raise _NotDrawnError(made)
-    return found.drawn(made.decode("utf-8"))
+def _drawn(picture: Sketch) -> str:
+    drawing = rendered(picture.text, "svg")
+    if isinstance(drawing, Diagnostic):
+        raise _NotDrawnError(drawing)
+    return picture.drawn(drawing.decode("utf-8"))
 
 
 def exported(machine: m.Machine, form: str) -> str | None:

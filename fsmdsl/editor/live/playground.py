@@ -61,16 +61,16 @@ class Playground:
             "diagram": self._diagram, "drawn": self._drawn, "job": self._job,
         }  # fmt: skip
         try:
-            asked = json.loads(question)
-            found = own[name](asked) if name in own else QUESTIONS[name](self._live, asked)
-            return json.dumps([200, found])
+            request = json.loads(question)
+            answer = own[name](request) if name in own else QUESTIONS[name](self._live, request)
+            return json.dumps([200, answer])
         except Exception as error:
             return json.dumps(list(refusal(error)))
 
-    def _open(self, asked: Data) -> Data:
+    def _open(self, request: Data) -> Data:
         """A project in the place of the one before: `files`, texts by name below the folder. They may come from a link
         that anybody has made. Where one is refused, the project before stays."""
-        files = asked.get("files")
+        files = request.get("files")
         if not isinstance(files, dict) or not 1 <= len(files) <= MAX_FILES:
             raise RefusedError(f"a project has 1 to {MAX_FILES} files")
         data = {name: _checked(name, text) for name, text in files.items()}
@@ -82,43 +82,43 @@ class Playground:
         self._live = Live([self._folder])
         return {}
 
-    def _diagram(self, asked: Data) -> Data:
+    def _diagram(self, request: Data) -> Data:
         """`dot` for Graphviz and a `key` under which `drawn` takes its SVG; or that all is as it was."""
-        machine = machine_of(self._live, asked)
-        found = sketch(machine, with_legend=bool(asked.get("legend", True)))
-        if found.key == asked.get("known"):
-            return {"machine": machine.qualified, "key": found.key, "same": True}
-        self._sketches = dict([*self._sketches.items(), (found.key, (found, as_text(machine, "", None)))][-32:])
-        return {"machine": machine.qualified, "key": found.key, "dot": found.text}
+        machine = machine_of(self._live, request)
+        picture = sketch(machine, with_legend=bool(request.get("legend", True)))
+        if picture.key == request.get("known"):
+            return {"machine": machine.qualified, "key": picture.key, "same": True}
+        self._sketches = dict([*self._sketches.items(), (picture.key, (picture, as_text(machine, "", None)))][-32:])
+        return {"machine": machine.qualified, "key": picture.key, "dot": picture.text}
 
-    def _drawn(self, asked: Data) -> Data:
+    def _drawn(self, request: Data) -> Data:
         """What Graphviz has drawn as the page shows it; without `svg`, Mermaid text and the `message` why."""
-        key = word(asked, "key")
+        key = word(request, "key")
         if key not in self._sketches:
             raise GoneError("this picture is not kept any more; ask for it again")
-        found, text = self._sketches[key]
-        if "svg" not in asked:
-            return {**text, "message": word(asked, "message")}
-        return found.shown(found.drawn(word(asked, "svg")), whole=bool(asked.get("whole")))
+        picture, text = self._sketches[key]
+        if "svg" not in request:
+            return {**text, "message": word(request, "message")}
+        return picture.answer(picture.drawn(word(request, "svg")), whole=bool(request.get("whole")))
 
-    def _project(self, asked: Data) -> Data:
+    def _project(self, request: Data) -> Data:
         """The texts of all files, by name below the folder."""
         return {"files": self._texts()}
 
     def _texts(self) -> dict[str, str]:
         return {str(Path(d.name).relative_to(self._folder)): d.text for d in self._live.documents.every(anew=True)}
 
-    def _zip(self, asked: Data) -> Data:
+    def _zip(self, request: Data) -> Data:
         """The project as an archive, in base 64."""
-        made = BytesIO()
-        with ZipFile(made, "w", ZIP_DEFLATED) as archive:
+        buffer = BytesIO()
+        with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
             for name, text in {"README.md": README, **{f"specs/{x}": y for x, y in self._texts().items()}}.items():
                 archive.writestr(ZipInfo(f"fsm-project/{name}"), text.encode("utf-8"), ZIP_DEFLATED)
-        return {"zip": b64encode(made.getvalue()).decode("ascii")}
+        return {"zip": b64encode(buffer.getvalue()).decode("ascii")}
 
-    def _job(self, asked: Data) -> Data:
+    def _job(self, request: Data) -> Data:
         """What `explore` is to be called with, in another worker."""
-        return job(self._live, asked)
+        return job(self._live, request)
 
 
 def _checked(name: str, text: object) -> bytes:
@@ -133,10 +133,10 @@ def _checked(name: str, text: object) -> bytes:
         raise RefusedError(f"`{name}`: {error}") from error
 
 
-def explore(asked: str, tell: Callable[[str, str], None]) -> None:
+def explore(request: str, tell: Callable[[str, str], None]) -> None:
     """Explore for a `job` as JSON; `tell` gets the events of `explorer.answer`, their contents as JSON."""
     explorer.answer(
-        json.loads(asked),
+        json.loads(request),
         lambda event, content: tell(event, json.dumps(content)),
         resident() + MEMORY,
         Means(compiled=False),

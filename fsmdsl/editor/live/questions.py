@@ -28,7 +28,7 @@ Data = dict[str, Any]
 MAX_SECONDS = 3600.0
 MAX_STATES = 1_000_000_000
 LARGEST = 2**53
-"""No number that a page sends is larger: it is the last whole one of JavaScript."""
+"""Maximum absolute value of numbers in a request: JavaScript represents integers exactly up to this one."""
 
 
 class MisuseError(Exception):
@@ -43,12 +43,12 @@ class Live:
         self.language = Language(self.documents)
         self.runs = Runs()
 
-    def model(self, asked: Data, name: str) -> m.Model:
+    def model(self, request: Data, name: str) -> m.Model:
         """The model that has what the page means. Raises `GoneError`."""
-        found = self.language.model(typed(asked), name, documented=documented(asked))
-        if found is None:
+        model = self.language.model(typed(request), name, documented=documented(request))
+        if model is None:
             raise GoneError(f"there is no `{name}` in this text, or the text has errors; fix them first")
-        return found
+        return model
 
 
 Answer = Callable[[Live, Data], Data]
@@ -67,23 +67,23 @@ def refusal(error: Exception) -> tuple[int, Data]:
             return 500, {"error": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"}
 
 
-def job(live: Live, asked: Data) -> Data:
+def job(live: Live, request: Data) -> Data:
     """The question `verify` as `explorer` takes it. Raises `MisuseError`."""
     return {
-        "texts": texts_of(live.documents, typed(asked)),
-        "system": word(asked, "system"),
-        "as_documented": documented(asked),
-        "seconds": _seconds(asked),
-        "states": max(1, min(number(asked, "states", 10_000_000), MAX_STATES)),
+        "texts": texts_of(live.documents, typed(request)),
+        "system": word(request, "system"),
+        "as_documented": documented(request),
+        "seconds": _seconds(request),
+        "states": max(1, min(number(request, "states", 10_000_000), MAX_STATES)),
     }
 
 
 # Parts of questions --------------------------------------------------------------------------------------------------
 
 
-def typed(asked: Data) -> dict[str, str]:
+def typed(request: Data) -> dict[str, str]:
     """What was typed and is in no file, by file. Raises `MisuseError`."""
-    texts = asked.get("texts", {})
+    texts = request.get("texts", {})
     if not isinstance(texts, dict) or not all(isinstance(x, str) for x in texts.values()):
         raise MisuseError("`texts` are texts by file")
     for name, text in texts.items():
@@ -94,29 +94,29 @@ def typed(asked: Data) -> dict[str, str]:
     return texts
 
 
-def documented(asked: Data) -> bool:
+def documented(request: Data) -> bool:
     """Are amendments left out?"""
-    return bool(asked.get("documented"))
+    return bool(request.get("documented"))
 
 
-def word(asked: Data, name: str) -> str:
+def word(request: Data, name: str) -> str:
     """A part of a question that is a text. Raises `MisuseError`."""
-    value = asked.get(name)
+    value = request.get(name)
     if not isinstance(value, str):
         raise MisuseError(f"`{name}` is missing")
     return value
 
 
-def number(asked: Data, name: str, default: int = 0) -> int:
+def number(request: Data, name: str, default: int = 0) -> int:
     """A part of a question that is a whole number. Raises `MisuseError`."""
-    value = asked.get(name, default)
+    value = request.get(name, default)
     if type(value) is not int or abs(value) > LARGEST:
         raise MisuseError(f"`{name}` is not a whole number of at most {LARGEST}")
     return value
 
 
-def _seconds(asked: Data) -> float:
-    value = asked.get("seconds") or 60
+def _seconds(request: Data) -> float:
+    value = request.get("seconds") or 60
     if type(value) not in (int, float) or value != value:
         raise MisuseError("`seconds` is not a number")
     return float(max(0.1, min(value, MAX_SECONDS)))
@@ -129,75 +129,75 @@ def _document(d: Document) -> Data:
     return {"name": d.name, "text": d.text, "version": d.version}
 
 
-def _files(live: Live, asked: Data) -> Data:
+def _files(live: Live, request: Data) -> Data:
     return {"files": [{"name": d.name, "version": d.version} for d in live.documents.every(anew=True)]}
 
 
-def _read(live: Live, asked: Data) -> Data:
-    return _document(live.documents.read(word(asked, "name")))
+def _read(live: Live, request: Data) -> Data:
+    return _document(live.documents.read(word(request, "name")))
 
 
-def _write(live: Live, asked: Data) -> Data:
-    written = live.documents.write(word(asked, "name"), word(asked, "text"), word(asked, "base"))
+def _write(live: Live, request: Data) -> Data:
+    written = live.documents.write(word(request, "name"), word(request, "text"), word(request, "base"))
     return {"name": written.name, "version": written.version}
 
 
-def _create(live: Live, asked: Data) -> Data:
+def _create(live: Live, request: Data) -> Data:
     """A new file beside one that there is."""
-    beside, name = word(asked, "beside"), word(asked, "name")
+    beside, name = word(request, "beside"), word(request, "name")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise MisuseError("a file's name is letters, digits and `_`, and does not begin with a digit")
-    made = live.documents.create(Path(beside).parent, name, word(asked, "text"))
-    return {"name": made.name, "version": made.version}
+    document = live.documents.create(Path(beside).parent, name, word(request, "text"))
+    return {"name": document.name, "version": document.version}
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
 
 
-def _analysis(live: Live, asked: Data) -> Data:
-    return live.language.told(typed(asked), word(asked, "file"), documented=documented(asked))
+def _analysis(live: Live, request: Data) -> Data:
+    return live.language.analysis(typed(request), word(request, "file"), documented=documented(request))
 
 
-def machine_of(live: Live, asked: Data) -> m.Machine:
+def machine_of(live: Live, request: Data) -> m.Machine:
     """The machine that a question is about. Raises `GoneError`, `MisuseError`."""
-    name = word(asked, "machine")
-    machine = live.model(asked, name).machines.get(name)
+    name = word(request, "machine")
+    machine = live.model(request, name).machines.get(name)
     if machine is None:
         raise GoneError(f"`{name}` is no machine")
     return machine
 
 
-def _diagram(live: Live, asked: Data) -> Data:
-    machine, known = machine_of(live, asked), asked.get("known")
+def _diagram(live: Live, request: Data) -> Data:
+    machine, page_key = machine_of(live, request), request.get("known")
     drawn = diagram(
         machine,
-        known if isinstance(known, str) else None,
-        with_legend=bool(asked.get("legend", True)),
-        whole=bool(asked.get("whole")),
+        page_key if isinstance(page_key, str) else None,
+        with_legend=bool(request.get("legend", True)),
+        whole=bool(request.get("whole")),
     )
     return {"machine": machine.qualified, **drawn}
 
 
-def _export(live: Live, asked: Data) -> Data:
+def _export(live: Live, request: Data) -> Data:
     """A machine in one of the languages for diagrams."""
-    machine, form = machine_of(live, asked), word(asked, "form")
+    machine, form = machine_of(live, request), word(request, "form")
     text = exported(machine, form)
     if text is None:
         raise MisuseError(f"`form` is none of {', '.join(TEXTS)}")
     return {"text": text}
 
 
-def _complete(live: Live, asked: Data) -> Data:
-    return live.language.complete(typed(asked), word(asked, "file"), number(asked, "at"))
+def _complete(live: Live, request: Data) -> Data:
+    return live.language.complete(typed(request), word(request, "file"), number(request, "at"))
 
 
-def _hover(live: Live, asked: Data) -> Data:
-    return live.language.hover(typed(asked), word(asked, "file"), number(asked, "at"))
+def _hover(live: Live, request: Data) -> Data:
+    return live.language.hover(typed(request), word(request, "file"), number(request, "at"))
 
 
-def _format(live: Live, asked: Data) -> Data:
+def _format(live: Live, request: Data) -> Data:
     """A text as `fsm fmt` writes it; null where it has errors."""
-    text = word(asked, "text")
+    text = word(request, "text")
     typed({"texts": {"": text}})
     try:
         return {"text": format_source(parse(Source("typed", text)))}
@@ -208,37 +208,37 @@ def _format(live: Live, asked: Data) -> Data:
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
-def _start(live: Live, asked: Data) -> Data:
+def _start(live: Live, request: Data) -> Data:
     """A run of a system, or of a machine by itself."""
-    kind = "system" if "system" in asked else "machine"
-    name = word(asked, kind)
-    model = live.model(asked, name)
-    steps = asked.get("steps") or []
+    kind = "system" if "system" in request else "machine"
+    name = word(request, kind)
+    model = live.model(request, name)
+    steps = request.get("steps") or []
     if not isinstance(steps, list) or not all(isinstance(x, str) for x in steps):
         raise MisuseError("`steps` are the texts of steps")
-    return live.runs.start(model, kind, name, asked.get("trace"), number(asked, "at"), steps)
+    return live.runs.start(model, kind, name, request.get("trace"), number(request, "at"), steps)
 
 
-def _take(live: Live, asked: Data) -> Data:
-    return live.runs.take(word(asked, "id"), number(asked, "at"), number(asked, "number"), word(asked, "text"))
+def _take(live: Live, request: Data) -> Data:
+    return live.runs.take(word(request, "id"), number(request, "at"), number(request, "number"), word(request, "text"))
 
 
-def _move(live: Live, asked: Data) -> Data:
-    return live.runs.move(word(asked, "id"), number(asked, "at"))
+def _move(live: Live, request: Data) -> Data:
+    return live.runs.move(word(request, "id"), number(request, "at"))
 
 
-def _why(live: Live, asked: Data) -> Data:
-    return {"told": live.runs.why(word(asked, "id"), number(asked, "at"), word(asked, "text"))}
+def _why(live: Live, request: Data) -> Data:
+    return {"told": live.runs.why(word(request, "id"), number(request, "at"), word(request, "text"))}
 
 
-def _save_run(live: Live, asked: Data) -> Data:
+def _save_run(live: Live, request: Data) -> Data:
     """The run as a scenario in a new file beside the spec."""
-    name = word(asked, "name")
+    name = word(request, "name")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise MisuseError("a scenario's name is letters, digits and `_`, and does not begin with a digit")
-    script, file = live.runs.script(word(asked, "id"), number(asked, "at"), name)
-    made = live.documents.create(Path(file).parent, name, script.text)
-    return {"name": made.name, "version": made.version, "cut": script.cut}
+    script, file = live.runs.script(word(request, "id"), number(request, "at"), name)
+    document = live.documents.create(Path(file).parent, name, script.text)
+    return {"name": document.name, "version": document.version, "cut": script.cut}
 
 
 QUESTIONS: dict[str, Answer] = {

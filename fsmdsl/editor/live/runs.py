@@ -1,4 +1,4 @@
-"""Runs that pages walk through. The server keeps the last few; a page whose run is gone begins anew."""
+"""Runs that pages step through. The server keeps the last `MAX_RUNS`; a page whose run was dropped starts again."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from fsmdsl.step.describe import describe, fault_message
 
 Data = dict[str, Any]
 
-KEPT = 100
+MAX_RUNS = 100
+"""Maximum number of runs that the server keeps."""
 
-LONGEST = 300
-"""Runs of more steps have no sequence diagram."""
+MAX_CHART_STEPS = 300
+"""Maximum number of steps of a run that is drawn as a sequence diagram."""
 
 
 class GoneError(Exception):
@@ -53,7 +54,7 @@ class Runs:
     """By a name that only the page knows."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, Run] = OrderedDict()
+        self._runs: OrderedDict[str, Run] = OrderedDict()
 
     def start(
         self, model: m.Model, kind: str, what: str, trace: Data | None, at: int, steps: Sequence[str] = ()
@@ -70,18 +71,18 @@ class Runs:
             raise GoneError(str(error)) from error
         name = token_urlsafe(12)
         self._keep(name, Run(session, around.span.source.name))
-        return {"id": name, **_shown(name, session)}
+        return {"id": name, **_view(name, session)}
 
     def take(self, name: str, at: int, number: int, text: str) -> Data:
         """Take a step that was offered at a place of the run. Raises `GoneError`."""
         run = self._run(name)
         session = run.session.moved(at).settled()
-        found = next((c for c in choices(session).choices if c.number == number), None)
-        if found is None or found.text != text:
+        choice = next((c for c in choices(session).choices if c.number == number), None)
+        if choice is None or choice.text != text:
             raise GoneError(f"`{text}` is not possible here any more")
-        session = chosen(session, found)
+        session = chosen(session, choice)
         self._keep(name, replace(run, session=session))
-        return _shown(name, session)
+        return _view(name, session)
 
     def move(self, name: str, at: int) -> Data:
         """What is so at a place of the run, which stays as it is. Raises `GoneError`."""
@@ -99,16 +100,16 @@ class Runs:
 
     def _run(self, name: str) -> Run:
         try:
-            self._kept.move_to_end(name)
-            return self._kept[name]
+            self._runs.move_to_end(name)
+            return self._runs[name]
         except KeyError as error:
             raise GoneError("this run is not kept any more; start it again") from error
 
     def _keep(self, name: str, run: Run) -> None:
-        self._kept[name] = run
-        self._kept.move_to_end(name)
-        while len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        self._runs[name] = run
+        self._runs.move_to_end(name)
+        while len(self._runs) > MAX_RUNS:
+            self._runs.popitem(last=False)
 
 
 def _along(session: Session, steps: Sequence[str]) -> Session:
@@ -125,10 +126,10 @@ def _along(session: Session, steps: Sequence[str]) -> Session:
     return session
 
 
-def _shown(name: str, session: Session) -> Data:
+def _view(name: str, session: Session) -> Data:
     title = called(session.universe.system, session.universe.model)
     drawn = None
-    if 0 < len(session.entries) <= LONGEST:
+    if 0 < len(session.entries) <= MAX_CHART_STEPS:
         drawn = bare(as_svg(chart(title, session.whole)))
     begins = session.universe.fault
     return {

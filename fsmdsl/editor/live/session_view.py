@@ -22,11 +22,11 @@ def view(session: Session, name: str, title: str) -> Data:
 def here(session: Session) -> Data:
     """What can come next, and what of all that is asked holds now. Independent of the length of the run."""
     universe = session.universe
-    found = choices(session)
+    options = choices(session)
     return {
         "at": session.at,
-        "choices": [_choice(universe, c) for c in found.choices],
-        "problem": found.problem,
+        "choices": [_choice(universe, c) for c in options.choices],
+        "problem": options.problem,
         "beyond": not within(universe, session.world),
         "asked": [
             {"kind": a.kind, "name": a.name, "holds": a.holds, "why": list(a.why)}

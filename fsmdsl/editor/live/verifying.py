@@ -1,4 +1,5 @@
-"""An exploration as a stream of server-sent events: one question, one process, which ends when nobody listens."""
+"""An exploration as a stream of server-sent events. Each exploration has a process of its own, which ends when the
+client disconnects."""
 
 from __future__ import annotations
 
@@ -11,18 +12,18 @@ from typing import Any
 
 Data = dict[str, Any]
 
-AT_ONCE = 4
-"""So many explorations run at the same time; the next ones wait."""
+MAX_EXPLORATIONS = 4
+"""Maximum number of explorations that run at the same time. Further ones wait."""
 
-LINE = 512 * 2**20
-"""Bytes of the longest answer."""
+MAX_ANSWER_BYTES = 512 * 2**20
+"""Maximum size of an answer, in bytes."""
 
 
 class Explorations:
     """Those that run now."""
 
     def __init__(self) -> None:
-        self._room = asyncio.Semaphore(AT_ONCE)
+        self._room = asyncio.Semaphore(MAX_EXPLORATIONS)
         self._running: set[asyncio.subprocess.Process] = set()
         self._over = False
 
@@ -35,18 +36,18 @@ class Explorations:
     async def events(self, job: Data) -> AsyncIterator[str]:
         """`progress`, `phase`, and at the end `result` or `failed`, in the format of server-sent events."""
         if self._room.locked():
-            yield _event("phase", {"text": f"waiting: {AT_ONCE} other explorations are running"})
+            yield _event("phase", {"text": f"waiting: {MAX_EXPLORATIONS} other explorations are running"})
         async with self._room:
             if self._over:
                 return
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", "fsmdsl.editor.live.explorer",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-                limit=LINE, start_new_session=True,
+                limit=MAX_ANSWER_BYTES, start_new_session=True,
             )  # fmt: skip
             self._running.add(process)
             try:
-                async for event in _told(process, job):
+                async for event in _events(process, job):
                     if not self._over:
                         yield event
             finally:
@@ -61,7 +62,7 @@ def _kill(process: asyncio.subprocess.Process) -> None:
             process.kill()
 
 
-async def _told(process: asyncio.subprocess.Process, job: Data) -> AsyncIterator[str]:
+async def _events(process: asyncio.subprocess.Process, job: Data) -> AsyncIterator[str]:
     assert process.stdin is not None
     assert process.stdout is not None
     with suppress(ConnectionError):  # which has been ended already

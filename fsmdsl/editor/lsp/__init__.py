@@ -1,5 +1,5 @@
 """The language server, `fsm lsp`: what `fsmdsl.editor.editing` knows, over the Language Server Protocol.
 
-`positions` alone knows how the protocol counts; `state` holds the desk, publishes diagnostics and explores beside the
-editing; the others translate answers. Needs the extra `lsp` (pygls).
+`positions` alone knows how the protocol counts. `state` holds the open documents, publishes diagnostics and explores
+in the background. The other modules translate answers. Needs the extra `lsp` (pygls).
 """

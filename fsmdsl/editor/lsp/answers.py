@@ -46,7 +46,7 @@ class Where(Protocol):
 def at(state: State, where: Where) -> tuple[Analysis, str, int]:
     """The analysis of a text, its path, and an offset in it."""
     path = path_of(where.text_document.uri)
-    return state.desk.analysis(path), path, state.lines(path).offset(where.position)
+    return state.open_documents.analysis(path), path, state.lines(path).offset(where.position)
 
 
 def location(state: State, span: Span) -> t.Location:
@@ -58,20 +58,20 @@ def location(state: State, span: Span) -> t.Location:
 def on_hover(state: State, params: t.HoverParams) -> t.Hover | None:
     """What is known of the word under the pointer; on the line of something violated, also the run that shows it."""
     analysis, path, offset = at(state, params)
-    found = hover(analysis, path, offset)
-    parts = [] if found is None else [found.text]
+    tooltip = hover(analysis, path, offset)
+    parts = [] if tooltip is None else [tooltip.text]
     parts += (_marked(x) for x in state.marks_at(analysis, path, offset))
     if not parts:
         return None
-    known = state.lines(path)
-    place = None if found is None else known.range(found.span.start, found.span.end)
+    lines = state.lines(path)
+    place = None if tooltip is None else lines.range(tooltip.span.start, tooltip.span.end)
     return t.Hover(t.MarkupContent(t.MarkupKind.Markdown, "\n\n---\n\n".join(parts)), place)
 
 
 def _marked(mark: Mark) -> str:
     """A violation and its run."""
-    said = fenced("\n".join([mark.message, *(mark.notes if mark.story else mark.remarks)]), "text")
-    return f"**{mark.code}**\n\n{said}" + (f"\n\n{fenced(chr(10).join(mark.story), 'text')}" if mark.story else "")
+    message = fenced("\n".join([mark.message, *(mark.notes if mark.story else mark.remarks)]), "text")
+    return f"**{mark.code}**\n\n{message}" + (f"\n\n{fenced(chr(10).join(mark.story), 'text')}" if mark.story else "")
 
 
 def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
@@ -79,14 +79,14 @@ def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
     analysis, path, offset = at(state, params)
     if state.doubt(path) is not None:
         return t.CompletionList(False, [])
-    known = state.lines(path)
+    lines = state.lines(path)
     document = analysis.documents.get(path)
     sign = None if params.context is None else params.context.trigger_character
     if document is not None and sign in (" ", ">"):
         before = document.source.text[max(offset - 40, 0) : offset]
         if _ASKING.search(before) is None:
             return t.CompletionList(False, [])
-    found = complete(analysis, path, offset)
+    completions = complete(analysis, path, offset)
     items = [
         t.CompletionItem(
             x.label,
@@ -94,36 +94,36 @@ def on_completion(state: State, params: t.CompletionParams) -> t.CompletionList:
             detail=x.detail or None,
             documentation=x.doc or None,
             sort_text=f"{x.rank}{n:04}",
-            text_edit=t.TextEdit(known.range(x.start, x.end), x.label),
+            text_edit=t.TextEdit(lines.range(x.start, x.end), x.label),
         )
-        for n, x in enumerate(found)
+        for n, x in enumerate(completions)
     ]
     return t.CompletionList(False, items)
 
 
-def _named(state: State, where: Where) -> tuple[Analysis, list[Use]]:
+def _uses_at(state: State, where: Where) -> tuple[Analysis, list[Use]]:
     analysis, path, offset = at(state, where)
     return analysis, analysis.uses_at(path, offset)
 
 
 def on_definition(state: State, params: t.DefinitionParams) -> list[t.Location]:
     """Where a thing is declared; of what is nowhere declared (a lock), where it is first named."""
-    analysis, named = _named(state, params)
-    meanings = [u.meaning for u in named]
+    analysis, uses = _uses_at(state, params)
+    meanings = [u.meaning for u in uses]
     modules = [
         analysis.modules[x.name].syntax.span for x in meanings if x.kind == "module" and x.name in analysis.modules
     ]
-    found = [u.span for u in analysis.declarations(meanings)] or [u.span for u in analysis.uses_of(meanings)[:1]]
+    spans = [u.span for u in analysis.declarations(meanings)] or [u.span for u in analysis.uses_of(meanings)[:1]]
     if modules:
-        found = [Span(x.source, 0, 0) for x in modules]
-    return _locations(state, found)
+        spans = [Span(x.source, 0, 0) for x in modules]
+    return _locations(state, spans)
 
 
 def on_references(state: State, params: t.ReferenceParams) -> list[t.Location]:
     """Wherever a thing is named."""
-    analysis, named = _named(state, params)
+    analysis, uses_here = _uses_at(state, params)
     declaring = params.context.include_declaration
-    uses = analysis.uses_of(u.meaning for u in named)
+    uses = analysis.uses_of(u.meaning for u in uses_here)
     return _locations(state, [u.span for u in uses if declaring or not u.declares])
 
 
@@ -134,11 +134,11 @@ def _locations(state: State, spans: Iterable[Span]) -> list[t.Location]:
 def on_highlight(state: State, params: t.DocumentHighlightParams) -> list[t.DocumentHighlight]:
     """Wherever a thing is named in the same text."""
     analysis, path, offset = at(state, params)
-    known = state.lines(path)
+    lines = state.lines(path)
     uses = analysis.uses_of(u.meaning for u in analysis.uses_at(path, offset))
     return [
         t.DocumentHighlight(
-            known.range(u.span.start, u.span.end),
+            lines.range(u.span.start, u.span.end),
             t.DocumentHighlightKind.Write if u.declares else t.DocumentHighlightKind.Read,
         )
         for u in uses

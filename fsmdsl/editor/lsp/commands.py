@@ -34,47 +34,47 @@ async def on_diagram(state: State, params: Any) -> Data:
         t.Position(_number(_field(params, "position"), "line"), _number(_field(params, "position"), "character")),
     )
     path = path_of(where.text_document.uri)
-    if state.desk.document(path) is None:
+    if state.open_documents.document(path) is None:
         return {"title": "", "svg": None, "machine": None, "message": "there is no such file"}
-    analysis = state.desk.analysis(path)
+    analysis = state.open_documents.analysis(path)
     offset = state.lines(path).offset(where.position)
     machine = machine_at(analysis, path, offset)
     if machine is None:
         why = "fix the errors first" if analysis.model is None else "there is no machine in this file"
         return {"title": "", "svg": None, "machine": None, "message": why}
-    named, rows = at_cursor(machine, analysis, path, offset)
-    told: Data = {"title": machine.display, "machine": machine.qualified, "transitions": list(rows)}
-    if named is not None:
-        told["state"] = named
+    state_name, rows = at_cursor(machine, analysis, path, offset)
+    answer: Data = {"title": machine.display, "machine": machine.qualified, "transitions": list(rows)}
+    if state_name is not None:
+        answer["state"] = state_name
     if analysis.model is None:
-        told["stale"] = True
-    return told | await svg(state, machine)
+        answer["stale"] = True
+    return answer | await svg(state, machine)
 
 
 def _field(params: Any, name: str) -> Any:
     """A part of parameters that the protocol does not know the shape of."""
-    found = params.get(name) if isinstance(params, dict) else getattr(params, name, None)
-    if found is None:
+    value = params.get(name) if isinstance(params, dict) else getattr(params, name, None)
+    if value is None:
         raise JsonRpcInvalidParams(f"`{name}` is missing")
-    return found
+    return value
 
 
 def _number(params: Any, name: str) -> int:
-    found = _field(params, name)
-    if type(found) is not int or not 0 <= found <= LARGEST:
+    value = _field(params, name)
+    if type(value) is not int or not 0 <= value <= LARGEST:
         raise JsonRpcInvalidParams(f"`{name}` is not a number from 0 to {LARGEST:,}")
-    return found
+    return value
 
 
 async def on_draw(state: State, uri: Any = None, machine: Any = None, *_: Any) -> Data:
     """A machine by its name: as `fsm/diagram`."""
     analysis = analysis_of(state, uri)
     model = analysis.model or analysis.earlier
-    found = [x for x in model.machines.values() if machine in (x.name, x.qualified)] if model is not None else []
-    if not found:
+    machines = [x for x in model.machines.values() if machine in (x.name, x.qualified)] if model is not None else []
+    if not machines:
         raise NotDoneError(_missing(analysis, "machine", machine))
-    told: Data = {"title": found[0].display, "machine": found[0].qualified}
-    return told | await svg(state, found[0])
+    answer: Data = {"title": machines[0].display, "machine": machines[0].qualified}
+    return answer | await svg(state, machines[0])
 
 
 async def on_verify(state: State, uri: Any = None, system: Any = None, *_: Any) -> Data:
@@ -82,34 +82,36 @@ async def on_verify(state: State, uri: Any = None, system: Any = None, *_: Any) 
     null, or `{uri, range, story, sources}` of what is violated."""
     explored, findings = await _explored(state, uri, system)
     marks = [_mark(state, x) for x in findings.marks]
-    found = {x.verdict: x for x in findings.marks if x.system == f"{explored.data['module']}.{explored.data['name']}"}
+    by_verdict = {
+        x.verdict: x for x in findings.marks if x.system == f"{explored.data['module']}.{explored.data['name']}"
+    }
     analysis = analysis_of(state, uri)
     model = analysis.model or analysis.earlier
-    violations = [_violation(state, model, explored, v, found) for v in explored.data["verdicts"]]
+    violations = [_violation(state, model, explored, v, by_verdict) for v in explored.data["verdicts"]]
     content = {"systems": [explored.data], "diagnostics": marks, "text": explored.text, "violations": violations}
     return document("verify", content)
 
 
 def _violation(
-    state: State, model: m.Model | None, explored: Explored, v: Data, found: Mapping[str | None, Mark]
+    state: State, model: m.Model | None, explored: Explored, v: Data, by_verdict: Mapping[str | None, Mark]
 ) -> Data | None:
     """Where it is, and its run as text and as places."""
-    shown = _shown(v)
-    mark, run = found.get(shown), explored.runs.get(shown)
+    name = _verdict_name(v)
+    mark, run = by_verdict.get(name), explored.runs.get(name)
     if v["outcome"] != "violated" or mark is None:
         return None
     places = [] if run is None else sources(state, model, run)
     return {**place(state, mark.path, mark.start, mark.end), "story": list(mark.story), "sources": places}
 
 
-def _shown(v: Data) -> str:
+def _verdict_name(v: Data) -> str:
     """What a verdict that is violated is called in a report (`search.Verdict.shown`)."""
     return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 
 def _mark(state: State, x: Mark) -> Data:
-    known = state.lines(x.path)
-    start, end = known.position(x.start), known.position(x.end)
+    lines = state.lines(x.path)
+    start, end = lines.position(x.start), lines.position(x.end)
     return {
         "code": x.code,
         "severity": str(x.severity),
@@ -131,16 +133,16 @@ async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any 
     """
     explored = (await _explored(state, uri, system))[0]
     for v in explored.data["verdicts"]:
-        shown = _shown(v)
-        if prop in (v["name"], shown, f"{v['kind']} {v['name']}"):
-            run = explored.runs.get(shown)
+        name = _verdict_name(v)
+        if prop in (v["name"], name, f"{v['kind']} {v['name']}"):
+            run = explored.runs.get(name)
             if run is None:
                 return dict(v)
             analysis = analysis_of(state, uri)
-            told = await steps(state, analysis.model or analysis.earlier, run)
-            return {**v, "title": f"{explored.name}: {shown}", **told}
-    known = ", ".join(f"`{v['name']}`" for v in explored.data["verdicts"])
-    raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {known}")
+            stepping = await steps(state, analysis.model or analysis.earlier, run)
+            return {**v, "title": f"{explored.name}: {name}", **stepping}
+    names = ", ".join(f"`{v['name']}`" for v in explored.data["verdicts"])
+    raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {names}")
 
 
 def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:
@@ -169,6 +171,6 @@ async def _explored(state: State, uri: Any, system: Any) -> tuple[Explored, Find
 
 def _missing(analysis: Analysis, kind: str, name: Any) -> str:
     model = analysis.model or analysis.earlier
-    listed = () if model is None else (model.systems if kind == "system" else model.machines).values()
-    known = ", ".join(f"`{x.name}`" for x in listed)
-    return f"there is no {kind} `{name}`; " + (f"there are {known}" if known else f"the file has no {kind}")
+    declarations = () if model is None else (model.systems if kind == "system" else model.machines).values()
+    names = ", ".join(f"`{x.name}`" for x in declarations)
+    return f"there is no {kind} `{name}`; " + (f"there are {names}" if names else f"the file has no {kind}")

@@ -52,28 +52,28 @@ def _sure(state: State, path: str) -> None:
     """Nothing is changed in a text that may not be what the author sees. Raises `NotDoneError`."""
     why = state.doubt(path)
     if why is not None:
-        told = f"nothing is changed: {path} may not be here what it is in the editor, for {why}"
-        raise NotDoneError(f"{told}; close it and open it again")
+        message = f"nothing is changed: {path} may not be here what it is in the editor, for {why}"
+        raise NotDoneError(f"{message}; close it and open it again")
 
 
 def _changes(state: State, edits: Iterable[Edit]) -> t.WorkspaceEdit:
     """Raises `NotDoneError` where one of the texts is in doubt."""
-    found: defaultdict[str, list[t.TextEdit]] = defaultdict(list)
+    changes: defaultdict[str, list[t.TextEdit]] = defaultdict(list)
     for edit in edits:
         path = edit.span.source.name
         _sure(state, path)
         place = state.lines(path).range(edit.span.start, edit.span.end)
-        found[state.uri(path)].append(t.TextEdit(place, edit.text))
-    return t.WorkspaceEdit(changes=dict(found))
+        changes[state.uri(path)].append(t.TextEdit(place, edit.text))
+    return t.WorkspaceEdit(changes=dict(changes))
 
 
 def on_actions(state: State, params: t.CodeActionParams) -> list[t.CodeAction]:
     """What can be done about the findings at a place."""
     path = path_of(params.text_document.uri)
-    if any(state.doubt(x) is not None for x in state.desk.documents(path)):
+    if any(state.doubt(x) is not None for x in state.open_documents.documents(path)):
         return []
-    analysis, known = state.desk.analysis(path), state.lines(path)
-    start, end = known.offset(params.range.start), known.offset(params.range.end)
+    analysis, lines = state.open_documents.analysis(path), state.lines(path)
+    start, end = lines.offset(params.range.start), lines.offset(params.range.end)
     marks = [x for x in state.marks_at(analysis, path, start) if x.unheard is not None]
     return [_action(state, x) for x in (*actions(analysis, path, start, end), *heard(analysis, marks))]
 
@@ -115,13 +115,13 @@ def _touches(edit: t.TextEdit, only: t.Range) -> bool:
     return edit.range.start.line <= only.end.line and only.start.line <= edit.range.end.line
 
 
-def _differences(known: Lines, before: str, after: str) -> Iterator[t.TextEdit]:
+def _differences(lines: Lines, before: str, after: str) -> Iterator[t.TextEdit]:
     """The lines that change, so that the cursor and the marks of the others stay where they are."""
     one, other = _lines(before), _lines(after)
     starts = [0, *accumulate(map(len, one))]
     for tag, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield t.TextEdit(known.range(starts[i], starts[j]), "".join(other[k:m]))
+            yield t.TextEdit(lines.range(starts[i], starts[j]), "".join(other[k:m]))
 
 
 def _lines(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Collecting garbage while nobody types.
+"""Garbage collection while the editor is idle.
 
 What an edit leaves behind has cycles, and a collection that comes in the middle of an answer takes as long as the
 answer. So none comes by itself: a short one follows when there has been nothing to do for a moment, a full one after a

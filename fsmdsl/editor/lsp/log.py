@@ -8,8 +8,8 @@ import sys
 
 from fsmdsl.text.terminal import printable
 
-LONGEST = 400
-"""Characters of a line."""
+MAX_LINE = 400
+"""Maximum length of a log line, in characters."""
 
 
 class OneLine(logging.Formatter):
@@ -19,10 +19,10 @@ class OneLine(logging.Formatter):
         """The line."""
         if os.environ.get("FSM_TRACEBACK"):
             return super().format(record)
-        told, _, more = record.getMessage().partition("\n")
+        message, _, more = record.getMessage().partition("\n")
         error = record.exc_info[1] if isinstance(record.exc_info, tuple) else sys.exc_info()[1] if more else None
-        line = printable(told if error is None else f"{told}: {type(error).__name__}: {error}")
-        return f"{record.levelname.lower()}: {line if len(line) <= LONGEST else f'{line[:LONGEST]}…'}"
+        line = printable(message if error is None else f"{message}: {type(error).__name__}: {error}")
+        return f"{record.levelname.lower()}: {line if len(line) <= MAX_LINE else f'{line[:MAX_LINE]}…'}"
 
 
 def to_stderr() -> None:

@@ -11,7 +11,7 @@ from fsmdsl.editor.editing import Analysis, Document, Highlight, highlights
 from fsmdsl.editor.editing.hints import hints
 from fsmdsl.editor.editing.symbols import Symbol, folds, symbols
 from fsmdsl.editor.lsp.positions import Lines, path_of, units
-from fsmdsl.editor.lsp.state import Known, State
+from fsmdsl.editor.lsp.state import Results, State
 from fsmdsl.runs.verdicts.verdict import share_beyond
 from fsmdsl.syntax.parse.incremental import in_file
 from fsmdsl.text.source import Span
@@ -41,37 +41,37 @@ def on_symbols(state: State, params: t.DocumentSymbolParams) -> list[t.DocumentS
     document = state.document(params.text_document.uri)
     if document is None:
         return []
-    known = state.lines(document.path)
-    return [_symbol(known, x) for x in symbols(document)]
+    lines = state.lines(document.path)
+    return [_symbol(lines, x) for x in symbols(document)]
 
 
-def _symbol(known: Lines, x: Symbol) -> t.DocumentSymbol:
+def _symbol(lines: Lines, x: Symbol) -> t.DocumentSymbol:
     return t.DocumentSymbol(
         x.name or "…",
         SYMBOLS[x.kind],
-        known.range(x.span.start, x.span.end),
-        known.range(max(x.selection.start, x.span.start), min(x.selection.end, x.span.end)),
+        lines.range(x.span.start, x.span.end),
+        lines.range(max(x.selection.start, x.span.start), min(x.selection.end, x.span.end)),
         x.detail or None,
-        children=[_symbol(known, y) for y in x.children],
+        children=[_symbol(lines, y) for y in x.children],
     )
 
 
 def on_workspace_symbols(state: State, params: t.WorkspaceSymbolParams) -> list[t.WorkspaceSymbol]:
     """What all files declare, by a part of its name."""
-    found: list[t.WorkspaceSymbol] = []
-    for path in state.desk.paths:
-        document = state.desk.document(path)
+    matches: list[t.WorkspaceSymbol] = []
+    for path in state.open_documents.paths:
+        document = state.open_documents.document(path)
         for x, owner in () if document is None else _flat(symbols(document), ""):
-            if params.query.casefold() in x.name.casefold() and len(found) < MAX_SYMBOLS:
+            if params.query.casefold() in x.name.casefold() and len(matches) < MAX_SYMBOLS:
                 place = state.lines(path).range(x.selection.start, x.selection.end)
-                found.append(
+                matches.append(
                     t.WorkspaceSymbol(t.Location(state.uri(path), place), x.name, SYMBOLS[x.kind], container_name=owner)
                 )
-    return found
+    return matches
 
 
-def _flat(listed: Sequence[Symbol], owner: str) -> Iterator[tuple[Symbol, str]]:
-    for x in listed:
+def _flat(siblings: Sequence[Symbol], owner: str) -> Iterator[tuple[Symbol, str]]:
+    for x in siblings:
         yield x, owner
         yield from _flat(x.children, x.name)
 
@@ -79,8 +79,8 @@ def _flat(listed: Sequence[Symbol], owner: str) -> Iterator[tuple[Symbol, str]]:
 def on_folding(state: State, params: t.FoldingRangeParams) -> list[t.FoldingRange]:
     """What can be folded."""
     document = state.document(params.text_document.uri)
-    found = [] if document is None else folds(document)
-    return [t.FoldingRange(x.first - 1, x.last - 1, kind=FOLDS[x.kind]) for x in found]
+    regions = [] if document is None else folds(document)
+    return [t.FoldingRange(x.first - 1, x.last - 1, kind=FOLDS[x.kind]) for x in regions]
 
 
 # Colours -------------------------------------------------------------------------------------------------------------
@@ -119,15 +119,15 @@ def on_tokens_range(state: State, params: t.SemanticTokensRangeParams) -> t.Sema
 
 
 def _tokens(state: State, path: str, only: t.Range | None) -> t.SemanticTokens:
-    known = state.lines(path)
-    start, end = (0, None) if only is None else (known.offset(only.start), known.offset(only.end))
-    found = highlights(state.desk.analysis(path), path, start, end)
+    lines = state.lines(path)
+    start, end = (0, None) if only is None else (lines.offset(only.start), lines.offset(only.end))
+    words = highlights(state.open_documents.analysis(path), path, start, end)
     data: list[int] = []
     line = column = 0
-    document = state.desk.document(path)
+    document = state.open_documents.document(path)
     text = "" if document is None else document.source.text
-    for x in (x for x in found if x.kind in _COLOURS):
-        at = known.position(x.start)
+    for x in (x for x in words if x.kind in _COLOURS):
+        at = lines.position(x.start)
         data += (at.line - line, at.character - column if at.line == line else at.character)
         data += (units(text[x.start : x.end], state.texts.encoding), *_colour(x))
         line, column = at.line, at.character
@@ -150,50 +150,52 @@ def on_lenses(state: State, params: t.CodeLensParams) -> list[t.CodeLens]:
     if document is None:
         return []
     analysis = state.analysis(uri)
-    found = state.known(analysis)
-    lenses = [x for member in document.module.members for x in _of_member(state, document, uri, member, found)]
+    results = state.results(analysis)
+    lenses = [x for member in document.module.members for x in _of_member(state, document, uri, member, results)]
     if state.settings.transition_lenses:
-        lenses += _of_transitions(state, analysis, document.path, found)
+        lenses += _of_transitions(state, analysis, document.path, results)
     return lenses
 
 
-def _of_member(state: State, document: Document, uri: str, x: s.ModuleMember, found: Known) -> Iterator[t.CodeLens]:
-    known, module = state.lines(document.path), document.name
+def _of_member(state: State, document: Document, uri: str, x: s.ModuleMember, results: Results) -> Iterator[t.CodeLens]:
+    lines, module = state.lines(document.path), document.name
     match x:
         case s.MachineDecl():
-            yield _lens(known, x.name.span, "draw", "fsm.draw", [uri, x.name.text])
+            yield _lens(lines, x.name.span, "draw", "fsm.draw", [uri, x.name.text])
         case s.SystemDecl():
-            yield _lens(known, x.name.span, "verify", "fsm.verify", [uri, x.name.text])
-            explored = found.systems.get(f"{module}.{x.name.text}")
+            yield _lens(lines, x.name.span, "verify", "fsm.verify", [uri, x.name.text])
+            explored = results.systems.get(f"{module}.{x.name.text}")
             if explored is not None:
                 beyond = share_beyond(explored.data["beyond"])
-                told = f"{explored.verdict}: {explored.data['states']:,} states{beyond}"
-                yield _lens(known, x.name.span, told, "fsm.verify", [uri, x.name.text])
+                title = f"{explored.verdict}: {explored.data['states']:,} states{beyond}"
+                yield _lens(lines, x.name.span, title, "fsm.verify", [uri, x.name.text])
         case _:
             return
 
 
-def _of_transitions(state: State, analysis: Analysis, path: str, found: Known) -> Iterator[t.CodeLens]:
+def _of_transitions(state: State, analysis: Analysis, path: str, results: Results) -> Iterator[t.CodeLens]:
     """One lens a line; rows of a machine that was changed since are left out."""
-    model, known = analysis.model, state.lines(path)
+    model, lines = analysis.model, state.lines(path)
     for machine in () if model is None else model.machines.values():
-        if machine.span.source.name != path or found.machines.get(machine.qualified) is not machine:
+        if machine.span.source.name != path or results.machines.get(machine.qualified) is not machine:
             continue
         rows: dict[Span, list[int]] = {}
         for x in machine.transitions:
             rows.setdefault(x.span, []).append(x.index)
         for span, indexes in rows.items():
-            told = _followed(found, machine.qualified, indexes)
-            if told:
-                yield _lens(known, span, told, "", None)
+            title = _followed(results, machine.qualified, indexes)
+            if title:
+                yield _lens(lines, span, title, "", None)
 
 
-def _followed(found: Known, machine: str, indexes: list[int]) -> str:
+def _followed(results: Results, machine: str, indexes: list[int]) -> str:
     """How often a line's transitions were followed, in all systems that were explored to the end."""
     counts = [
-        [x.followed[machine, n] for n in indexes] for x in found.systems.values() if (machine, indexes[0]) in x.followed
+        [x.followed[machine, n] for n in indexes]
+        for x in results.systems.values()
+        if (machine, indexes[0]) in x.followed
     ]
-    flat = [c for listed in counts for c in listed]
+    flat = [c for of_system in counts for c in of_system]
     if not flat:
         return ""
     total = sum(c for c in flat if c is not None)
@@ -202,9 +204,9 @@ def _followed(found: Known, machine: str, indexes: list[int]) -> str:
     return f"followed {total:,} time{'s' * (total != 1)}" + (" or more" if None in flat else "")
 
 
-def _lens(known: Lines, span: Span, title: str, command: str, arguments: list[str] | None) -> t.CodeLens:
+def _lens(lines: Lines, span: Span, title: str, command: str, arguments: list[str] | None) -> t.CodeLens:
     here = in_file(span)
-    return t.CodeLens(known.range(here.start, here.end), t.Command(title, command, arguments=arguments))
+    return t.CodeLens(lines.range(here.start, here.end), t.Command(title, command, arguments=arguments))
 
 
 # Hints ---------------------------------------------------------------------------------------------------------------
@@ -213,9 +215,9 @@ def _lens(known: Lines, span: Span, title: str, command: str, arguments: list[st
 def on_hints(state: State, params: t.InlayHintParams) -> list[t.InlayHint]:
     """What the document's labels stand for, where they are mentioned."""
     path = path_of(params.text_document.uri)
-    known = state.lines(path)
-    start, end = known.offset(params.range.start), known.offset(params.range.end)
+    lines = state.lines(path)
+    start, end = lines.offset(params.range.start), lines.offset(params.range.end)
     return [
-        t.InlayHint(known.position(x.offset), x.text, tooltip=x.tooltip, padding_left=True)
-        for x in hints(state.desk.analysis(path), path, start, end)
+        t.InlayHint(lines.position(x.offset), x.text, tooltip=x.tooltip, padding_left=True)
+        for x in hints(state.open_documents.analysis(path), path, start, end)
     ]

@@ -78,12 +78,12 @@ def units(text: str, encoding: Encoding) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _units_to_points(line: str, wanted: int, encoding: Encoding) -> int:
+def _units_to_points(line: str, offset: int, encoding: Encoding) -> int:
     if line.isascii() or encoding == t.PositionEncodingKind.Utf32:
-        return min(wanted, len(line))
+        return min(offset, len(line))
     spent = 0
     for n, character in enumerate(line):
-        if spent >= wanted:
+        if spent >= offset:
             return n
         spent += units(character, encoding)
     return len(line)

@@ -33,9 +33,9 @@ class OpenTexts(Protocol):
 
 
 class TextProtocol(LanguageServerProtocol):
-    """Gives what the editor says of its texts to `desk`, as it is said."""
+    """Gives what the editor says of its texts to `open_texts`, as it is said."""
 
-    desk: OpenTexts
+    open_texts: OpenTexts
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """A message, from JSON; those about texts keep the parameters that they came with."""
@@ -46,7 +46,7 @@ class TextProtocol(LanguageServerProtocol):
             return JsonRPCNotification(method, data["jsonrpc"], params)
         if isinstance(params, dict) and isinstance(params.get(CHECKSUM), str):
             with suppress(ValueError):  # which the request is answered for
-                self.desk.texts.compare(read_uri(params), params[CHECKSUM])
+                self.open_texts.texts.compare(read_uri(params), params[CHECKSUM])
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -58,7 +58,7 @@ class TextProtocol(LanguageServerProtocol):
     def lsp_text_document__did_open(self, params: Any) -> None:
         """A text is opened."""
         try:
-            self.desk.open(*read_open(params))
+            self.open_texts.open(*read_open(params))
         except ValueError as error:
             self._unread(params, error)
 
@@ -66,7 +66,7 @@ class TextProtocol(LanguageServerProtocol):
     def lsp_text_document__did_change(self, params: Any) -> None:
         """A text is changed."""
         try:
-            self.desk.change(*read_change(params))
+            self.open_texts.change(*read_change(params))
         except ValueError as error:
             self._unread(params, error)
 
@@ -74,7 +74,7 @@ class TextProtocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: Any) -> None:
         """A text is closed."""
         try:
-            self.desk.close(read_uri(params))
+            self.open_texts.close(read_uri(params))
         except ValueError as error:
             self._unread(params, error)
 
@@ -84,12 +84,13 @@ class TextProtocol(LanguageServerProtocol):
             uri: str | None = read_uri(params)
         except ValueError:
             uri = None
-        self.desk.texts.suspect(f"a message about it could not be read: {error}", uri)
+        self.open_texts.texts.suspect(f"a message about it could not be read: {error}", uri)
         raise JsonRpcInvalidParams(str(error)) from None
 
 
 class Server(LanguageServer):
-    """A server whose texts are in doubt after a message that cannot be read at all: it may have been of any of them."""
+    """A server that distrusts all its texts after a message that cannot be parsed: the message may have changed any of
+    them."""
 
     def __init__(self, name: str, version: str) -> None:
         super().__init__(name, version, t.TextDocumentSyncKind.Incremental, protocol_cls=TextProtocol)
@@ -103,5 +104,5 @@ class Server(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Tell the client; see `LanguageServer`."""
         if source is JsonRpcException and not isinstance(error, JsonRpcException):
-            self.texts.desk.texts.suspect("a message could not be read")
+            self.texts.open_texts.texts.suspect("a message could not be read")
         super().report_server_error(error, source)

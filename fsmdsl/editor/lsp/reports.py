@@ -49,7 +49,7 @@ def of_diagnostic(texts: Texts, d: Diagnostic) -> t.Diagnostic:
     ]
     return t.Diagnostic(
         texts.lines(path).first_line(d.span.start, d.span.end) if d.rule.code not in GREYED else _whole(texts, d),
-        told(d.message, d.remarks, d.advice),
+        full_message(d.message, d.remarks, d.advice),
         SEVERITIES[d.severity],
         d.rule.code,
         source="fsm",
@@ -62,7 +62,7 @@ def _whole(texts: Texts, d: Diagnostic) -> t.Range:
     return texts.lines(d.span.source.name).range(d.span.start, d.span.end)
 
 
-def told(message: str, notes: tuple[str, ...], advice: str | None) -> str:
+def full_message(message: str, notes: tuple[str, ...], advice: str | None) -> str:
     """All of a finding in some lines."""
     return "\n".join([message, *notes, *(() if advice is None else (f"help: {advice}",))])
 
@@ -71,7 +71,7 @@ def of_mark(texts: Texts, mark: Mark) -> t.Diagnostic:
     """A finding of an exploration."""
     return t.Diagnostic(
         texts.lines(mark.path).first_line(mark.start, mark.end),
-        told(mark.message, mark.remarks, None),
+        full_message(mark.message, mark.remarks, None),
         SEVERITIES[mark.severity],
         mark.code,
         source="fsm verify",

@@ -35,8 +35,8 @@ async def svg(state: State, machine: m.Machine) -> Data:
 async def steps(state: State, model: m.Model | None, run: Mapping[str, Any]) -> Data:
     """A run (the data of a stepper) with the diagrams of its machines, without those that cannot be drawn, and its
     `sources`."""
-    known = {} if model is None else model.machines
-    machines = [known[name] for name in dict.fromkeys(x["machine"] for x in run["instances"]) if name in known]
+    by_name = {} if model is None else model.machines
+    machines = [by_name[name] for name in dict.fromkeys(x["machine"] for x in run["instances"]) if name in by_name]
     drawn = {x.qualified: (await svg(state, x))["svg"] for x in machines}
     pictures = {name: {"svg": picture, "prefix": ""} for name, picture in drawn.items() if picture is not None}
     return {"stepping": run, "diagrams": pictures, "sources": sources(state, model, run)}
@@ -44,17 +44,19 @@ async def steps(state: State, model: m.Model | None, run: Mapping[str, Any]) -> 
 
 def sources(state: State, model: m.Model | None, run: Mapping[str, Any]) -> list[Data | None]:
     """For each step of a run where its first transition is written: `{uri, range}`; None where none is followed."""
-    known = {} if model is None else model.machines
+    by_name = {} if model is None else model.machines
     machines = [x["machine"] for x in run["instances"]]
-    followed = [next(((machines[i], t) for i, t in x["followed"] if machines[i] in known), None) for x in run["steps"]]
-    spans = [None if x is None else in_file(known[x[0]].transitions[x[1]].span) for x in followed]
+    followed = [
+        next(((machines[i], t) for i, t in x["followed"] if machines[i] in by_name), None) for x in run["steps"]
+    ]
+    spans = [None if x is None else in_file(by_name[x[0]].transitions[x[1]].span) for x in followed]
     return [None if x is None else place(state, x.source.name, x.start, x.end) for x in spans]
 
 
 def place(state: State, path: str, start: int, end: int) -> Data:
     """A place in a file as it stands: `{uri, range}`, as plain data."""
-    found = state.lines(path).range(start, end)
-    ends = {"start": found.start, "end": found.end}
+    span = state.lines(path).range(start, end)
+    ends = {"start": span.start, "end": span.end}
     return {
         "uri": state.uri(path),
         "range": {name: {"line": x.line, "character": x.character} for name, x in ends.items()},

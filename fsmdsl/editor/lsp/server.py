@@ -20,14 +20,14 @@ from fsmdsl.editor.lsp.state import State
 def server(version: str) -> LanguageServer:
     """A server that has not been started yet."""
     _log_faults_only()
-    made = Server("fsm", version)
-    state = State(made)
-    made.texts.desk = state
-    _session(made, state)
-    _texts(made, state)
-    _requests(made, state)
-    _commands(made, state)
-    return made
+    language_server = Server("fsm", version)
+    state = State(language_server)
+    language_server.texts.open_texts = state
+    _session(language_server, state)
+    _texts(language_server, state)
+    _requests(language_server, state)
+    _commands(language_server, state)
+    return language_server
 
 
 def _log_faults_only() -> None:
@@ -40,48 +40,48 @@ def _log_faults_only() -> None:
     logging.getLogger("pygls.protocol.json_rpc").addFilter(keeps)
 
 
-def _session(made: LanguageServer, state: State) -> None:
-    @made.feature(t.INITIALIZE)
+def _session(server: LanguageServer, state: State) -> None:
+    @server.feature(t.INITIALIZE)
     def initialize(params: t.InitializeParams) -> None:
         state.idle.begin()
         options = params.initialization_options
         if isinstance(options, dict):
             state.settings.explore = options.get("explore", True) is not False
             state.settings.transition_lenses = options.get("transitionLenses", True) is not False
-            state.desk.follow_links = options.get("followLinks", False) is True
+            state.open_documents.follow_links = options.get("followLinks", False) is True
         folders = [path_of(f.uri) for f in params.workspace_folders or ()]
         root = [path_of(params.root_uri)] if params.root_uri and not folders else []
-        state.texts.encoding = made.workspace.position_encoding or t.PositionEncodingKind.Utf16
-        state.desk.folders([*folders, *root])
+        state.texts.encoding = server.workspace.position_encoding or t.PositionEncodingKind.Utf16
+        state.open_documents.folders([*folders, *root])
 
-    @made.feature(t.INITIALIZED)
+    @server.feature(t.INITIALIZED)
     def initialized(_: t.InitializedParams) -> None:
-        workspace = made.client_capabilities.workspace
+        workspace = server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace is not None else None
         if watching is not None and watching.dynamic_registration:
             watchers = [t.FileSystemWatcher("**/*.fsm")]
             options = t.DidChangeWatchedFilesRegistrationOptions(watchers)
             wish = t.Registration("specs", t.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            made.client_register_capability(t.RegistrationParams([wish]))
+            server.client_register_capability(t.RegistrationParams([wish]))
 
-    @made.feature(t.SHUTDOWN)
+    @server.feature(t.SHUTDOWN)
     def shutdown(_: None) -> None:
         state.stop()
 
 
-def _texts(made: LanguageServer, state: State) -> None:
-    @made.feature(t.TEXT_DOCUMENT_DID_SAVE)
+def _texts(server: LanguageServer, state: State) -> None:
+    @server.feature(t.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: t.DidSaveTextDocumentParams) -> None:
         state.publish_soon(path_of(params.text_document.uri))
 
-    @made.feature(t.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    @server.feature(t.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def written(params: t.DidChangeWatchedFilesParams) -> None:
         state.look_again(path_of(x.uri) for x in params.changes)
 
-    @made.feature(t.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    @server.feature(t.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def moved(params: t.DidChangeWorkspaceFoldersParams) -> None:
         event = params.event
-        state.desk.folders([path_of(f.uri) for f in event.added], [path_of(f.uri) for f in event.removed])
+        state.open_documents.folders([path_of(f.uri) for f in event.added], [path_of(f.uri) for f in event.removed])
         state.look_again(())
 
 
@@ -106,11 +106,11 @@ _REQUESTS: tuple[tuple[str, Callable[[State, Any], Any], Any], ...] = (
 )
 
 
-def _requests(made: LanguageServer, state: State) -> None:
+def _requests(server: LanguageServer, state: State) -> None:
     for method, answer, options in _REQUESTS:
-        made.feature(method, options)(_answering(answer, state))
+        server.feature(method, options)(_answering(answer, state))
 
-    @made.feature("fsm/diagram")
+    @server.feature("fsm/diagram")
     async def diagram(params: Any) -> Any:
         return await commands.on_diagram(state, params)
 
@@ -122,27 +122,27 @@ def _answering(answer: Callable[[State, Any], Any], state: State) -> Callable[[A
     return handler
 
 
-def _commands(made: LanguageServer, state: State) -> None:
-    @made.command("fsm.verify")
+def _commands(server: LanguageServer, state: State) -> None:
+    @server.command("fsm.verify")
     async def verify(*arguments: Any) -> Any:
         return await commands.on_verify(state, *arguments)
 
-    @made.command("fsm.draw")
+    @server.command("fsm.draw")
     async def draw(*arguments: Any) -> Any:
         return await commands.on_draw(state, *arguments)
 
-    @made.command("fsm.trace")
+    @server.command("fsm.trace")
     async def trace(*arguments: Any) -> Any:
         return await commands.on_trace(state, *arguments)
 
-    @made.command("fsm.systems")
+    @server.command("fsm.systems")
     def systems(*arguments: Any) -> Any:
         return commands.on_systems(state, *arguments)
 
-    @made.command("fsm.tests")
+    @server.command("fsm.tests")
     def tests(*arguments: Any) -> Any:
         return testable.on_tests(state, *arguments)
 
-    @made.command("fsm.test")
+    @server.command("fsm.test")
     async def test(*arguments: Any) -> Any:
         return await testable.on_test(state, *arguments)

@@ -27,7 +27,7 @@ from fsmdsl.text.diagnostics import Diagnostic
 QUICK_STATES = 100_000
 QUICK_SECONDS = 5.0
 COUNTING_SECONDS = 0.5
-"""How far each system is explored beside the editing."""
+"""Limits of the exploration of each system in the background: states, seconds, and seconds for counting transitions."""
 
 Command = asyncio.Future[Findings]
 
@@ -42,7 +42,7 @@ class Settings:
 
 
 @dataclass
-class Known:
+class Results:
     """What explorations have found of the files that belong together with one."""
 
     systems: Mapping[str, Explored] = field(default_factory=dict)
@@ -57,15 +57,15 @@ class State:
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
-        self.desk = OpenDocuments()
+        self.open_documents = OpenDocuments()
         self.settings = Settings()
         self.pictures = Pictures({})
         self.idle = Idle()
         self.texts = Texts()
         self._uris: dict[str, str] = {}
-        self._told: dict[str, tuple[t.Diagnostic, ...]] = {}
+        self._published: dict[str, tuple[t.Diagnostic, ...]] = {}
         self._due: set[str] = set()
-        self._known: dict[frozenset[str], Known] = {}
+        self._results: dict[frozenset[str], Results] = {}
         self._checked: dict[str, tuple[Diagnostic, ...]] = {}
         self._stood: dict[str, str] = {}
         """The texts in which `_checked` and the marks stand."""
@@ -84,7 +84,7 @@ class State:
         self._take(uri, self.texts.open(uri, text, version))
 
     def change(self, uri: str, version: int | None, changes: list[Change]) -> None:
-        """Changes of a text, one after the other; of one that is not open, nobody knows what they mean."""
+        """Apply changes to a text, in order. Changes of a text that is not open are ignored."""
         changed = self.texts.change(uri, version, changes)
         if changed is not None:
             self._take(uri, changed)
@@ -92,7 +92,7 @@ class State:
     def _take(self, uri: str, text: Text) -> None:
         path = path_of(uri)
         self._uris[path] = uri
-        self.desk.open(path, text.text)
+        self.open_documents.open(path, text.text)
         self.publish_soon(path)
 
     def close(self, uri: str) -> None:
@@ -104,8 +104,8 @@ class State:
             self._take(other, self.texts[other])
             return
         self._uris.pop(path, None)
-        self.desk.close(path)
-        if self.desk.document(path) is None:
+        self.open_documents.close(path)
+        if self.open_documents.document(path) is None:
             self._tell(path, (), uri)
             self._forget(path)
         else:
@@ -115,10 +115,10 @@ class State:
 
     def _forget(self, path: str) -> None:
         """A file is no more: nothing that was known of it is kept."""
-        for known in (self._told, self._checked, self._stood):
-            known.pop(path, None)
-        for together in [x for x in self._known if path in x]:
-            del self._known[together]
+        for table in (self._published, self._checked, self._stood):
+            table.pop(path, None)
+        for together in [x for x in self._results if path in x]:
+            del self._results[together]
 
     def doubt(self, path: str) -> str | None:
         """Why a text may not be what the author sees; None where it is, or is not open."""
@@ -129,34 +129,34 @@ class State:
 
     def look_again(self, paths: Iterable[str]) -> None:
         """Files were written, made or deleted."""
-        listed = list(paths)
-        self.desk.changed_on_disk(listed)
-        for path in listed:
-            if self.desk.document(path) is None:
+        changed_paths = list(paths)
+        self.open_documents.changed_on_disk(changed_paths)
+        for path in changed_paths:
+            if self.open_documents.document(path) is None:
                 self._tell(path, ())
                 self._forget(path)
         for path in self._uris:
             self.publish_soon(path)
 
     def document(self, uri: str) -> Document | None:
-        return self.desk.document(path_of(uri))
+        return self.open_documents.document(path_of(uri))
 
     def analysis(self, uri: str) -> Analysis:
         """What is known of a text as it stands."""
-        return self.desk.analysis(path_of(uri))
+        return self.open_documents.analysis(path_of(uri))
 
     def lines(self, path: str) -> Lines:
         """The lines of a file as it stands."""
-        document = self.desk.document(path)
+        document = self.open_documents.document(path)
         return lines("" if document is None else document.source.text, self.texts.encoding)
 
     def uri(self, path: str) -> str:
         """What the client calls a file."""
         return self._uris.get(path) or uri_of(path)
 
-    def known(self, analysis: Analysis) -> Known:
+    def results(self, analysis: Analysis) -> Results:
         """What explorations have found of these files."""
-        return self._known.get(frozenset(analysis.documents), Known())
+        return self._results.get(frozenset(analysis.documents), Results())
 
     # Telling ---------------------------------------------------------------------------------------------------------
 
@@ -172,35 +172,35 @@ class State:
         self.idle.busy()
         done: set[str] = set()
         for path in sorted(due):
-            if path not in done and self.desk.document(path) is not None:
+            if path not in done and self.open_documents.document(path) is not None:
                 number = self._explore(path)  # which takes time of another processor
-                analysis = self.desk.analysis(path)
+                analysis = self.open_documents.analysis(path)
                 done |= analysis.documents.keys()
                 self.publish(analysis)
                 self._explored = None if number is None else (number, analysis)
 
     def publish(self, analysis: Analysis) -> None:
         """Publish the problems of files to the client, where they have changed since the last time."""
-        found, known = analysis.found, self.known(analysis)
+        diagnostics, results = analysis.diagnostics, self.results(analysis)
         for path, document in analysis.documents.items():
-            if shipped(path) and path not in self._uris:  # nobody can change it
+            if shipped(path) and path not in self._uris:  # a shipped file is read-only
                 continue
-            self._move(document, known)
-            listed = [*self._excess(path), *found[path]]
+            self._move(document, results)
+            of_file = [*self._excess(path), *diagnostics[path]]
             if analysis.model is None:
                 # Nothing can be checked now; what was found before in what has not changed stands.
-                listed += (d for d in self._checked.get(path, ()) if d not in listed)
+                of_file += (d for d in self._checked.get(path, ()) if d not in of_file)
             else:
                 self._checked[path] = tuple(placed(d) for d in analysis.checked if d.span.source.name == path)
-            marks = (of_mark(self, x) for x in known.marks if x.path == path)
-            self._tell(path, (*(of_diagnostic(self, d) for d in listed), *marks))
+            marks = (of_mark(self, x) for x in results.marks if x.path == path)
+            self._tell(path, (*(of_diagnostic(self, d) for d in of_file), *marks))
 
     def _excess(self, path: str) -> list[Diagnostic]:
         """That a text which is open is too large, and not read."""
-        known = (self.texts[name].excess for name in self.texts.names(path))
-        return [unreadable(path, x) for x in known if x is not None]
+        errors = (self.texts[name].excess for name in self.texts.names(path))
+        return [unreadable(path, x) for x in errors if x is not None]
 
-    def _move(self, document: Document, known: Known) -> None:
+    def _move(self, document: Document, results: Results) -> None:
         """Let what was found in an earlier text of a file stand where it is now."""
         path, before = document.path, self._stood.get(document.path)
         self._stood[path] = document.source.text
@@ -209,28 +209,30 @@ class State:
         shift = Shift(before, document.source.text)
         checked = (moved_diagnostic(d, shift, document.source) for d in self._checked.get(path, ()))
         self._checked[path] = tuple(d for d in checked if d is not None)
-        marks = (x if x.path != path else moved_mark(x, shift) for x in known.marks)
-        known.marks = tuple(x for x in marks if x is not None)
+        marks = (x if x.path != path else moved_mark(x, shift) for x in results.marks)
+        results.marks = tuple(x for x in marks if x is not None)
 
     def marks_at(self, analysis: Analysis, path: str, offset: int) -> list[Mark]:
         """What explorations have found at a place."""
-        known = self.lines(path)
-        line = known.position(offset).line
-        marks = self.known(analysis).marks
-        return [x for x in marks if x.path == path and known.position(x.start).line == line]
+        lines = self.lines(path)
+        line = lines.position(offset).line
+        marks = self.results(analysis).marks
+        return [x for x in marks if x.path == path and lines.position(x.start).line == line]
 
-    def _tell(self, path: str, listed: tuple[t.Diagnostic, ...], uri: str | None = None) -> None:
-        if self._told.get(path, ()) == listed and path in self._told:
+    def _tell(self, path: str, diagnostics: tuple[t.Diagnostic, ...], uri: str | None = None) -> None:
+        if self._published.get(path, ()) == diagnostics and path in self._published:
             return
-        self._told[path] = listed
-        self.server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri or self.uri(path), list(listed)))
+        self._published[path] = diagnostics
+        self.server.text_document_publish_diagnostics(
+            t.PublishDiagnosticsParams(uri or self.uri(path), list(diagnostics))
+        )
 
     # Exploring -------------------------------------------------------------------------------------------------------
 
     def _explore(self, path: str) -> int | None:
         """Have the systems explored of all that belong together with a file, where there are any and they can be read.
         The number of the request."""
-        documents = self.desk.documents(path)
+        documents = self.open_documents.documents(path)
         members = (x for d in documents.values() for x in d.module.members)
         if not self.settings.explore or any(d.broken for d in documents.values()):
             return None
@@ -248,14 +250,14 @@ class State:
             return
         analysis = self._explored[1]
         path = next(iter(analysis.documents))
-        if self.desk.analysis(path) is not analysis or analysis.model is None:
+        if self.open_documents.analysis(path) is not analysis or analysis.model is None:
             return
-        marks, before = findings.marks, self.known(analysis)
+        marks, before = findings.marks, self.results(analysis)
         if not findings.done:
             # What is not yet known again may still be as it was.
             marks += tuple(x for x in before.marks if x.system not in findings.systems)
         systems = findings.systems if findings.done else {**before.systems, **findings.systems}
-        self._known[frozenset(analysis.documents)] = Known(systems, analysis.model.machines, marks)
+        self._results[frozenset(analysis.documents)] = Results(systems, analysis.model.machines, marks)
         self.publish(analysis)
         if findings.done or self._refreshed != findings.request or systems != before.systems:
             self._refreshed = findings.request

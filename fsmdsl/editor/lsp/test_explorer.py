@@ -26,12 +26,12 @@ def on_tests(state: State, uri: Any = None, *_: Any) -> list[Data]:
 
     Read from the text alone: a file with errors has its tests, too.
     """
-    paths = state.desk.paths if uri is None else [path_of(uri)] if isinstance(uri, str) else []
-    return [x for path in paths if (x := _listed(state, path))["tests"]]
+    paths = state.open_documents.paths if uri is None else [path_of(uri)] if isinstance(uri, str) else []
+    return [x for path in paths if (x := _scenarios(state, path))["tests"]]
 
 
-def _listed(state: State, path: str) -> Data:
-    document = state.desk.document(path)
+def _scenarios(state: State, path: str) -> Data:
+    document = state.open_documents.document(path)
     members: Sequence[s.ModuleMember] = () if document is None else document.module.members
     return {
         "uri": state.uri(path),
@@ -62,15 +62,15 @@ async def on_test(state: State, uri: Any = None, name: Any = None, *_: Any) -> D
         raise NotDoneError("the specs have errors; fix those first")
     path = path_of(uri)
     scenarios = [x for x in model.scenarios.values() if x.span.source.name == path]
-    found = next((x for x in scenarios if name in (x.name, x.qualified)), None)
-    if found is None:
-        known = ", ".join(f"`{x.name}`" for x in scenarios) or "none"
-        raise NotDoneError(f"there is no scenario `{name}`; there are {known}")
+    scenario = next((x for x in scenarios if name in (x.name, x.qualified)), None)
+    if scenario is None:
+        names = ", ".join(f"`{x.name}`" for x in scenarios) or "none"
+        raise NotDoneError(f"there is no scenario `{name}`; there are {names}")
     try:
         with Budget(QUICK_SECONDS):
-            done = play(model, found)
+            done = play(model, scenario)
     except LimitError as error:
-        raise NotDoneError(f"`{found.name}`: {error}; `fsm test` plays it with other limits") from None
+        raise NotDoneError(f"`{scenario.name}`: {error}; `fsm test` plays it with other limits") from None
     return await _played(state, model, done)
 
 
@@ -82,5 +82,5 @@ async def _played(state: State, model: m.Model, done: Played) -> Data:
         return {**answer, "stepping": run, "sources": sources(state, model, run)}
     failure = placed(done.failure)
     where = place(state, failure.span.source.name, failure.span.start, failure.span.end)
-    told = {**where, "message": failure.message, "notes": list(failure.notes)}
-    return {**answer, **await steps(state, model, run), "failure": told}
+    failure_data = {**where, "message": failure.message, "notes": list(failure.notes)}
+    return {**answer, **await steps(state, model, run), "failure": failure_data}

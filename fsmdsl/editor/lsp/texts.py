@@ -88,15 +88,15 @@ class Texts:
 
     def compare(self, uri: str, checksum: str) -> None:
         """The editor says of which text it speaks."""
-        known = self._open.get(uri)
-        if known is not None and known.doubt is None and checksum != checksum_of(known.text):
+        text = self._open.get(uri)
+        if text is not None and text.doubt is None and checksum != checksum_of(text.text):
             self.suspect("its checksum is another", uri)
 
     def suspect(self, why: str, uri: str | None = None) -> None:
-        """A text, or where nobody knows which, every text, may be another than the editor's."""
-        for name, known in self._open.items():
+        """A text may differ from the editor's; without `uri`, every text may."""
+        for name, text in self._open.items():
             if uri is None or name == uri:
-                self._open[name] = Text(known.text, known.version, why, known.excess)
+                self._open[name] = Text(text.text, text.version, why, text.excess)
 
 
 def _bounded(text: str, version: int | None) -> Text:
@@ -156,10 +156,10 @@ def joined(text: str) -> str:
 def read_change(params: Any) -> tuple[str, int | None, list[Change]]:
     """The parameters of `textDocument/didChange`, as JSON. Raises `ValueError` where they cannot be read."""
     uri, document = read_uri(params), params["textDocument"]
-    version, listed = document.get("version"), params.get("contentChanges")
-    if not isinstance(listed, list):
+    version, changes = document.get("version"), params.get("contentChanges")
+    if not isinstance(changes, list):
         raise ValueError("`contentChanges` is no list")
-    return uri, None if version is None else _number(version), [_change(x) for x in listed]
+    return uri, None if version is None else _number(version), [_change(x) for x in changes]
 
 
 def read_open(params: Any) -> tuple[str, str, int | None]:
@@ -197,7 +197,7 @@ def _position(x: Any) -> t.Position:
 
 
 MAX_POSITION = 2**31 - 1
-"""No line and no column is larger."""
+"""Maximum line or column number."""
 
 
 def _number(x: Any) -> int:

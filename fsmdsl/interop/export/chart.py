@@ -107,7 +107,7 @@ def delay(timer: m.OnTimer) -> int | str:
         case m.Constant(int() as milliseconds):
             return milliseconds
         case _:
-            return line(timer.shown)
+            return line(timer.duration_text)
 
 
 # Rows ----------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def timer_event(row: Row) -> str:
     """The event of a timer. No event of a spec begins with the reserved word `after`."""
     trigger = row.transition.trigger
     assert isinstance(trigger, m.OnTimer)
-    return f"after.{row.transition.source}.{line(trigger.shown).replace(' ', '')}"
+    return f"after.{row.transition.source}.{line(trigger.duration_text).replace(' ', '')}"
 
 
 def _delay(timer: m.OnTimer) -> dict[str, str]:

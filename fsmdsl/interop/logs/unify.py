@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step.data import RecordValue, Table, Value
-from fsmdsl.step.describe import duration, shown
+from fsmdsl.step.describe import duration, value_text
 from fsmdsl.step.instances import Roster
 from fsmdsl.step.values import elements
 
@@ -133,7 +133,7 @@ class Directory:
         called = {n: name for name, n in names}
         if isinstance(t, m.RefType) and isinstance(value, int) and value in called:
             return f"{self.roster.name(value)} ({called[value]})"
-        return shown(self.roster, t, value)
+        return value_text(self.roster, t, value)
 
 
 def outline(t: m.Type, logged: object, place: Callable[[str], Hashable]) -> Hashable:

@@ -41,7 +41,11 @@ class Resolved:
 
 
 def resolve(
-    listed: Sequence[s.Module], *, as_documented: bool = False, incomplete: bool = False, memory: Memory | None = None
+    parsed_modules: Sequence[s.Module],
+    *,
+    as_documented: bool = False,
+    incomplete: bool = False,
+    memory: Memory | None = None,
 ) -> Resolved:
     """Bind the names of all modules of a model together.
 
@@ -51,58 +55,59 @@ def resolve(
     """
     program = Program(as_documented, expression, incomplete=as_documented or incomplete)
     with uncollected():
-        names = modules.collect(program, list(listed))
+        names = modules.collect(program, list(parsed_modules))
         for machine in program.machines.values():
             declare(machine)
         remembering = Remembering(program, memory, names)
         resolved = _modules(names, remembering)
     remembering.keep()
-    found = tuple(ordered(program.found))
-    return Resolved(None if found else m.Model(resolved), found, tuple(names), tuple(program.uses))
+    diagnostics = tuple(ordered(program.diagnostics))
+    return Resolved(None if diagnostics else m.Model(resolved), diagnostics, tuple(names), tuple(program.uses))
 
 
-def _modules(names: list[ModuleNames], known: Remembering) -> tuple[m.Module, ...]:
+def _modules(names: list[ModuleNames], memory: Remembering) -> tuple[m.Module, ...]:
     machines = {
-        n.name: tuple(known.made(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
+        n.name: tuple(memory.recall(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
     }
     environments = {
-        n.name: tuple(known.made(x, partial(shared_environment, n, x)) for x in n.environments.values()) for n in names
+        n.name: tuple(memory.recall(x, partial(shared_environment, n, x)) for x in n.environments.values())
+        for n in names
     }
-    systems = _systems(names, known)
-    systems |= _refinements(names, dict(systems), known)
-    return tuple(_module(n, machines[n.name], environments[n.name], systems, known) for n in names)
+    systems = _systems(names, memory)
+    systems |= _refinements(names, dict(systems), memory)
+    return tuple(_module(n, machines[n.name], environments[n.name], systems, memory) for n in names)
 
 
-def _systems(names: list[ModuleNames], known: Remembering) -> dict[str, m.System]:
+def _systems(names: list[ModuleNames], memory: Remembering) -> dict[str, m.System]:
     """All systems, in the order of the text. Those that are extended are resolved before."""
-    made: dict[int, m.System | None] = {}
-    found: dict[str, m.System] = {}
+    by_id: dict[int, m.System | None] = {}
+    systems: dict[str, m.System] = {}
     for n in names:
         for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
             for home, x in reversed(chain(n, decl)):
                 base = base_of(home, x)
-                around = None if base is None else made.get(id(base[1]))
-                if id(x) not in made:
-                    made[id(x)] = known.made(x, partial(system, home, x), around)
-            complete = made[id(decl)]
+                around = None if base is None else by_id.get(id(base[1]))
+                if id(x) not in by_id:
+                    by_id[id(x)] = memory.recall(x, partial(system, home, x), around)
+            complete = by_id[id(decl)]
             if complete is not None:
-                found.setdefault(complete.qualified, complete)
-    return found
+                systems.setdefault(complete.qualified, complete)
+    return systems
 
 
-def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], known: Remembering) -> dict[str, m.System]:
+def _refinements(names: list[ModuleNames], systems: Mapping[str, m.System], memory: Remembering) -> dict[str, m.System]:
     """The systems that refine another, with that."""
-    found: dict[str, m.System] = {}
+    refining: dict[str, m.System] = {}
     for n in names:
         for decl in (x for x in n.syntax.members if isinstance(x, s.SystemDecl)):
-            made = systems.get(f"{n.name}.{decl.name.text}")
-            if decl.refines is None or made is None:
+            complete = systems.get(f"{n.name}.{decl.name.text}")
+            if decl.refines is None or complete is None:
                 misplaced(n, decl)
                 continue
             around = resolved(n, decl.refines, systems)
-            refines = known.made(decl.refines, partial(refined, n, decl, made, systems), around)
-            found[made.qualified] = replace(made, refines=refines)
-    return found
+            refines = memory.recall(decl.refines, partial(refined, n, decl, complete, systems), around)
+            refining[complete.qualified] = replace(complete, refines=refines)
+    return refining
 
 
 def _module(
@@ -110,11 +115,11 @@ def _module(
     machines: tuple[m.Machine, ...],
     environments: tuple[m.SharedEnvironment, ...],
     systems: dict[str, m.System],
-    known: Remembering,
+    memory: Remembering,
 ) -> m.Module:
     members = n.syntax.members
     scenarios = (
-        known.made(x, partial(scenario, n, x, systems), resolved(n, x.system, systems))
+        memory.recall(x, partial(scenario, n, x, systems), resolved(n, x.system, systems))
         for x in members
         if isinstance(x, s.ScenarioDecl)
     )

@@ -10,22 +10,22 @@ from fsmdsl.syntax.operators import LARGEST
 from fsmdsl.text.source import Span
 
 MESSAGES = 10_000
-"""That a channel holds."""
+"""Maximum number of messages in a channel."""
 
 ITEMS = 10_000
-"""That a list holds."""
+"""Maximum number of items of a list."""
 
 KEYS = 10_000
-"""That a map has."""
+"""Maximum number of keys of a map."""
 
 INSTANCES = 10_000
-"""In one set of a system."""
+"""Maximum number of instances in one group of a system."""
 
 MEMBERS = 10_000
-"""Of an enum."""
+"""Maximum number of members of an enum."""
 
 PARTS = 32
-"""Of the name of a module, each of which becomes a folder."""
+"""Maximum number of parts of a module name. Each part becomes a folder."""
 
 
 def too_many_digits(t: RangeType) -> str:
@@ -37,5 +37,5 @@ def within(program: Program, span: Span, what: str, count: int, most: int, kind:
     """The count, or 1 where it is more than the most: that is reported, and what follows need not carry it."""
     if count <= most:
         return count
-    program.found.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; {most:,} are the most"))
+    program.diagnostics.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; {most:,} are the most"))
     return 1

@@ -50,8 +50,8 @@ def _uses(x: s.LockOrder | s.OperationDecl) -> Iterator[s.LockUse]:
 
 def _pairs(order: s.LockOrder, why: str | None) -> Iterator[m.LockPair]:
     uses = [_use(u) for u in order.locks]
-    for held, wanted in pairwise(uses):
-        yield m.LockPair(held, wanted, why, order.span)
+    for outer, inner in pairwise(uses):
+        yield m.LockPair(outer, inner, why, order.span)
 
 
 def _use(u: s.LockUse) -> m.LockUse:

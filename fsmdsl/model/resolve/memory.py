@@ -26,12 +26,12 @@ Body = s.MachineDecl | s.SharedEnvironment | s.SystemDecl | s.ScenarioDecl | s.P
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Entry:
     """`decl` is kept so that no other can have its id; `modules` and `machines` are the interfaces that it needs."""
 
     decl: object
     around: object
-    made: object
+    value: object
     uses: Sequence[Use]
     modules: Interface
     machines: Mapping[str, Interface]
@@ -41,7 +41,7 @@ class _Kept:
 class Memory:
     """From one resolution of a model to the next."""
 
-    kept: dict[int, _Kept] = field(default_factory=dict)
+    entries: dict[int, _Entry] = field(default_factory=dict)
     _machines: dict[int, tuple[s.MachineDecl, Interface]] = field(default_factory=dict)
 
     def interfaces(self, names: Sequence[ModuleNames]) -> tuple[Interface, Mapping[str, Interface]]:
@@ -65,20 +65,20 @@ def _part(x: s.ModuleMember) -> object:
 
 def _members(members: Iterable[s.MachineMember]) -> Interface:
     """What others can see of a machine: all but guards, effects, and lines that declare nothing."""
-    found: list[object] = []
+    parts: list[object] = []
     for x in members:
         match x:
             case s.TransitionDecl(label=label, edges=edges, trigger=trigger):
                 timer = edges if isinstance(trigger, s.After) else None
                 event = trigger.path if isinstance(trigger, s.On) and label is not None else None
-                found.append((label, event, timer))
+                parts.append((label, event, timer))
             case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.LayoutDecl() | s.InvariantDecl():
                 pass
             case s.AmendDecl():
-                found.append((x.reason, x.replaces, _members(x.members)))
+                parts.append((x.reason, x.replaces, _members(x.members)))
             case _:
-                found.append(x)
-    return tuple(found)
+                parts.append(x)
+    return tuple(parts)
 
 
 def _types(machine: MachineNames) -> Iterator[m.Type]:
@@ -97,30 +97,30 @@ class Remembering:
         self._memory = memory
         self._own = {id(x.decl): x.qualified for n in names for x in n.machines.values()}
         self._modules, self._machines = ((), {}) if memory is None else memory.interfaces(names)
-        self._kept: dict[int, _Kept] = {}
+        self._entries: dict[int, _Entry] = {}
 
-    def made(self, decl: Body, make: Callable[[], T], around: m.System | None = None) -> T:
+    def recall(self, decl: Body, make: Callable[[], T], around: m.System | None = None) -> T:
         """What a declaration means, as far as that depends on nothing but interfaces and `around`."""
         if self._memory is None:
             return make()
-        before = self._memory.kept.get(id(decl))
+        before = self._memory.entries.get(id(decl))
         if before is not None and before.around is around and self._stands(before):
-            self._kept[id(decl)] = before
+            self._entries[id(decl)] = before
             self._program.uses.extend(before.uses)
-            return before.made  # type: ignore[return-value]  # the same `make` has made it
+            return before.value  # type: ignore[return-value]  # the same `make` has made it
         noted = len(self._program.uses)
-        made = make()
+        value = make()
         uses = self._program.uses[noted:]
         met = self._met(uses) | ({g.machine for g in around.groups} if around is not None else set())
         met |= {self._own[id(decl)]} if id(decl) in self._own else set()
         machines = {q: self._machines[q] for q in met & self._machines.keys()}
         own = [u for u in uses if u.span.source is decl.span.source]  # others are noted where they stand, too
-        self._kept[id(decl)] = _Kept(decl, around, made, own, self._modules, machines)
-        return made
+        self._entries[id(decl)] = _Entry(decl, around, value, own, self._modules, machines)
+        return value
 
-    def _stands(self, kept: _Kept) -> bool:
-        alike = all(self._machines.get(q) == interface for q, interface in kept.machines.items())
-        return alike and kept.modules == self._modules
+    def _stands(self, entry: _Entry) -> bool:
+        alike = all(self._machines.get(q) == interface for q, interface in entry.machines.items())
+        return alike and entry.modules == self._modules
 
     def _met(self, uses: Iterable[Use]) -> set[str]:
         """Whatever owns something that is named, also by the `let`s that are."""
@@ -138,5 +138,5 @@ class Remembering:
 
     def keep(self) -> None:
         """Remember this resolution, if nothing was wrong."""
-        if self._memory is not None and not self._program.found:
-            self._memory.kept = self._kept
+        if self._memory is not None and not self._program.diagnostics:
+            self._memory.entries = self._entries

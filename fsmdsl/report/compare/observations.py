@@ -9,7 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.compare.source_text import Names
 from fsmdsl.step import ChannelStep, CrashStep, Message, Step, TimerStep, Universe, World
-from fsmdsl.step.describe import shown
+from fsmdsl.step.describe import value_text
 
 Version = Literal["old", "new"]
 
@@ -83,7 +83,7 @@ class Observed:
                 old, new = a.fields[n][p], b.fields[n][q]
                 if old != new:
                     f, g = self.old.machines[n].fields[p], self.new.machines[n].fields[q]
-                    told = shown(self.old, f.type, old), shown(self.new, g.type, new)
+                    told = value_text(self.old, f.type, old), value_text(self.new, g.type, new)
                     yield Other(f"{self.new.name(n)}.{f.name} is", *told)
 
     def _messages(self, a: World, b: World) -> Iterator[Other]:

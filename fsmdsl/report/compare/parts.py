@@ -74,7 +74,7 @@ def of_system(x: m.System) -> Iterator[Part]:
     yield from (Part("reachable", y.name, plain(y.condition.span.text), y.span) for y in x.reachables)
     yield from (Part("property", y.name, plain(y.span.text), y.span) for y in x.properties)
     if x.refines is not None:
-        yield Part("refines", x.refines.shown, "", x.refines.span)
+        yield Part("refines", x.refines.path, "", x.refines.span)
         yield from (Part("map", "", plain(span.text), span) for span in x.refines.rows)
 
 

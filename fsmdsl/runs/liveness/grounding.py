@@ -23,7 +23,7 @@ from fsmdsl.runs.liveness.graph import BITS
 from fsmdsl.runs.liveness.plan import Atom, Claim, Plan, Premise, Question, Stuck, UncheckedError
 from fsmdsl.runs.liveness.standstill import moves, waits
 from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, value
-from fsmdsl.step.describe import fault_message, shown, words
+from fsmdsl.step.describe import fault_message, value_text, words
 from fsmdsl.step.evaluate import cardinality, domain, elements
 
 MAX_CLAIMS = 4096
@@ -106,7 +106,7 @@ class Grounding:
                     yield from self.claims(x, bound, told)
             case m.Quantified(kind="all") if constant(self.universe, e.over):
                 for v in self.values(e, bound):
-                    named = f"{e.variable} = {shown(self.universe, m.element_of(e.over.type), v)}"
+                    named = f"{e.variable} = {value_text(self.universe, m.element_of(e.over.type), v)}"
                     yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
             case m.Temporal(operator="always"):
                 for c in self.claims(e.operands[0], bound, told):

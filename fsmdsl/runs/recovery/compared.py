@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe, Value, World
-from fsmdsl.step.describe import shown
+from fsmdsl.step.describe import value_text
 
 
 class Slot(NamedTuple):
@@ -71,7 +71,7 @@ def name(universe: Universe, slot: Slot) -> str:
 def value(universe: Universe, slot: Slot, x: Value) -> str:
     """What is held, as the author would write it."""
     n, k = slot
-    return str(x) if k is None else shown(universe, universe.machines[n].fields[k].type, x)
+    return str(x) if k is None else value_text(universe, universe.machines[n].fields[k].type, x)
 
 
 def said(universe: Universe, slot: Slot, x: Value) -> str:

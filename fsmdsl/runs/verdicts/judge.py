@@ -75,7 +75,7 @@ def unanswered(model: m.Model, system: m.System, basis: str, outcome: Outcome = 
     found += [unknown("reachable", x.name, x.span) for x in system.reachables]
     found += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
     found += [unknown("property", x.name, x.span) for x in system.properties]
-    return (*found, *(unknown("refinement", x.shown, x.span) for x in (system.refines,) if x is not None))
+    return (*found, *(unknown("refinement", x.path, x.span) for x in (system.refines,) if x is not None))
 
 
 def _verdicts(search: Searched, shown: Shown) -> Iterator[Verdict]:

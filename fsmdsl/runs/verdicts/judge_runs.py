@@ -34,7 +34,7 @@ def _open(search: Searched, outcome: Outcome, rests: str) -> Iterator[Verdict]:
     system = search.universe.system
     yield from (Verdict("property", p.name, outcome, rests, p.span) for p in system.properties)
     if system.refines is not None:
-        yield Verdict("refinement", system.refines.shown, outcome, rests, system.refines.span)
+        yield Verdict("refinement", system.refines.path, outcome, rests, system.refines.span)
 
 
 def _properties(search: Searched) -> Iterator[Verdict]:
@@ -76,11 +76,11 @@ def _refinement(search: Searched) -> Iterator[Verdict]:
     if x is None:
         return
     a = refines(search.universe, x, search)
-    still = f"no step of `{search.universe.system.name}` is one of `{x.shown}`: nothing is seen to change there"
+    still = f"no step of `{search.universe.system.name}` is one of `{x.path}`: nothing is seen to change there"
     parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
     rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
     told = a.explanation or vacuous_lines(parts)
-    yield Verdict("refinement", x.shown, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
+    yield Verdict("refinement", x.path, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
 
 
 def _unanswered(a: Answer) -> Iterator[str]:

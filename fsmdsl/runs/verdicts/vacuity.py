@@ -162,7 +162,7 @@ def _never(premise: m.Expr, around: Sequence[_For | _Given]) -> str:
     if isinstance(premise, m.InState) and isinstance(premise.target, m.Self):
         machine = premise.target.type
         of = machine.machine.rpartition(".")[2] if isinstance(machine, m.RefType) else "instance"
-        return f"no `{of}` is ever in `{premise.shown}`"
+        return f"no `{of}` is ever in `{premise.text}`"
     return f"`{words(premise)}` is never true"
 
 

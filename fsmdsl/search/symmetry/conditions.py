@@ -31,7 +31,7 @@ def _compared(universe: Universe, x: SymmetricSet) -> Iterator[str]:
         if isinstance(p.formula, m.Recovers):
             yield f"`{p.name}` speaks of recovery"
     if universe.system.refines is not None:
-        yield f"each of them is compared with `{universe.system.refines.shown}`"
+        yield f"each of them is compared with `{universe.system.refines.path}`"
 
 
 def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[str]:

@@ -45,9 +45,9 @@ class Docs:
         if not self._places:
             return ""
         first, last = bisect_right(self._places, start), bisect_right(self._places, end)
-        found = "\n".join(filter(None, self._trailing[first:last]))
+        comments = "\n".join(filter(None, self._trailing[first:last]))
         del self._places[first:last], self._trailing[first:last]
-        return found
+        return comments
 
 
 def _end_before(tokens: Sequence[Token], i: int) -> int:

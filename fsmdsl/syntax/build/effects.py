@@ -10,16 +10,16 @@ from fsmdsl.syntax.tree import Node
 
 def effects(b: Builder, node: Node | None) -> tuple[s.Effect, ...]:
     """The effects of a `do` or an `else`, in a block or alone."""
-    found: list[s.Effect] = []
+    body: list[s.Effect] = []
     for part in node.nodes() if node is not None else ():
-        found.extend([_effect(b, x) for x in part.nodes()] if part.rule == "block" else [_effect(b, part)])
-    return tuple(found)
+        body.extend([_effect(b, x) for x in part.nodes()] if part.rule == "block" else [_effect(b, part)])
+    return tuple(body)
 
 
 def block(b: Builder, node: Node) -> tuple[s.Effect, ...]:
     """The effects of the block of a loop, a condition or a recovery."""
-    found = node.one("block")
-    return () if found is None else tuple(_effect(b, x) for x in found.nodes())
+    inner = node.one("block")
+    return () if inner is None else tuple(_effect(b, x) for x in inner.nodes())
 
 
 def _effect(b: Builder, node: Node) -> s.Effect:

@@ -122,8 +122,8 @@ def _queue(b: Builder, node: Node, span: Span) -> s.Expr:
 
 
 def _named_argument(b: Builder, node: Node, span: Span) -> s.Expr:
-    name, given = node.nodes()
-    return s.NamedArgument(b.name(name), expression(b, given), span)
+    name, value = node.nodes()
+    return s.NamedArgument(b.name(name), expression(b, value), span)
 
 
 def _word(b: Builder, node: Node, span: Span) -> s.Expr:

@@ -49,8 +49,8 @@ def _default(b: Builder, n: Node) -> s.Expr | None:
 
 def any_value(b: Builder, n: Node) -> s.AnyValue | None:
     """`any`, if that is what a declaration begins with."""
-    found = n.one("any_")
-    return None if found is None else s.AnyValue(b.span(found))
+    keyword = n.one("any_")
+    return None if keyword is None else s.AnyValue(b.span(keyword))
 
 
 def _state(b: Builder, n: Node) -> s.StateDecl:

@@ -98,8 +98,8 @@ def _lock_member(b: Builder, n: Node) -> s.LockOrder | s.OperationDecl:
 
 def _holds(b: Builder, n: Node) -> tuple[s.Hold, ...]:
     body = n.one("hold_body")
-    listed = () if body is None else body.nodes()
-    return tuple(s.Hold(_lock_use(b, only(h)), _holds(b, h), b.span(h)) for h in listed)
+    nodes = () if body is None else body.nodes()
+    return tuple(s.Hold(_lock_use(b, only(h)), _holds(b, h), b.span(h)) for h in nodes)
 
 
 def _lock_use(b: Builder, n: Node) -> s.LockUse:

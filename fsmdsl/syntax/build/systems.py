@@ -97,7 +97,7 @@ def _environment_use(b: Builder, n: Node) -> s.EnvironmentUse:
 
 def _offer(b: Builder, n: Node) -> s.Offer | s.CrashOffer | s.ProcessCrash:
     some, of = n.one("some"), n.one("crash_of")
-    kind = cast(Any, "anywhere" if (found := n.one("crash_kind")) is None else found.text())
+    kind = cast(Any, "anywhere" if (kind_node := n.one("crash_kind")) is None else kind_node.text())
     call = expression(b, next(n.every(*EXPRESSIONS)))
     guard = condition(b, n)
     variables = () if some is None else binders(b, some.nodes())
@@ -141,11 +141,11 @@ def _fairness(b: Builder, under: Node) -> Iterator[s.Fairness]:
             groups[-1].append(n)
     for first, *others in groups:
         strength = first.one("strength")
-        listed = [*first.every("path", "delivery"), *others]
-        behind = next((k for k, n in enumerate(listed) if n.rule == "for_each"), len(listed))
-        names = tuple(b.path(n) for n in listed[:behind] if n.rule == "path")
-        deliveries = tuple(path for n in listed[:behind] if n.rule == "delivery" for path in b.paths(n))
-        each = tuple(b.path(n if n.rule == "path" else only(n)) for n in listed[behind:])
+        nodes = [*first.every("path", "delivery"), *others]
+        behind = next((k for k, n in enumerate(nodes) if n.rule == "for_each"), len(nodes))
+        names = tuple(b.path(n) for n in nodes[:behind] if n.rule == "path")
+        deliveries = tuple(path for n in nodes[:behind] if n.rule == "delivery" for path in b.paths(n))
+        each = tuple(b.path(n if n.rule == "path" else only(n)) for n in nodes[behind:])
         span = b.span(first).to(b.span([first, *others][-1]))
         yield s.Fairness(cast(Any, "weak" if strength is None else strength.text()), names, deliveries, each, span)
 

@@ -11,16 +11,16 @@ TYPES = ("named_type", "state_type", "range_type", "set_type", "list_type", "map
 
 def type_of(b: Builder, node: Node) -> s.TypeExpr:
     """The type that is a part of a declaration."""
-    found = node.one(*TYPES)
-    assert found is not None
-    return _type(b, found)
+    type_node = node.one(*TYPES)
+    assert type_node is not None
+    return _type(b, type_node)
 
 
 def parameters(b: Builder, node: Node) -> tuple[s.Parameter, ...]:
     """The parameters that a declaration may have."""
-    found = node.one("parameters")
-    listed = found.nodes() if found is not None else []
-    return tuple(s.Parameter(b.name(only(p)), type_of(b, p), b.span(p)) for p in listed)
+    list_node = node.one("parameters")
+    nodes = list_node.nodes() if list_node is not None else []
+    return tuple(s.Parameter(b.name(only(p)), type_of(b, p), b.span(p)) for p in nodes)
 
 
 def _type(b: Builder, node: Node) -> s.TypeExpr:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from fsmdsl.dataclasses import dataclass
 
 WIDTH = 120
-"""How long a line may be."""
+"""Maximum length of a line, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ def flat(doc: Doc) -> str | None:
 
 def joined(docs: Iterable[Doc], between: Doc) -> list[Doc]:
     """Docs with something between any two."""
-    found: list[Doc] = []
+    parts: list[Doc] = []
     for doc in docs:
-        found.extend([between, doc] if found else [doc])
-    return found
+        parts.extend([between, doc] if parts else [doc])
+    return parts
 
 
 def lines(doc: Doc, indent: int) -> list[str]:

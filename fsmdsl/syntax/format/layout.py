@@ -93,25 +93,25 @@ class Columns:
 
 def text(rows: Sequence[Row]) -> str:
     """The whole file."""
-    found: list[str] = []
+    text_lines: list[str] = []
     for paragraph in _paragraphs(rows):
         columns = _columns(paragraph)
         bodies = [_body(row, columns) for row in paragraph]
         behind = _comment_column(paragraph, bodies)
         for row, body in zip(paragraph, bodies, strict=True):
-            _write_above(found, row)
+            _write_above(text_lines, row)
             if row.behind:
                 body[-1] = body[-1].ljust(behind if len(body) == 1 else 0) + " " * INDENT + row.behind
-            found.extend(body)
-    return "\n".join([*found, ""]) if found else ""
+            text_lines.extend(body)
+    return "\n".join([*text_lines, ""]) if text_lines else ""
 
 
-def _write_above(found: list[str], row: Row) -> None:
+def _write_above(text_lines: list[str], row: Row) -> None:
     indent = " " * INDENT * (row.indent if row.above_indent is None else row.above_indent)
     for a in row.above:
-        found.extend(["", indent + a.text] if a.blank and found else [indent + a.text])
-    if row.blank and found:
-        found.append("")
+        text_lines.extend(["", indent + a.text] if a.blank and text_lines else [indent + a.text])
+    if row.blank and text_lines:
+        text_lines.append("")
 
 
 def _paragraphs(rows: Sequence[Row]) -> Iterator[list[Row]]:
@@ -159,11 +159,11 @@ def _body(row: Row, columns: Columns) -> list[str]:
 
 def broken(cells: Sequence[Cell], indent: int) -> list[str]:
     """Cells side by side, regardless of columns, broken where they may be."""
-    found: list[Doc] = []
+    parts: list[Doc] = []
     for cell in cells:
         if cell.text != "":
-            found.extend([Nest(Group([Line(), cell.doc]))] if cell.soft and found else [" " if found else "", cell.doc])
-    return lines(found, indent * INDENT)
+            parts.extend([Nest(Group([Line(), cell.doc]))] if cell.soft and parts else [" " if parts else "", cell.doc])
+    return lines(parts, indent * INDENT)
 
 
 def _comment_column(paragraph: Sequence[Row], bodies: Sequence[list[str]]) -> int:

@@ -32,20 +32,20 @@ class Margin:
 def margins(source: Source, reading: Reading) -> list[Margin]:
     """The margin of every token."""
     text, tokens = source.text, reading.tokens
-    found = [Margin() for _ in tokens]
+    all_margins = [Margin() for _ in tokens]
     starts = [t.start for t in tokens]
     end_before = [0, *(t.end for t in tokens)]  # of the token or comment before each token
     for c in reading.comments:
         words = _CROWDED.sub(r"\1 ", c.text.rstrip(), count=1)
         i = bisect_left(starts, c.end)
         if c.previous >= 0 and breaks(text, c.previous, c.start) == 0:
-            found[i - 1].behind = words
+            all_margins[i - 1].behind = words
         else:
-            found[i].above.append(Above(_blank(text, end_before[i], c.start), words))
+            all_margins[i].above.append(Above(_blank(text, end_before[i], c.start), words))
         end_before[i] = c.end
     for i, token in enumerate(tokens):
-        found[i].blank = i > 0 and _blank(text, end_before[i], token.start)
-    return found
+        all_margins[i].blank = i > 0 and _blank(text, end_before[i], token.start)
+    return all_margins
 
 
 def _blank(text: str, start: int, end: int) -> bool:

@@ -71,12 +71,12 @@ class Printer:
     def elements(self, node: Node) -> list[Element]:
         """The parts of a node, with the tokens that the tree leaves out."""
         inner: dict[int, Element] = {self.first(c): c for c in node.children}
-        found: list[Element] = []
+        elements: list[Element] = []
         i, last = self.first(node), self.last(node)
         while i <= last:
-            found.append(inner.get(i, self.tokens[i]))
-            i = self.last(found[-1]) + 1
-        return found
+            elements.append(inner.get(i, self.tokens[i]))
+            i = self.last(elements[-1]) + 1
+        return elements
 
     def same_line(self, left: Element, right: Element) -> bool:
         """Whether the author has put two elements that follow each other on one line."""
@@ -132,17 +132,17 @@ class Printer:
 
     def sequence(self, rule: str, elements: Sequence[Element]) -> Doc:
         """Elements side by side, with the breaks of their rule."""
-        found: list[Doc] = [self.doc(e) for e in elements[:1]]
+        parts: list[Doc] = [self.doc(e) for e in elements[:1]]
         words = BREAKS.get(rule, frozenset())
         for left, right in pairwise(elements):
             gap, doc = self.gap(rule, left, right), self.doc(right)
             if _is(right, *words):
-                found.extend([Line(gap), doc])
+                parts.extend([Line(gap), doc])
             elif (rule in FILLED and _is(left, ",", ">", "|")) or (isinstance(right, Node) and right.rule in SIGNS):
-                found.append(Nest(Group([Line(gap), doc])))
+                parts.append(Nest(Group([Line(gap), doc])))
             else:
-                found.extend([gap, doc])
-        return Group(found) if words else found
+                parts.extend([gap, doc])
+        return Group(parts) if words else parts
 
     def braced(self, node: Node) -> Doc:
         """`{ a; b }`, or one a line. The group around it decides."""
@@ -162,18 +162,18 @@ class Printer:
     def _separator(self, item: Node, after: Node | None, behind: str) -> Doc:
         """`;` on one line. On lines of their own items need none, unless a word could be taken for a keyword then."""
         i = self.last(item) + 1
-        kept: list[Doc] = [Remark(behind), Hard()] if behind else []
+        multiline: list[Doc] = [Remark(behind), Hard()] if behind else []
         if self.tokens[i].kind == ";":
-            kept.append(above_doc(self.take_above(i)))
+            multiline.append(above_doc(self.take_above(i)))
             further = self.take_behind(i)
-            kept.extend([further if kept[0] else Remark(further), Hard()] if further else [])
+            multiline.extend([further if multiline[0] else Remark(further), Hard()] if further else [])
         if after is None:
-            return kept
+            return multiline
         words = self.tokens[self.last(item)].text, self.tokens[self.first(after)].text
         margin = self.margins[self.first(after)]
         ending, beginning = joining()
         sign = ";" if words[0] in ending or words[1] in beginning else ""
-        return [Either(";", sign), kept, Either(" ", Hard(margin.blank and not margin.above))]
+        return [Either(";", sign), multiline, Either(" ", Hard(margin.blank and not margin.above))]
 
 
 def above_doc(above: Sequence[Above]) -> Doc:
@@ -198,14 +198,14 @@ def _if(p: Printer, node: Node) -> Doc:
 
 def _branches(p: Printer, node: Node) -> Doc:
     """`if c { … } else if d { … } else { … }`: all the blocks are broken, or none."""
-    found: list[Doc] = []
+    parts: list[Doc] = []
     for i, element in enumerate(p.elements(node)):
         if isinstance(element, Node) and element.rule in ("else_", "if_"):
             doc = _branches(p, element)
         else:
             doc = p.braced(element) if isinstance(element, Node) and element.rule == "block" else p.doc(element)
-        found.extend([" ", doc] if i else [doc])
-    return found
+        parts.extend([" ", doc] if i else [doc])
+    return parts
 
 
 def _quantified(p: Printer, node: Node) -> Doc:
@@ -222,11 +222,11 @@ def _enclosed(p: Printer, node: Node) -> Doc:
     edge = Line(" " if node.rule in ("initials", "import_names") else "")
     if not inside:
         return [head, p.doc(closing)]
-    listed: list[Doc] = [p.doc(inside[0])]
+    parts: list[Doc] = [p.doc(inside[0])]
     for left, right in pairwise(inside):
         gap = p.gap(node.rule, left, right)
-        listed.extend([Line(gap) if _is(left, ",") else gap, p.doc(right)])
-    return Group([head, Nest([edge, listed]), edge, p.doc(closing)])
+        parts.extend([Line(gap) if _is(left, ",") else gap, p.doc(right)])
+    return Group([head, Nest([edge, parts]), edge, p.doc(closing)])
 
 
 _SHAPES: dict[str, Callable[[Printer, Node], Doc]] = {

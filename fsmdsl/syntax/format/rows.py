@@ -41,17 +41,17 @@ SOFT = EXPRESSIONS | {"senders", "outcomes", "under", "recovers", "when", "at"}
 
 def rows(p: Printer, tree: Node) -> list[Row]:
     """The rows of a whole file. Between declarations in braces and others is a blank line."""
-    found: list[Row] = []
+    all_rows: list[Row] = []
     tall = False
     for node in tree.nodes():
         declared = list(_declaration(p, node, 0))
-        if found and (tall or len(declared) > 1):
+        if all_rows and (tall or len(declared) > 1):
             declared[0].separate()
         tall = len(declared) > 1
-        found.extend(declared)
+        all_rows.extend(declared)
     end = len(p.tokens) - 1
-    found.append(Row("", 0, [], p.take_above(end)))
-    return found
+    all_rows.append(Row("", 0, [], p.take_above(end)))
+    return all_rows
 
 
 def _declaration(p: Printer, node: Node, indent: int) -> Iterator[Row]:
@@ -175,9 +175,9 @@ def _steps(p: Printer, nodes: Sequence[Node], indent: int) -> list[Row]:
     whole = (GAPS["step"] * " ").join(t for t in texts if t is not None)
     if None not in texts and len(whole) <= WIDTH - indent * INDENT:
         return [row]
-    found = [Row("step", indent, [cell]) for cell in row.cells]
-    found[0].above, found[0].blank, found[-1].behind = row.above, row.blank, row.behind
-    return found
+    rows = [Row("step", indent, [cell]) for cell in row.cells]
+    rows[0].above, rows[0].blank, rows[-1].behind = row.above, row.blank, row.behind
+    return rows
 
 
 def _amendment(p: Printer, node: Node, indent: int) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from fsmdsl.syntax.tree import Node
 CLAUSES = ("on", "after", "when", "do")
 
 HEAD = 3
-"""How many cells there are before the clauses: label, source, target."""
+"""Number of cells before the clauses: label, source, target."""
 
 COUNTED = 40
 """Wider clauses do not push those of other rows to the right."""
@@ -67,16 +67,16 @@ def _wrapped(head: list[Cell], clauses: list[Doc], rules: list[str], indent: int
             return hung
     beside = _beside([*head, *map(Cell, clauses)], indent, acts, columns)
     first = columns.place(beside, indent)
-    found: list[Doc] = [[c.doc, " "] for c in beside if c.text != ""] if first is None else [first.strip()]
-    kept = len(beside) - HEAD
-    for i in range(kept, len(clauses)):
-        if not _long(clauses[i], indent) and not (i > kept and _long(clauses[i - 1], indent)):
-            found.append(Nest(Group([Line(), clauses[i]])))
-        elif i == kept and rules[i] != "when":
-            found.append([" ", clauses[i] if rules[i] == "do" else Nest(clauses[i])])
+    parts: list[Doc] = [[c.doc, " "] for c in beside if c.text != ""] if first is None else [first.strip()]
+    first_below = len(beside) - HEAD
+    for i in range(first_below, len(clauses)):
+        if not _long(clauses[i], indent) and not (i > first_below and _long(clauses[i - 1], indent)):
+            parts.append(Nest(Group([Line(), clauses[i]])))
+        elif i == first_below and rules[i] != "when":
+            parts.append([" ", clauses[i] if rules[i] == "do" else Nest(clauses[i])])
         else:
-            found.append(Nest([Hard(), clauses[i]]))
-    return lines(found, indent * INDENT)
+            parts.append(Nest([Hard(), clauses[i]]))
+    return lines(parts, indent * INDENT)
 
 
 def _long(doc: Doc, indent: int) -> bool:
@@ -87,10 +87,10 @@ def _long(doc: Doc, indent: int) -> bool:
 
 def _beside(cells: list[Cell], indent: int, acts: bool, columns: Columns) -> list[Cell]:
     """The head and the clauses before the effects that have room behind it."""
-    kept = len(cells) - acts
-    while kept > HEAD and len(columns.place(cells[:kept], indent) or " " * WIDTH) >= WIDTH:
-        kept -= 1
-    return cells[:kept]
+    count = len(cells) - acts
+    while count > HEAD and len(columns.place(cells[:count], indent) or " " * WIDTH) >= WIDTH:
+        count -= 1
+    return cells[:count]
 
 
 def _hung(head: str, texts: list[str], acts: bool, columns: Columns) -> list[str] | None:
@@ -98,11 +98,11 @@ def _hung(head: str, texts: list[str], acts: bool, columns: Columns) -> list[str
     column = max(columns.starts[HEAD], len(head) + columns.gap)
     if column > HANGING or column + max(map(len, texts)) > WIDTH:
         return None
-    found = [head.ljust(column) + texts[0]]
+    text_lines = [head.ljust(column) + texts[0]]
     for i, text in enumerate(texts[1:], 1):
-        beside = found[-1].ljust(max(columns.starts[HEAD + i], len(found[-1]) + columns.gap)) + text
+        beside = text_lines[-1].ljust(max(columns.starts[HEAD + i], len(text_lines[-1]) + columns.gap)) + text
         if len(beside) <= WIDTH and not (acts and i == len(texts) - 1):
-            found[-1] = beside
+            text_lines[-1] = beside
         else:
-            found.append(" " * column + text)
-    return found
+            text_lines.append(" " * column + text)
+    return text_lines

@@ -13,7 +13,7 @@ from fsmdsl.syntax.parse.table import Rule, Table
 from fsmdsl.syntax.tree import Node, Token
 
 HIGHEST = 1000
-"""No stack is as high unless something is nested too deeply."""
+"""Maximum height of the stack. A higher one means that something is nested too deeply."""
 
 
 class Spread:
@@ -63,7 +63,7 @@ def advance(table: Table, top: Frame, token: Token) -> Frame | None:
             top = _reduced(table, top, rule, token.start)
             state = top.state
         elif top.below is not None:  # always, and then another state is all there is to it
-            state = moves[top.below.state][rule.made]
+            state = moves[top.below.state][rule.origin]
 
 
 def _reduced(table: Table, top: Frame, rule: Rule, here: int) -> Frame:
@@ -75,27 +75,27 @@ def _reduced(table: Table, top: Frame, rule: Rule, here: int) -> Frame:
         below = below.below  # type: ignore[assignment]  # there are as many frames as symbols
     parts.reverse()
     start, end = (parts[0].start, top.end) if parts else (here, here)
-    kept = [parts[i].value for i in rule.kept]
+    values = [parts[i].value for i in rule.places]
     value: Value
     if rule.how == "spread":
-        value = Spread(kept)
-    elif rule.how == "unwrap" and len(kept) == 1:
-        value = kept[0]
+        value = Spread(values)
+    elif rule.how == "unwrap" and len(values) == 1:
+        value = values[0]
     else:
-        value = Node(rule.name, _flat(kept) if rule.mixed else cast(list[Node | Token], kept), start, end)
-    return Frame(below, table.moves[below.state][rule.made], value, start, end, below.height + 1)
+        value = Node(rule.name, _flat(values) if rule.mixed else cast(list[Node | Token], values), start, end)
+    return Frame(below, table.moves[below.state][rule.origin], value, start, end, below.height + 1)
 
 
 def _flat(parts: list[Value]) -> list[Node | Token]:
-    found: list[Node | Token] = []
+    nodes: list[Node | Token] = []
     stack = parts[::-1]
     while stack:
         part = stack.pop()
         if isinstance(part, Spread):
             stack.extend(reversed(part.parts))
         elif part is not None:
-            found.append(part)
-    return found
+            nodes.append(part)
+    return nodes
 
 
 def probe(table: Table, top: Frame, kind: str) -> Frame | None:
@@ -110,7 +110,7 @@ def probe(table: Table, top: Frame, kind: str) -> Frame | None:
         rule = table.rules[~action]
         for _ in rule.symbols:
             top = top.below  # type: ignore[assignment]  # there are as many frames as symbols
-        top = Frame(top, moves[top.state][rule.made], None, 0, 0, 0)
+        top = Frame(top, moves[top.state][rule.origin], None, 0, 0, 0)
 
 
 def chain(top: Frame) -> Iterator[Frame]:

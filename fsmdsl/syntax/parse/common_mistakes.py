@@ -50,7 +50,7 @@ class MistakeContext:
         return advance(self.table, self.top, replace(self.tokens[self.at], kind=kind, text=kind))
 
 
-class Habit(NamedTuple):
+class CommonMistake(NamedTuple):
     """What is wrong and what to write; the stack and the token to go on with. Without a stack, the declaration is
     skipped. `at` is the first token at fault."""
 
@@ -61,23 +61,23 @@ class Habit(NamedTuple):
     resume: int = 0
 
 
-def habit(around: MistakeContext) -> Habit | None:
+def common_mistake(around: MistakeContext) -> CommonMistake | None:
     """The habit that explains a mistake, if one does."""
-    found = (recognize(around) for recognize in HABITS)
-    return next((x for x in found if x is not None), None)
+    explanations = (recognize(around) for recognize in COMMON_MISTAKES)
+    return next((x for x in explanations if x is not None), None)
 
 
-def _declared_with_keyword(x: MistakeContext) -> Habit | None:
+def _declared_with_keyword(x: MistakeContext) -> CommonMistake | None:
     """`var n: 0..3`"""
     word = x.text(-1)
     if word not in DECLARATORS or x.kinds(0, 2) != ["NAME", ":"] or x.before is None:
         return None
     top = advance(x.table, x.before, x.tokens[x.at])
     advice = f"a field is declared without a keyword: remove `{word}`"
-    return Habit(f"unexpected `{word}` here", advice, x.at - 1, top, x.at + 1)
+    return CommonMistake(f"unexpected `{word}` here", advice, x.at - 1, top, x.at + 1)
 
 
-def _assigned_by_operator(x: MistakeContext) -> Habit | None:
+def _assigned_by_operator(x: MistakeContext) -> CommonMistake | None:
     """`n++`, `n += 1`"""
     sign = x.text(0)
     if sign not in ("+", "-") or x.text(1) not in (sign, "=") or (x.back_to("do") is None and not _in_block(x)):
@@ -87,8 +87,8 @@ def _assigned_by_operator(x: MistakeContext) -> Habit | None:
     value = x.text(2) if operator.endswith("=") else "1"
     advice = f"write `{name} = {name} {sign} {value}`"
     if operator.endswith("="):
-        return Habit(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2)
-    return Habit(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2)
+        return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2)
+    return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2)
 
 
 def _in_block(x: MistakeContext) -> bool:
@@ -96,7 +96,7 @@ def _in_block(x: MistakeContext) -> bool:
     return any(f.value.kind == "do" for f in chain(x.top) if isinstance(f.value, Token))
 
 
-def _effects_with_comma(x: MistakeContext) -> Habit | None:
+def _effects_with_comma(x: MistakeContext) -> CommonMistake | None:
     """`do n = 1, k = 2`"""
     if x.text(0) != "," or x.kinds(1, 1) != ["NAME"]:
         return None
@@ -104,7 +104,7 @@ def _effects_with_comma(x: MistakeContext) -> Habit | None:
     if do is None or x.tokens[do + 1].kind == "{" or (x.text(2) not in ("=", ",", ".", "(") and not _ends(x)):
         return None
     effects = " ".join(token.text for token in x.tokens[do + 1 : x.at])
-    return Habit("unexpected `,` here", f"several effects are written in braces: `do {{ {effects}; … }}`", x.at)
+    return CommonMistake("unexpected `,` here", f"several effects are written in braces: `do {{ {effects}; … }}`", x.at)
 
 
 def _ends(x: MistakeContext) -> bool:
@@ -112,27 +112,27 @@ def _ends(x: MistakeContext) -> bool:
     return x.text(2) in ("", "}") or x.kinds(2, 1) == ["NAME"]
 
 
-def _event_behind_colon(x: MistakeContext) -> Habit | None:
+def _event_behind_colon(x: MistakeContext) -> CommonMistake | None:
     """`A -> B: open`"""
     if x.text(0) != ":" or x.kinds(-2, 2) != ["->", "NAME"] or x.kinds(1, 1) != ["NAME"]:
         return None
     advice = f"an event follows `on`: `{x.text(-3)} -> {x.text(-1)} on {x.text(1)}`"
-    return Habit("unexpected `:` here", advice, x.at, x.instead("on"), x.at + 1)
+    return CommonMistake("unexpected `:` here", advice, x.at, x.instead("on"), x.at + 1)
 
 
-def _states_in_one(x: MistakeContext) -> Habit | None:
+def _states_in_one(x: MistakeContext) -> CommonMistake | None:
     """`states A, B`, `state A, B`"""
     plural = x.text(-1).lower() == "states" and x.kinds(0, 1) == ["NAME"]
-    listed = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
-    if not plural and not listed:
+    has_comma = x.text(0) == "," and x.kinds(-2, 2) == ["state", "NAME"]
+    if not plural and not has_comma:
         return None
     first, at = (x.text(0), x.at - 1) if plural else (x.text(-1), x.at)
     second = x.text(2 if plural else 1) or "B"
     advice = f"each state is declared by itself: `initial state {first}  state {second}`"
-    return Habit(f"unexpected `{x.tokens[at].text}` here", advice, at)
+    return CommonMistake(f"unexpected `{x.tokens[at].text}` here", advice, at)
 
 
-def _else_of_a_row(x: MistakeContext) -> Habit | None:
+def _else_of_a_row(x: MistakeContext) -> CommonMistake | None:
     """`A -> B on open when n > 1 else C`"""
     arrow, when = x.back_to("->"), x.back_to("when")
     if x.text(0) != "else" or arrow is None or when is None or x.kinds(1, 1) != ["NAME"]:
@@ -141,10 +141,10 @@ def _else_of_a_row(x: MistakeContext) -> Habit | None:
     guard = " ".join(token.text for token in x.tokens[when + 1 : x.at])
     row = f"{x.tokens[arrow - 1].text} -> {x.text(1)} {head} when not ({guard})"
     advice = f"a transition has one target; write a second one: `{row}`"
-    return Habit("unexpected `else` here", advice, x.at, x.top, x.at + 2)
+    return CommonMistake("unexpected `else` here", advice, x.at, x.top, x.at + 2)
 
 
-def _guard_in_brackets(x: MistakeContext) -> Habit | None:
+def _guard_in_brackets(x: MistakeContext) -> CommonMistake | None:
     """`A -> B on open [n > 1]`"""
     if x.text(0) != "[" or x.back_to("on") is None or x.back_to("do", "when") is not None:
         return None
@@ -152,18 +152,18 @@ def _guard_in_brackets(x: MistakeContext) -> Habit | None:
     if end is None:
         return None
     guard = " ".join(token.text for token in x.tokens[x.at + 1 : end])
-    return Habit("unexpected `[` here", f"a guard follows `when`: `when {guard}`", x.at)
+    return CommonMistake("unexpected `[` here", f"a guard follows `when`: `when {guard}`", x.at)
 
 
-def _text_as_value(x: MistakeContext) -> Habit | None:
+def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
         return None
     advice = "there are no texts as values; write an enum of the values that matter: `enum Color { Red | Green }`"
-    return Habit("unexpected text here", advice, x.at)
+    return CommonMistake("unexpected text here", advice, x.at)
 
 
-HABITS: tuple[Callable[[MistakeContext], Habit | None], ...] = (
+COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
     _else_of_a_row, _guard_in_brackets, _text_as_value,
 )  # fmt: skip

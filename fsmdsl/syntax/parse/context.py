@@ -34,7 +34,9 @@ def accepted(source: Source) -> Accepted | None:
     with uncollected():
         lexed = lex(table, source)
         end = lexed.tokens.pop()
-        if _is_quiet(source.text, lexed.comments[-1].end if lexed.comments else -1, lexed.end if lexed.found else -1):
+        if _is_quiet(
+            source.text, lexed.comments[-1].end if lexed.comments else -1, lexed.end if lexed.diagnostics else -1
+        ):
             return None
         top = _stack(table, source, lexed.tokens, end)
     kinds = {k for k in table.moves[top.state] if not is_made(k) and probe(table, top, k) is not None}

@@ -8,19 +8,19 @@ from typing import get_args
 from fsmdsl.syntax.build.expressions import CHAINS
 from fsmdsl.syntax.operators import Written
 from fsmdsl.syntax.parse.automaton import Frame, probe
-from fsmdsl.syntax.parse.table import Table, firsts, is_made, made
+from fsmdsl.syntax.parse.table import Table, firsts, is_made, symbols_of
 
-SHOWN = 6
-"""How many things a message names at most."""
+MAX_ALTERNATIVES = 6
+"""Maximum number of alternatives that a message lists."""
 
 EXPRESSION, CONDITION, DECLARATION = "an expression", "a condition", "a declaration"
 
 PHRASES = {
     **dict.fromkeys(("<_member>", "<_machine_member>", "<_system_member>", "<source>", "<import_>"), DECLARATION),
     **dict.fromkeys(("<expr>", "<until>", "<implication>", "<disjunction>", "<conjunction>", "<negation>"), EXPRESSION),
-    **dict.fromkeys((*made(CHAINS), "<term>", "<atom>"), "a value"),
+    **dict.fromkeys((*symbols_of(CHAINS), "<term>", "<atom>"), "a value"),
     **dict.fromkeys(("<type>", "<plain_type>"), "a type"),
-    **dict.fromkeys(("<comparator>", *made(CHAINS.values())), "an operator"),
+    **dict.fromkeys(("<comparator>", *symbols_of(CHAINS.values())), "an operator"),
     **dict.fromkeys(("<edge>", "<sources>"), "a state"),
     "<_effect>": "an effect", "<_step>": "a step", "<offer>": "an event", "<state>": "a state",
     "<event_path>": "an event", "<_lock_member>": "an order of locks", "<lock_order>": "an order of locks",
@@ -69,23 +69,23 @@ LAST = ("an operator", DECLARATION, "an effect", "a step", "`}`", "the end of th
 
 def listing(table: Table, top: Frame) -> str | None:
     """What can stand there, such as "a state, `on` or `when`"; None if it is too much to help."""
-    found: set[str] = set()
+    phrases: set[str] = set()
     for kind in table.moves[top.state]:
         after = None if is_made(kind) else probe(table, top, kind)
         if after is not None and after.below is not None:
-            found.update(_phrases(table, after.below.state, kind))
-    shown = _shortened(found)
-    if not 0 < len(shown) <= SHOWN:
+            phrases.update(_phrases(table, after.below.state, kind))
+    alternatives = _shortened(phrases)
+    if not 0 < len(alternatives) <= MAX_ALTERNATIVES:
         return None
-    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return " or ".join(filter(None, (", ".join(alternatives[:-1]), alternatives[-1])))
 
 
-def _shortened(found: set[str]) -> list[str]:
+def _shortened(phrases: set[str]) -> list[str]:
     """Operators as one, and the particular before the general."""
-    signs = found & OPERATORS
+    signs = phrases & OPERATORS
     if len(signs) > 2:
-        found = (found - signs) | {"an operator"}
-    return sorted(found, key=lambda x: (LAST.index(x) + 2 if x in LAST else x.startswith("`"), x))
+        phrases = (phrases - signs) | {"an operator"}
+    return sorted(phrases, key=lambda x: (LAST.index(x) + 2 if x in LAST else x.startswith("`"), x))
 
 
 def _phrases(table: Table, state: int, kind: str) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _begins(table: Table, inside: str, symbol: str, kind: str) -> Iterator[str]:
         yield f"`{symbol}`"
     else:
         for rule in table.rules:
-            if rule.made == symbol and rule.symbols and rule.symbols[0] != symbol:
+            if rule.origin == symbol and rule.symbols and rule.symbols[0] != symbol:
                 yield from _begins(table, rule.name, rule.symbols[0], kind)
 
 

@@ -32,9 +32,9 @@ from fsmdsl.text.source import Source, Span, breaks
 
 _INDIVISIBLE = re.compile(r"/\*|[^\S \t\r\n\f]|\r(?!\n)")
 _LOOK_AHEAD = 4
-"""How many tokens of what follows can matter to how a complete declaration is read; see NOTE(words)."""
-_GLANCE = 400
-"""How many characters hold so many tokens, mostly."""
+"""Number of tokens after a complete declaration that can change how it is read; see NOTE(words)."""
+_LOOK_AHEAD_CHARACTERS = 400
+"""Number of characters that usually contain `_LOOK_AHEAD` tokens."""
 
 
 @dataclass(slots=True)
@@ -144,20 +144,20 @@ def _opening() -> re.Pattern[str]:
 
 def _seams(text: str) -> list[_Seam]:
     """Where parts may begin; the first at the beginning of the text."""
-    found: list[_Seam] = [_Seam(0, 0, "")]
+    seams: list[_Seam] = [_Seam(0, 0, "")]
     floor = 0
     for match in _opening().finditer(text):
         start = match.start()
         while start > floor:
             line = text.rfind("\n", floor, start - 1) + 1 or floor
-            shown = text[line:start].strip()
-            if shown and not shown.startswith("//"):
+            before = text[line:start].strip()
+            if before and not before.startswith("//"):
                 break
             start = line
         if start > 0:
-            found.append(_Seam(start, match.start(), match[0]))
+            seams.append(_Seam(start, match.start(), match[0]))
         floor = text.find("\n", match.end()) + 1 or len(text)
-    return found
+    return seams
 
 
 @cache
@@ -187,15 +187,15 @@ class _Reader:
 
     def parts(self) -> list[Part] | None:
         """The parts; None where the file is not to be read in parts."""
-        found: list[Part] = []
+        parts: list[Part] = []
         n = 0
         while n < len(self._seams):
-            part = self._known(n) or self._clean(n) or self._mistaken(n)
+            part = self._unchanged(n) or self._clean(n) or self._mistaken(n)
             if part is None or any(d.rule is TOO_DEEP for d in part.diagnostics):
                 return None
-            found.append(part)
+            parts.append(part)
             n = self._seam_at[self._seams[n].start + part.length]
-        return found
+        return parts
 
     def _start(self, n: int) -> int:
         return self._seams[n].start if n < len(self._seams) else len(self._text)
@@ -206,7 +206,7 @@ class _Reader:
     def _follower(self, n: int) -> str:
         return self._seams[n].text if n < len(self._seams) else ""
 
-    def _known(self, n: int) -> Part | None:
+    def _unchanged(self, n: int) -> Part | None:
         """A part of the earlier text that is the same here; each is taken once."""
         start = self._start(n)
         candidates = self._pool[n == 0, self._head(n)]
@@ -214,8 +214,8 @@ class _Reader:
             behind = self._seam_at.get(start + part.length)
             if behind is None or part.follower != self._follower(behind):
                 continue
-            wanted = len(self._text) - start if part.diagnostics else part.length
-            if len(part.source.text) == wanted and self._text.startswith(part.source.text, start):
+            length = len(self._text) - start if part.diagnostics else part.length
+            if len(part.source.text) == length and self._text.startswith(part.source.text, start):
                 candidates.remove(part)
                 return part
         return None
@@ -224,16 +224,16 @@ class _Reader:
         """The text up to the next seam, if it is complete and has no mistake."""
         table, passage = load(), self._passage(self._head(n))
         lexed = lex(table, passage)
-        if lexed.found:
+        if lexed.diagnostics:
             return None
         end, size = lexed.tokens.pop(), len(passage.text)
         tokens = [*lexed.tokens, *self._glance(n + 1)]
         top, _, i = straight_on(table, tokens, self._bottom(n), 0, frozenset({size + self._indent(n + 1)}))
         if n + 1 == len(self._seams):
-            return None if i < len(tokens) else self._made(n, passage, top, tokens, lexed.comments, [])
+            return None if i < len(tokens) else self._part(n, passage, top, tokens, lexed.comments, [])
         if i == len(tokens) or tokens[i].start < size or not words.opens(table, top, tokens[i].kind):
             return None
-        return self._made(n, passage, _ended(top, size), [*tokens[:i], end], lexed.comments, [])
+        return self._part(n, passage, _ended(top, size), [*tokens[:i], end], lexed.comments, [])
 
     def _indent(self, n: int) -> int:
         """How far behind its seam the word of a part stands."""
@@ -245,8 +245,8 @@ class _Reader:
         if n >= len(self._seams):
             return [Token("END", "", size, size)]
         word, shift = self._seams[n].word, size + self._indent(n)
-        tokens = lex(load(), Source("", self._text[word : word + _GLANCE])).tokens[:_LOOK_AHEAD]
-        end = Token("END", "", _GLANCE, _GLANCE)
+        tokens = lex(load(), Source("", self._text[word : word + _LOOK_AHEAD_CHARACTERS])).tokens[:_LOOK_AHEAD]
+        end = Token("END", "", _LOOK_AHEAD_CHARACTERS, _LOOK_AHEAD_CHARACTERS)
         return [Token(t.kind, t.text, t.start + shift, t.end + shift) for t in [*tokens, end]]
 
     def _mistaken(self, n: int) -> Part | None:
@@ -254,20 +254,20 @@ class _Reader:
         table, start = load(), self._start(n)
         passage = self._passage(self._text[start:])
         lexed = lex(table, passage)
-        tokens, found = lexed.tokens, list[Diagnostic]()
+        tokens, diagnostics = lexed.tokens, list[Diagnostic]()
         words = {x.word - start: x.start - start for x in self._seams[n + 1 :]}
-        top, i = go_on(passage, tokens, found, self._bottom(n), words.keys() - _documented_before(lexed, words))
+        top, i = go_on(passage, tokens, diagnostics, self._bottom(n), words.keys() - _documented_before(lexed, words))
         length = len(passage.text)
         if i < len(tokens):
             length = words[tokens[i].start]
             tokens = [*tokens[:i], Token("END", "", length, length)]
             top = _ended(top, length)
-        found += (d for d in lexed.found if d.span.start < length)
-        if len(lexed.found) > LIMIT:
+        diagnostics += (d for d in lexed.diagnostics if d.span.start < length)
+        if len(lexed.diagnostics) > LIMIT:
             return None
-        if not found:
+        if not diagnostics:
             passage = self._passage(passage.text[:length])
-        return self._made(n, passage, top, tokens, [c for c in lexed.comments if c.start < length], found)
+        return self._part(n, passage, top, tokens, [c for c in lexed.comments if c.start < length], diagnostics)
 
     def _passage(self, text: str) -> PartSource:
         return PartSource(self._source.name, text, Standing(self._source))
@@ -275,14 +275,14 @@ class _Reader:
     def _bottom(self, n: int) -> Frame:
         return BOTTOM if n == 0 else _behind_a_declaration()
 
-    def _made(
+    def _part(
         self,
         n: int,
         passage: PartSource,
         top: Frame,
         tokens: list[Token],
         comments: list[Comment],
-        found: list[Diagnostic],
+        diagnostics: list[Diagnostic],
     ) -> Part | None:
         """The part that was read; None where it is nested too deeply."""
         tree, length = whole(top), tokens[-1].end
@@ -290,7 +290,7 @@ class _Reader:
             return None
         module = build(passage, tree, tokens, comments)
         follower = self._follower(self._seam_at[self._start(n) + length])
-        return Part(passage, length, self._head(n), follower, module, tokens, comments, limited(passage, found))
+        return Part(passage, length, self._head(n), follower, module, tokens, comments, limited(passage, diagnostics))
 
 
 def _documented_before(lexed: Lexed, seams: Mapping[int, int]) -> set[int]:

@@ -39,11 +39,11 @@ def read(source: Source) -> Reading:
     """Read a whole file. Never raises for bad text; takes time in proportion to its length."""
     with uncollected():
         lexed = lex(load(), source)
-        tree = _parse(source, lexed.tokens, lexed.found)
+        tree = _parse(source, lexed.tokens, lexed.diagnostics)
     cut = prune(source, tree)
-    if not any(d.rule is TOO_DEEP for d in lexed.found):
-        lexed.found.extend(TOO_DEEP.at(x, DEEP).help(SHALLOWER) for x in cut)
-    return Reading(tree, lexed.tokens, lexed.comments, limited(source, lexed.found))
+    if not any(d.rule is TOO_DEEP for d in lexed.diagnostics):
+        lexed.diagnostics.extend(TOO_DEEP.at(x, DEEP).help(SHALLOWER) for x in cut)
+    return Reading(tree, lexed.tokens, lexed.comments, limited(source, lexed.diagnostics))
 
 
 @contextmanager
@@ -61,13 +61,13 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _parse(source: Source, tokens: list[Token], found: list[Diagnostic]) -> Node:
-    top, _ = go_on(source, tokens, found, BOTTOM)
+def _parse(source: Source, tokens: list[Token], diagnostics: list[Diagnostic]) -> Node:
+    top, _ = go_on(source, tokens, diagnostics, BOTTOM)
     return whole(top)
 
 
 def go_on(
-    source: Source, tokens: list[Token], found: list[Diagnostic], top: Frame, stops: Container[int] = ()
+    source: Source, tokens: list[Token], diagnostics: list[Diagnostic], top: Frame, stops: Container[int] = ()
 ) -> tuple[Frame, int]:
     """Read tokens on a stack, whatever mistakes there are, up to their end or to the first place in `stops` at which
     nothing is open and a declaration of the module begins. The stack then, and the number of the token there."""
@@ -80,8 +80,8 @@ def go_on(
         from fsmdsl.syntax.parse.recovery import Place, closed, recover  # most texts have no mistake
 
         mistake = recover(Place(table, source, tokens, i, top, before))
-        if not (mistake.diagnostic.rule is TOO_DEEP and found and found[-1].rule is TOO_DEEP):
-            found.append(mistake.diagnostic)
+        if not (mistake.diagnostic.rule is TOO_DEEP and diagnostics and diagnostics[-1].rule is TOO_DEEP):
+            diagnostics.append(mistake.diagnostic)
         mistakes += 1
         top, i = mistake.top, mistake.at
         if mistakes > LIMIT:
@@ -122,7 +122,7 @@ def whole(top: Frame) -> Node:
 
 
 def prune(source: Source, tree: Node) -> list[Span]:
-    """Cut off what is below the depth limit, so that whoever follows may recurse; the places cut."""
+    """Cut off nodes below the depth limit, so that later stages can recurse safely. Returns the places of the cuts."""
     cut: list[Span] = []
     stack = [(tree, 0)]
     while stack:
@@ -149,12 +149,12 @@ def _cut(node: Node) -> bool:
     return True
 
 
-def limited(source: Source, found: list[Diagnostic]) -> tuple[Diagnostic, ...]:
+def limited(source: Source, diagnostics: list[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Errors in the order of the text, one for each place, and not more than anyone would read."""
-    signs = {d.span.start for d in found if d.rule is BAD_CHARACTER or d.rule is BAD_NUMBER}
-    found = [d for d in found if d.rule is not UNEXPECTED or d.span.start not in signs]
-    found.sort(key=lambda d: d.span.start)
-    if len(found) <= LIMIT:
-        return tuple(found)
-    rest = Span(source, found[LIMIT].span.start, found[LIMIT].span.end)
-    return (*found[:LIMIT], MORE.at(rest, f"this file has more errors; the first {LIMIT} are shown"))
+    signs = {d.span.start for d in diagnostics if d.rule is BAD_CHARACTER or d.rule is BAD_NUMBER}
+    diagnostics = [d for d in diagnostics if d.rule is not UNEXPECTED or d.span.start not in signs]
+    diagnostics.sort(key=lambda d: d.span.start)
+    if len(diagnostics) <= LIMIT:
+        return tuple(diagnostics)
+    rest = Span(source, diagnostics[LIMIT].span.start, diagnostics[LIMIT].span.end)
+    return (*diagnostics[:LIMIT], MORE.at(rest, f"this file has more errors; the first {LIMIT} are shown"))

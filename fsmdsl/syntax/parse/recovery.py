@@ -16,7 +16,7 @@ from typing import NamedTuple
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
-from fsmdsl.syntax.parse.common_mistakes import MistakeContext, habit
+from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.syntax.parse.table import Table
@@ -88,20 +88,20 @@ class Place:
         """Whether the tokens from `i` on can stand on a stack."""
         return top is not None and words.goes_on(self.table, top, self.tokens, i, reach)
 
-    def unexpected(self, i: int, advice: str | None = None, meant: str | None = None) -> Diagnostic:
+    def unexpected(self, i: int, advice: str | None = None, replacement: str | None = None) -> Diagnostic:
         """The message for a token that is not expected where it is."""
         text = self.tokens[i].text
-        fix = None if meant is None else Fix(self.span(i), meant, f"write `{meant}`")
-        found = UNEXPECTED.at(
+        fix = None if replacement is None else Fix(self.span(i), replacement, f"write `{replacement}`")
+        diagnostic = UNEXPECTED.at(
             self.span(i), f"unexpected `{text if len(text) <= 40 else text[:39] + '…'}` here", fix=fix
         )
-        return found if advice is None else found.help(advice)
+        return diagnostic if advice is None else diagnostic.help(advice)
 
 
 def recover(place: Place) -> Mistake:
     """The message for a mistake, and how to go on."""
-    found = (way(place) for way in WAYS)
-    return next(x for x in found if x is not None)
+    mistakes = (way(place) for way in WAYS)
+    return next(x for x in mistakes if x is not None)
 
 
 # Guesses -------------------------------------------------------------------------------------------------------------
@@ -110,19 +110,19 @@ def recover(place: Place) -> Mistake:
 def _too_deep(place: Place) -> Mistake | None:
     if place.top.height < HIGHEST:
         return None
-    found = TOO_DEEP.at(place.span(place.at), "this is nested too deeply").help("name the inner parts with `let`")
-    return _skipped(place, found)
+    diagnostic = TOO_DEEP.at(place.span(place.at), "this is nested too deeply").help("name the inner parts with `let`")
+    return _skipped(place, diagnostic)
 
 
-def _habit(place: Place) -> Mistake | None:
+def _common_mistake(place: Place) -> Mistake | None:
     """What another language writes there."""
-    found = habit(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
-    if found is None:
+    explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
+    if explanation is None:
         return None
-    diagnostic = UNEXPECTED.at(place.span(found.at), found.message).help(found.advice)
-    if found.top is None:
+    diagnostic = UNEXPECTED.at(place.span(explanation.at), explanation.message).help(explanation.advice)
+    if explanation.top is None:
         return _skipped(place, diagnostic)
-    return Mistake(diagnostic, found.top, found.resume)
+    return Mistake(diagnostic, explanation.top, explanation.resume)
 
 
 def _misspelt(place: Place) -> Mistake | None:
@@ -140,18 +140,18 @@ def _misspelt(place: Place) -> Mistake | None:
 def _nearest_keyword(place: Place, i: int, top: Frame) -> str | None:
     from difflib import get_close_matches
 
-    known = [k for k in place.table.moves[top.state] if k in place.table.words]
-    close = get_close_matches(place.tokens[i].text.lower(), known, n=3, cutoff=0.6)
+    keywords = [k for k in place.table.moves[top.state] if k in place.table.words]
+    close = get_close_matches(place.tokens[i].text.lower(), keywords, n=3, cutoff=0.6)
     return next((k for k in close if place.fits(probe(place.table, top, k), i + 1, 2)), None)
 
 
 def _confused(place: Place) -> Mistake | None:
     """A sign for which another would fit."""
-    for meant in CONFUSED.get(place.token.kind, ()):
-        if place.fits(probe(place.table, place.top, meant), place.at + 1, 2):
-            after = advance(place.table, place.top, replace(place.token, kind=meant, text=meant))
+    for sign in CONFUSED.get(place.token.kind, ()):
+        if place.fits(probe(place.table, place.top, sign), place.at + 1, 2):
+            after = advance(place.table, place.top, replace(place.token, kind=sign, text=sign))
             if after is not None:
-                return Mistake(place.unexpected(place.at, f"did you mean `{meant}`?", meant), after, place.at + 1)
+                return Mistake(place.unexpected(place.at, f"did you mean `{sign}`?", sign), after, place.at + 1)
     return None
 
 
@@ -171,17 +171,17 @@ def _unfinished(place: Place) -> Mistake | None:
 
 def _unfinished_message(place: Place, top: Frame, i: int) -> Diagnostic:
     if place.tokens[i - 1].kind == "}":
-        found = place.unexpected(i, "the block that ends before it may be closed too early")
-        return found.label(place.span(i - 1), "closed here")
+        diagnostic = place.unexpected(i, "the block that ends before it may be closed too early")
+        return diagnostic.label(place.span(i - 1), "closed here")
     opening = _open_brace(place, top)
     begins = f"`{place.tokens[i].text}` begins the next one"
     if opening is not None and probe(place.table, top, "}") is not None:
         return UNEXPECTED.at(place.span(i), f"a `}}` is missing before `{place.tokens[i].text}`").label(
             opening, "opened here"
         )
-    found = UNEXPECTED.at(place.span(i - 1), "this declaration is not finished").label(place.span(i), begins)
-    wanted = listing(place.table, top)
-    return found if wanted is None else found.help(f"expected {wanted}")
+    diagnostic = UNEXPECTED.at(place.span(i - 1), "this declaration is not finished").label(place.span(i), begins)
+    alternatives = listing(place.table, top)
+    return diagnostic if alternatives is None else diagnostic.help(f"expected {alternatives}")
 
 
 def _without_self(place: Place) -> Mistake | None:
@@ -193,8 +193,10 @@ def _without_self(place: Place) -> Mistake | None:
     after = advance(place.table, itself, place.token)
     if after is None:
         return None
-    found = place.unexpected(place.at, "did you mean `self in`? The name of a state alone says the same", "self in")
-    return Mistake(found, after, place.at + 1)
+    diagnostic = place.unexpected(
+        place.at, "did you mean `self in`? The name of a state alone says the same", "self in"
+    )
+    return Mistake(diagnostic, after, place.at + 1)
 
 
 def _reserved(place: Place) -> Mistake | None:
@@ -208,8 +210,10 @@ def _reserved(place: Place) -> Mistake | None:
     after = advance(place.table, place.top, replace(place.token, kind="NAME"))
     if after is None or not place.fits(after, place.at + 1, 1):
         return None
-    found = UNEXPECTED.at(place.span(place.at), f"`{place.token.text}` is a word of the language and cannot be a name")
-    return Mistake(found.help("choose another name"), after, place.at + 1)
+    diagnostic = UNEXPECTED.at(
+        place.span(place.at), f"`{place.token.text}` is a word of the language and cannot be a name"
+    )
+    return Mistake(diagnostic.help("choose another name"), after, place.at + 1)
 
 
 def _superfluous(place: Place) -> Mistake | None:
@@ -232,14 +236,14 @@ def _ended(place: Place) -> Mistake | None:
     last = place.span(max(place.at - 1, 0))
     opening = _open_brace(place, place.top)
     if opening is not None and probe(place.table, place.top, "}") is not None:
-        found = (
+        diagnostic = (
             UNEXPECTED.at(last, "the file ends before a `}`").label(opening, "opened here").help("close it with `}`")
         )
     else:
-        wanted = listing(place.table, place.top)
-        found = UNEXPECTED.at(last, "the file ends in the middle of a declaration")
-        found = found if wanted is None else found.help(f"expected {wanted}")
-    return Mistake(found, closed(place), place.at)
+        alternatives = listing(place.table, place.top)
+        diagnostic = UNEXPECTED.at(last, "the file ends in the middle of a declaration")
+        diagnostic = diagnostic if alternatives is None else diagnostic.help(f"expected {alternatives}")
+    return Mistake(diagnostic, closed(place), place.at)
 
 
 def closed(place: Place) -> Frame:
@@ -263,8 +267,8 @@ def _general(place: Place) -> Diagnostic:
         return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
     if (quantifier := _in_parentheses(place)) is not None:
         return place.unexpected(place.at, f"parentheses stand around the whole: `({quantifier} x in xs: …)`")
-    wanted = listing(place.table, place.top)
-    return place.unexpected(place.at, None if wanted is None else f"expected {wanted}")
+    alternatives = listing(place.table, place.top)
+    return place.unexpected(place.at, None if alternatives is None else f"expected {alternatives}")
 
 
 def _in_parentheses(place: Place) -> str | None:
@@ -279,17 +283,17 @@ def _in_parentheses(place: Place) -> str | None:
     return before
 
 
-def _skipped(place: Place, found: Diagnostic) -> Mistake:
+def _skipped(place: Place, diagnostic: Diagnostic) -> Mistake:
     """Go on at the next token at which something begins or ends. See NOTE(recovery)."""
     failed: set[tuple[str, str, bool]] = set()
     for i in _candidates(place):
         token = place.tokens[i]
         if token.kind == "END":
-            return Mistake(found, closed(place), i)
+            return Mistake(diagnostic, closed(place), i)
         key = (token.kind, place.tokens[i + 1].kind, place.begins_line(i))
         top = None if key in failed else _resumed(place, i)
         if top is not None:
-            return Mistake(found, top, i)
+            return Mistake(diagnostic, top, i)
         failed.add(key)
     raise AssertionError("the last token is END")
 
@@ -372,5 +376,6 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _habit, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous, _skip,
+    _too_deep, _ended, _common_mistake, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous,
+    _skip,
 )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fsmdsl.text.diagnostics import Rule, Severity
 
 DEPTH = 100
-"""How deep the parts of a file may be nested."""
+"""Maximum nesting depth of expressions and blocks."""
 
 LIMIT = 100
-"""How many errors of one file are reported."""
+"""Maximum number of errors that are reported for one file."""
 
 UNEXPECTED = Rule(
     "FSM001",

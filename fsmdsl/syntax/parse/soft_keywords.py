@@ -17,13 +17,13 @@ from fsmdsl.syntax.tree import Token
 from fsmdsl.syntax.words import PREFERS_NAME, RESERVED
 
 REACH = 3
-"""How many tokens after a word are looked at."""
+"""Maximum number of tokens after a word that are examined."""
 
 
 HOOKS = frozenset({"ENTRY", "EXIT"})
 
 HOOK = 4
-"""How many tokens after `on entry` are looked at: `(A) do`."""
+"""Maximum number of tokens after `on entry` that are examined: `(A) do`."""
 
 
 def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
@@ -122,7 +122,7 @@ def joining() -> tuple[frozenset[str], frozenset[str]]:
     """Words that may be names, but would be keywords if two items on lines of their own were read as one: as a name at
     the end of the first item (`add`), and as a name at the beginning of the second (`until`)."""
     table = load()
-    items = _parts_of(table, (r.made for r in table.rules if ";" in r.symbols))
+    items = _parts_of(table, (r.origin for r in table.rules if ";" in r.symbols))
     soft = frozenset(x for x in items if is_soft(table, x))
     ending, beginning = set[str](), set[str]()
     for row in table.moves:
@@ -139,12 +139,12 @@ def joining() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(ending), frozenset(beginning) | soft.intersection(needed)
 
 
-def _parts_of(table: Table, made: Iterable[str]) -> frozenset[str]:
+def _parts_of(table: Table, symbols: Iterable[str]) -> frozenset[str]:
     """Everything that some symbols can be made of."""
-    parts, waiting = set[str](), [*made]
+    parts, waiting = set[str](), [*symbols]
     while waiting:
         symbol = waiting.pop()
         if symbol not in parts:
             parts.add(symbol)
-            waiting += (x for rule in table.rules if rule.made == symbol for x in rule.symbols)
+            waiting += (x for rule in table.rules if rule.origin == symbol for x in rule.symbols)
     return frozenset(parts)

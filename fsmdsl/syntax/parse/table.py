@@ -18,16 +18,16 @@ from fsmdsl.dataclasses import dataclass
 
 
 class Rule(NamedTuple):
-    """One way to write something. `kept` are the places of its symbols that go into the tree.
+    """One way to write something. `places` are those of its symbols that go into the tree.
 
     A `spread` rule has no node of its own: its parts go to the node around it. An `unwrap` rule has none if one part is
     kept. Symbols are kinds of tokens, or `<name>` for what other rules make.
     """
 
     name: str
-    made: str
+    origin: str
     symbols: tuple[str, ...]
-    kept: tuple[int, ...]
+    places: tuple[int, ...]
     how: Literal["node", "spread", "unwrap"]
     transparent: bool
     """Whether it makes nothing but the one part that it has."""
@@ -57,7 +57,7 @@ def is_made(symbol: str) -> bool:
     return symbol.startswith("<") and symbol.endswith(">")
 
 
-def made(rules: Iterable[str]) -> Iterator[str]:
+def symbols_of(rules: Iterable[str]) -> Iterator[str]:
     """The symbols for what rules make."""
     return (f"<{rule}>" for rule in rules)
 
@@ -86,14 +86,14 @@ def lasts() -> Mapping[str, frozenset[str]]:
 def _at_the_edge(place: Literal[0, -1]) -> Mapping[str, frozenset[str]]:
     """Only the rule of a file can be empty, so one symbol of each rule decides."""
     rules = [r for r in load().rules if r.symbols]
-    edges: dict[str, frozenset[str]] = {r.made: frozenset() for r in rules}
+    edges: dict[str, frozenset[str]] = {r.origin: frozenset() for r in rules}
     grown = True
     while grown:
         grown = False
         for rule in rules:
             more = edges.get(rule.symbols[place], frozenset({rule.symbols[place]}))
-            if not more <= edges[rule.made]:
-                edges[rule.made] |= more
+            if not more <= edges[rule.origin]:
+                edges[rule.origin] |= more
                 grown = True
     return edges
 

@@ -63,11 +63,11 @@ def ready(text: str) -> tuple[Any, ...]:
     )
 
 
-def _whole_rule(name: str, made: str, symbols: list[str], kept: list[int], how: str) -> tuple[Any, ...]:
+def _whole_rule(name: str, symbol: str, symbols: list[str], places: list[int], how: str) -> tuple[Any, ...]:
     """The fields of a `table.Rule`."""
-    transparent = how == "unwrap" and len(symbols) == len(kept) == 1
-    mixed = any(symbols[i].startswith("<_") for i in kept)
-    return (name, made, tuple(symbols), tuple(kept), how, transparent, mixed)
+    transparent = how == "unwrap" and len(symbols) == len(places) == 1
+    mixed = any(symbols[i].startswith("<_") for i in places)
+    return (name, symbol, tuple(symbols), tuple(places), how, transparent, mixed)
 
 
 def _lines(lines: Iterable[str]) -> str:
@@ -100,9 +100,9 @@ def _rule(rule: Any, kinds: dict[str, str]) -> list[Any]:
     texts are left out but for a `!rule`.
     """
     origin, options = str(rule.origin.name), rule.options
-    kept = [i for i, x in enumerate(rule.expansion) if options.keep_all_tokens or not (x.is_term and x.filter_out)]
+    places = [i for i, x in enumerate(rule.expansion) if options.keep_all_tokens or not (x.is_term and x.filter_out)]
     how = "spread" if origin.startswith("_") else "unwrap" if options.expand1 and not rule.alias else "node"
-    return [str(rule.alias or origin), f"<{origin}>", [_symbol(x, kinds) for x in rule.expansion], kept, how]
+    return [str(rule.alias or origin), f"<{origin}>", [_symbol(x, kinds) for x in rule.expansion], places, how]
 
 
 def _symbol(symbol: Any, kinds: dict[str, str]) -> str:
@@ -111,15 +111,15 @@ def _symbol(symbol: Any, kinds: dict[str, str]) -> str:
 
 def _states(lark: Any, kinds: dict[str, str]) -> dict[str, list[str]]:
     """The states, the first first, and the sets of kinds of tokens that they share."""
-    found = lark.parser.parser._parse_table
+    table = lark.parser.parser._parse_table
     index = {rule: i for i, rule in enumerate(lark.rules)}
-    numbers = {state: i for i, state in enumerate(_reached(found))}
+    numbers = {state: i for i, state in enumerate(_reached(table))}
     sets: dict[tuple[str, ...], int] = {}
     rows = []
     for state in numbers:
         moves: dict[str, int] = {}
         reduced: dict[int, list[str]] = {}
-        for name, (action, target) in sorted(found.states[state].items()):
+        for name, (action, target) in sorted(table.states[state].items()):
             if action.name == "Shift":
                 moves[kinds.get(name, f"<{name}>")] = numbers[target]
             else:
@@ -132,13 +132,13 @@ def _states(lark: Any, kinds: dict[str, str]) -> dict[str, list[str]]:
     return {"sets": [json.dumps(s) for s in sets], "states": rows}
 
 
-def _reached(found: Any) -> Iterator[Any]:
+def _reached(table: Any) -> Iterator[Any]:
     """States in an order that does not depend on hashing: as they are reached from the first."""
-    first = found.start_states["start"]
+    first = table.start_states["start"]
     seen, queue = {first}, [first]
     for state in queue:
         yield state
-        for _, (action, target) in sorted(found.states[state].items()):
+        for _, (action, target) in sorted(table.states[state].items()):
             if action.name == "Shift" and target not in seen:
                 seen.add(target)
                 queue.append(target)

@@ -13,7 +13,7 @@ from fsmdsl.syntax.tree import Comment, Token
 from fsmdsl.text.diagnostics import Diagnostic, Fix
 from fsmdsl.text.source import Source, Span, breaks
 
-MEANT = {
+EQUIVALENTS = {
     "&&": "and", "∧": "and", "||": "or", "∨": "or", "!": "not", "¬": "not", "===": "==", "≡": "==", "!==": "!=",
     "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&",
     "−": "-",
@@ -21,7 +21,7 @@ MEANT = {
 """Operators of other languages and of mathematics, and what they are here."""
 
 LARGEST = 10**15
-"""No number of a spec, and no duration in milliseconds, is as large."""
+"""Upper limit (exclusive) of numbers in a spec, and of durations in milliseconds."""
 
 HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters that cannot be seen, or that change how the text around them is shown."""
@@ -37,22 +37,22 @@ class Lexed:
     source: Source
     tokens: list[Token] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
-    found: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     end: int = -1
 
-    def report(self, start: int, end: int, message: str, advice: str, meant: str | None = None) -> None:
+    def report(self, start: int, end: int, message: str, advice: str, replacement: str | None = None) -> None:
         """Note a bad character or sign; one message for a run of them."""
         run, self.end = start == self.end, end
-        if run or len(self.found) > LIMIT:
+        if run or len(self.diagnostics) > LIMIT:
             return
         span = Span(self.source, start, end)
-        fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
-        self.found.append(BAD_CHARACTER.at(span, message, fix=fix).help(advice))
+        fix = None if replacement is None else Fix(span, replacement, f"write `{replacement}`")
+        self.diagnostics.append(BAD_CHARACTER.at(span, message, fix=fix).help(advice))
 
     def report_number(self, start: int, end: int, message: str, advice: str) -> None:
         """Note a number that cannot be used."""
-        if len(self.found) <= LIMIT:
-            self.found.append(BAD_NUMBER.at(Span(self.source, start, end), message).help(advice))
+        if len(self.diagnostics) <= LIMIT:
+            self.diagnostics.append(BAD_NUMBER.at(Span(self.source, start, end), message).help(advice))
 
 
 def lex(table: Table, source: Source) -> Lexed:
@@ -90,9 +90,9 @@ def _matches(table: Table, text: str) -> Iterator[tuple[str, int, int]]:
     last_close = text.rfind("*/")
     while here is not None:
         matches, here = table.pattern.finditer(text, here), None
-        for found in matches:
-            kind = found.lastgroup or ""
-            start, end = found.span(kind)
+        for hit in matches:
+            kind = hit.lastgroup or ""
+            start, end = hit.span(kind)
             if kind == "FOREIGN_COMMENT" and text[start] == "/":
                 closed = start + 2 <= last_close
                 end = here = text.index("*/", start + 2) + 2 if closed else _line_end(text, start)
@@ -115,7 +115,7 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
         case "STRING":
             _check_hidden(lexed, start, end)
         case "FOREIGN_SIGN":
-            kind = MEANT[text]
+            kind = EQUIVALENTS[text]
             lexed.report(start, end, f"`{text}` is not an operator", f"write `{kind}`", kind)
             return Token(kind, kind, start, end)
         case "FOREIGN_STRING":
@@ -125,7 +125,10 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             kind = "NAME"
             bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
             lexed.report(
-                start, end, f"{_shown(bad)} cannot be part of a name", "names have letters a to z, digits and `_`"
+                start,
+                end,
+                f"{_character_text(bad)} cannot be part of a name",
+                "names have letters a to z, digits and `_`",
             )
         case "FOREIGN_NUMBER":
             return _foreign_number(lexed, text, start, end)
@@ -141,7 +144,7 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
     if kind == "FOREIGN_COMMENT":
         lexed.report(start, end, f"a comment does not begin with `{text[0] if text[0] == '#' else '/*'}`", "write `//`")
     elif kind == "FOREIGN_SPACE":
-        lexed.report(start, end, f"{_shown(text[0])} is not a plain space", "write a space")
+        lexed.report(start, end, f"{_character_text(text[0])} is not a plain space", "write a space")
     elif kind == "UNENDED":
         lexed.report(start, end, "this text in quotes has no end", 'close it with `"` on the same line')
     elif text == "/":
@@ -149,7 +152,7 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
             start, end, "`/` is not a character of the language", "a comment begins with `//`; effects follow `do`"
         )
     else:
-        lexed.report(start, end, f"{_shown(text)} is not a character of the language", "take it away")
+        lexed.report(start, end, f"{_character_text(text)} is not a character of the language", "take it away")
 
 
 def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
@@ -175,12 +178,15 @@ def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
 
 
 def _check_hidden(lexed: Lexed, start: int, end: int) -> None:
-    found = HIDDEN.search(lexed.source.text, start, end)
-    if found is not None:
+    hit = HIDDEN.search(lexed.source.text, start, end)
+    if hit is not None:
         lexed.report(
-            found.start(), found.end(), f"{_shown(found[0])} cannot be seen and may mislead readers", "take it away"
+            hit.start(),
+            hit.end(),
+            f"{_character_text(hit[0])} cannot be seen and may mislead readers",
+            "take it away",
         )
 
 
-def _shown(character: str) -> str:
+def _character_text(character: str) -> str:
     return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"

@@ -60,7 +60,7 @@ def grammar() -> str:
         "doc_comment": r"token(prec(1, /\/\/\/([^\/\r\n][^\r\n]*)?/))",
         "comment": r"token(/\/\/[^\r\n]*/)",
     }
-    lines = [*(_shown(name, found) for name, found in rules.items())]
+    lines = [*(_rule_text(name, alternatives) for name, alternatives in rules.items())]
     lines += [f"    {name}: _ => {x}," for name, x in {**tokens, **comments}.items()]
     forks = ", ".join(f"[$.{x}, $.name]" for x in begun)
     return _HEAD.replace("FORKS", forks) + "\n".join(lines) + "\n  },\n});\n"
@@ -121,20 +121,20 @@ def _rules(lark: Any) -> Rules:
         node = "" if single else str(rule.alias or origin)
         groups.setdefault(origin, {}).setdefault(node, []).append(list(rule.expansion))
     hidden = {x for x, nodes in groups.items() if set(nodes) != {x}}
-    found: Rules = {}
+    rules: Rules = {}
     for origin, nodes in groups.items():
         if origin in hidden:
             plain = [[_symbol(x, lark, hidden) for x in parts] for parts in nodes.get("", [])]
-            _add(found, f"_{origin}", plain + [[f"$.{_name(x)}"] for x in nodes if x])
+            _add(rules, f"_{origin}", plain + [[f"$.{_name(x)}"] for x in nodes if x])
         for node, alternatives in nodes.items():
             if node:
-                _add(found, _name(node), [[_symbol(x, lark, hidden) for x in parts] for parts in alternatives])
-    return found
+                _add(rules, _name(node), [[_symbol(x, lark, hidden) for x in parts] for parts in alternatives])
+    return rules
 
 
-def _add(found: Rules, name: str, alternatives: list[list[str]]) -> None:
-    assert name not in found, f"two rules would be called {name}"
-    found[name] = alternatives
+def _add(rules: Rules, name: str, alternatives: list[list[str]]) -> None:
+    assert name not in rules, f"two rules would be called {name}"
+    rules[name] = alternatives
 
 
 def _symbol(symbol: Any, lark: Any, hidden: set[str]) -> str:
@@ -150,11 +150,11 @@ def _name(name: str) -> str:
     return "_" + name.strip("_") if name.startswith("_") else name.rstrip("_")
 
 
-def _shown(name: str, alternatives: Iterable[list[str]]) -> str:
+def _rule_text(name: str, alternatives: Iterable[list[str]]) -> str:
     # What a name is must stay open as long as it can: there a conflict is a fork.
-    told = [x[0] if len(x) == 1 else f"seq({', '.join(x)})" if x else "blank()" for x in alternatives]
-    listed = ",\n      ".join(told)
-    body = told[0] if len(told) == 1 else f"choice(\n      {listed},\n    )"
+    sequences = [x[0] if len(x) == 1 else f"seq({', '.join(x)})" if x else "blank()" for x in alternatives]
+    choices = ",\n      ".join(sequences)
+    body = sequences[0] if len(sequences) == 1 else f"choice(\n      {choices},\n    )"
     return f"    {name}: $ => {body}," if name == "name" else f"    {name}: $ => prec.right({body}),"
 
 

@@ -90,7 +90,7 @@ def declare(machine: MachineNames) -> None:
             _declare_actions(machine, member, why)
     for decl in machine.decl.members:
         if isinstance(decl, s.AmendDecl):
-            program.found.extend(_unreplaced(machine, decl))
+            program.diagnostics.extend(_unreplaced(machine, decl))
 
 
 def _note(machine: MachineNames, kind: Kind, name: s.Name) -> None:
@@ -105,7 +105,7 @@ def _nested(state: s.StateDecl) -> Iterator[s.StateDecl]:
 
 def _enter(machine: MachineNames, table: dict[str, T], name: s.Name, value: T, *others: Iterable[str]) -> None:
     if name.text in table or any(name.text in o for o in others):
-        machine.module.program.found.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
+        machine.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
     table.setdefault(name.text, value)
 
 
@@ -116,21 +116,23 @@ def _declare_events(machine: MachineNames, decl: s.EventDecl, why: str | None) -
         parameters = variables(machine.module, e.parameters, f"{machine.qualified}.{e.name.text}")
         event = m.Event(e.name.text, parameters, senders, e.doc or decl.doc, why, e.span)
         if e.name.text == "crash":
-            machine.module.program.found.append(rules.TWICE.at(e.name.span, "`crash` is an event of every machine"))
+            machine.module.program.diagnostics.append(
+                rules.TWICE.at(e.name.span, "`crash` is an event of every machine")
+            )
         _enter(machine, machine.events, e.name, event)
 
 
 def _sender(machine: MachineNames, path: s.Path) -> str | None:
     if str(path) == "environment":
         return "environment"
-    found = machine.module.at(path)
-    if found is not None:
-        home, name = found
+    location = machine.module.at(path)
+    if location is not None:
+        home, name = location
         if name in home.machines or name in home.channels:
             machine.module.note(path, home, "machine" if name in home.machines else "channel")
             return f"{home.name}.{name}"
-    known = ("environment", *machine.module.machines, *machine.module.channels, *machine.module.borrowed)
-    machine.module.program.found.append(unknown("sender", str(path), path.span, known))
+    senders = ("environment", *machine.module.machines, *machine.module.channels, *machine.module.borrowed)
+    machine.module.program.diagnostics.append(unknown("sender", str(path), path.span, senders))
     return None
 
 
@@ -138,7 +140,9 @@ def _declare_actions(machine: MachineNames, decl: s.ActionDecl, why: str | None)
     outcomes = tuple(n.text for n in decl.outcomes)
     for name, count in Counter(outcomes).items():
         if count > 1:
-            machine.module.program.found.append(rules.TWICE.at(decl.span, f"the outcome `{name}` is declared twice"))
+            machine.module.program.diagnostics.append(
+                rules.TWICE.at(decl.span, f"the outcome `{name}` is declared twice")
+            )
     for a in decl.actions:
         _note(machine, "action", a.name)
         for n in decl.outcomes:
@@ -152,8 +156,8 @@ def _unreplaced(machine: MachineNames, decl: s.AmendDecl) -> Iterator[Diagnostic
     labels = {x.label.text for x in machine.decl.members if isinstance(x, s.TransitionDecl) and x.label is not None}
     for name in replaced_labels(decl):
         if name.text not in labels:
-            found = rules.REPLACES.at(name.span, f"no documented transition is labelled `{name.text}`")
-            yield found.help("leave `replaces` out, or correct the label")
+            diagnostic = rules.REPLACES.at(name.span, f"no documented transition is labelled `{name.text}`")
+            yield diagnostic.help("leave `replaces` out, or correct the label")
     if decl.replaces and not replaced_labels(decl):
         yield rules.REPLACES.at(decl.reason.span, "this amendment replaces no labelled transition")
 

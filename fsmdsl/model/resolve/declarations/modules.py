@@ -20,29 +20,29 @@ def module_name(syntax: s.Module) -> str:
     return str(syntax.name) if syntax.name is not None else PurePath(syntax.span.source.name).stem or "module"
 
 
-def collect(program: Program, listed: list[s.Module]) -> list[ModuleNames]:
+def collect(program: Program, parsed_modules: list[s.Module]) -> list[ModuleNames]:
     """The declarations of every module, imports tied; bodies are left for later."""
-    found: dict[str, ModuleNames] = {}
-    for syntax in listed:
+    by_name: dict[str, ModuleNames] = {}
+    for syntax in parsed_modules:
         name = module_name(syntax)
-        if name in found:
+        if name in by_name:
             span = syntax.name.span if syntax.name is not None else syntax.span
-            other = found[name].syntax.span.source.name
-            program.found.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
+            other = by_name[name].syntax.span.source.name
+            program.diagnostics.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
             continue
         if syntax.name is not None:
             limits.within(program, syntax.name.span, "the name has", len(syntax.name.names), limits.PARTS, "parts")
-        found[name] = ModuleNames(name, syntax, program)
+        by_name[name] = ModuleNames(name, syntax, program)
         if syntax.name is not None:
             program.note(syntax.name.span, "module", "", name, declares=True)
-    for module in found.values():
+    for module in by_name.values():
         _declare(module)
-    for module in found.values():
-        _import(module, found)
-    for module in found.values():
+    for module in by_name.values():
+        _import(module, by_name)
+    for module in by_name.values():
         for x in module.records.values():
             record_type(module, x.name.text, x.name.span)
-    return list(found.values())
+    return list(by_name.values())
 
 
 def _declare(module: ModuleNames) -> None:
@@ -53,7 +53,7 @@ def _declare(module: ModuleNames) -> None:
             if n is None:
                 continue
             if n.text in seen:
-                module.program.found.append(rules.TWICE.at(n.span, f"`{n.text}` is declared already"))
+                module.program.diagnostics.append(rules.TWICE.at(n.span, f"`{n.text}` is declared already"))
             seen.add(n.text)
             module.program.note(n.span, _KINDS[type(x)], module.name, n.text, declares=True)
         match x:
@@ -85,8 +85,8 @@ def _name_amendments(module: ModuleNames) -> None:
     for n in (x.name for x in amendments(module.syntax) if x.name is not None):
         module.program.note(n.span, "amendment", module.name, n.text, declares=True)
         if n.text in seen:
-            found = rules.TWICE.at(n.span, f"an amendment of this module is called `{n.text}` already")
-            module.program.found.append(found.help("call it otherwise: `--without` names one of them"))
+            diagnostic = rules.TWICE.at(n.span, f"an amendment of this module is called `{n.text}` already")
+            module.program.diagnostics.append(diagnostic.help("call it otherwise: `--without` names one of them"))
         seen.add(n.text)
 
 
@@ -102,21 +102,21 @@ def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     for n in x.members:
         module.program.note(n.name.span, "member", f"{module.name}.{x.name.text}", n.name.text, declares=True)
         if n.name.text in names:
-            module.program.found.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
+            module.program.diagnostics.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
         names.add(n.name.text)
     if not names:
-        module.program.found.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
+        module.program.diagnostics.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
     limits.within(module.program, x.span, f"`{x.name.text}` has", len(names), limits.MEMBERS, "members")
     return m.EnumType(f"{module.name}.{x.name.text}", tuple(dict.fromkeys(n.name.text for n in x.members)), x.ordered)
 
 
-def _import(module: ModuleNames, known: dict[str, ModuleNames]) -> None:
+def _import(module: ModuleNames, modules: dict[str, ModuleNames]) -> None:
     for x in module.syntax.imports:
-        target = known.get(str(x.path))
+        target = modules.get(str(x.path))
         if target is None:
-            found = rules.IMPORT.at(x.path.span, f"no file has the module `{x.path}`")
-            advice = did_you_mean(str(x.path), known)
-            module.program.found.append(found if advice is None else found.help(advice))
+            diagnostic = rules.IMPORT.at(x.path.span, f"no file has the module `{x.path}`")
+            advice = did_you_mean(str(x.path), modules)
+            module.program.diagnostics.append(diagnostic if advice is None else diagnostic.help(advice))
             continue
         module.imports[target.name] = target
         module.program.note(x.path.span, "module", "", target.name)
@@ -129,34 +129,35 @@ def _borrow(module: ModuleNames, target: ModuleNames, n: s.Name) -> None:
     if kind is not None:
         module.program.note(n.span, kind, target.name, n.text)
     else:
-        found = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
+        diagnostic = rules.UNKNOWN.at(n.span, f"module `{target.name}` declares no `{n.text}`")
         advice = did_you_mean(n.text, [c for t in target.tables.values() for c in t])
-        module.program.found.append(found if advice is None else found.help(advice))
+        module.program.diagnostics.append(diagnostic if advice is None else diagnostic.help(advice))
     module.borrowed[n.text] = target
 
 
 def enums(module: ModuleNames) -> tuple[m.Enum, ...]:
     """The enums of a module, with their docs."""
-    listed = (x for x in module.syntax.members if isinstance(x, s.EnumDecl))
+    declarations = (x for x in module.syntax.members if isinstance(x, s.EnumDecl))
     return tuple(
-        m.Enum(module.enums[x.name.text], x.name.text, x.doc, tuple(n.doc for n in x.members), x.span) for x in listed
+        m.Enum(module.enums[x.name.text], x.name.text, x.doc, tuple(n.doc for n in x.members), x.span)
+        for x in declarations
     )
 
 
 def records(module: ModuleNames) -> tuple[m.Record, ...]:
     """The records of a module, with their docs."""
-    found = ((x, record_type(module, x.name.text, x.name.span)) for x in module.records.values())
+    types = ((x, record_type(module, x.name.text, x.name.span)) for x in module.records.values())
     return tuple(
         m.Record(t, x.name.text, x.doc, tuple(p.doc for p in x.parts), x.span)
-        for x, t in found
+        for x, t in types
         if isinstance(t, m.RecordType)
     )
 
 
 def opaques(module: ModuleNames) -> tuple[m.Opaque, ...]:
     """The opaque types of a module."""
-    listed = (x for x in module.syntax.members if isinstance(x, s.OpaqueDecl))
-    return tuple(m.Opaque(module.opaques[n.text], n.text, x.doc, n.span) for x in listed for n in x.names)
+    declarations = (x for x in module.syntax.members if isinstance(x, s.OpaqueDecl))
+    return tuple(m.Opaque(module.opaques[n.text], n.text, x.doc, n.span) for x in declarations for n in x.names)
 
 
 def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
@@ -165,11 +166,13 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
     for x in module.channels.values():
         receiver = machine_at(module, x.receiver)
         if x.bound < 1:
-            module.program.found.append(rules.RANGE.at(x.span, f"channel `{x.name.text}` holds no message"))
+            module.program.diagnostics.append(rules.RANGE.at(x.span, f"channel `{x.name.text}` holds no message"))
         sender = None if x.sender is None else machine_at(module, x.sender)
         if x.sender is not None and not x.each:
-            found = rules.MISPLACED.at(x.receiver.span, f"each {x.sender} has a queue here, and {x.receiver} only one")
-            module.program.found.append(found.help(f"write `to each {x.receiver}`"))
+            diagnostic = rules.MISPLACED.at(
+                x.receiver.span, f"each {x.sender} has a queue here, and {x.receiver} only one"
+            )
+            module.program.diagnostics.append(diagnostic.help(f"write `to each {x.receiver}`"))
         if receiver is not None and (x.sender is None or sender is not None):
             out.append(
                 m.Channel(

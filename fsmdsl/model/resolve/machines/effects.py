@@ -32,14 +32,14 @@ class Place:
     """Nothing follows the block: an action with outcomes may end it."""
 
 
-def effects(place: Place, listed: Sequence[s.Effect]) -> tuple[m.Effect, ...]:
+def effects(place: Place, syntax_effects: Sequence[s.Effect]) -> tuple[m.Effect, ...]:
     """Effects with their names bound; what is wrong is reported and left out."""
     out: list[m.Effect] = []
-    for i, e in enumerate(listed):
-        inner = Place(place.scope, place.where, place.last and i == len(listed) - 1)
-        found = _effect(inner, e)
-        if found is not None:
-            out.append(found)
+    for i, e in enumerate(syntax_effects):
+        inner = Place(place.scope, place.where, place.last and i == len(syntax_effects) - 1)
+        effect = _effect(inner, e)
+        if effect is not None:
+            out.append(effect)
     return tuple(out)
 
 
@@ -65,8 +65,8 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
 def _loop(place: Place, binder: s.Binder, body: tuple[s.Effect, ...], span: Span) -> m.Effect:
     inner = bound(place.scope, binder, "a loop")
     if len(inner.variables) > 1:
-        found = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
-        place.scope.report(found.help("write `subsets(nodes, 2)`"))
+        diagnostic = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
+        place.scope.report(diagnostic.help("write `subsets(nodes, 2)`"))
     name, over = inner.variables[-1]
     return m.ForEach(name, over, effects(Place(inner.scope, place.where, False), body), span)
 
@@ -94,8 +94,8 @@ def _own_field(scope: Scope, name: s.Name) -> tuple[str, m.Expr | None, m.Type] 
         scope.note(name, "field", machine.qualified)
         return name.text, None, machine.fields[name.text]
     if machine is not None and name.text in machine.params:
-        found = rules.MISPLACED.at(name.span, f"`{name.text}` is a parameter, fixed when the instance is made")
-        scope.report(found.help("make it a field: leave out `param`"))
+        diagnostic = rules.MISPLACED.at(name.span, f"`{name.text}` is a parameter, fixed when the instance is made")
+        scope.report(diagnostic.help("make it a field: leave out `param`"))
     else:
         scope.report(unknown("field", name.text, name.span, () if machine is None else tuple(machine.fields)))
     return None
@@ -108,10 +108,10 @@ def _assign(place: Place, e: s.Assign) -> m.Effect | None:
         of = _own(typed(place.scope, e.target.target))
         if isinstance(bare(of.type), m.RecordType | m.ErrorType):
             return _assign_part(place, of, e.target, e)
-    found = _field(place, e.target)
-    if found is None:
+    location = _field(place, e.target)
+    if location is None:
         return None
-    name, owner, type_ = found
+    name, owner, type_ = location
     return m.Assign(name, owner, of_type(place.scope, e.value, type_), type_, e.span)
 
 
@@ -137,8 +137,10 @@ def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.E
     """`best.term = 2` writes the field, with its other parts as they are."""
     scope, record = place.scope, of.type
     if isinstance(record, m.OptionalType):
-        found = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` may be none, which has no parts")
-        scope.report(found.help(f"assign a whole record: `{target.target.span.quote} = …`"))
+        diagnostic = rules.MISMATCH.at(
+            target.target.span, f"`{target.target.span.quote}` may be none, which has no parts"
+        )
+        scope.report(diagnostic.help(f"assign a whole record: `{target.target.span.quote} = …`"))
     if not isinstance(record, m.RecordType):
         return None
     at = part(scope, of, record, target.name, target.span)
@@ -154,16 +156,16 @@ def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.E
 
 
 def _not_own(scope: Scope, target: s.Expr) -> None:
-    found = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
-    scope.report(found.help("send an event to the other machine, and let it assign"))
+    diagnostic = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
+    scope.report(diagnostic.help("send an event to the other machine, and let it assign"))
 
 
 def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
     """`votes[n] = x` assigns the map with another value for one key."""
-    found = _field(place, target.target)
-    if found is None:
+    location = _field(place, target.target)
+    if location is None:
         return None
-    name, owner, type_ = found
+    name, owner, type_ = location
     if not isinstance(type_, m.MapType):
         if not isinstance(type_, m.ErrorType):
             wrong = rules.MISMATCH.at(target.span, f"`{name}` is no map, and only a map has entries to assign to")
@@ -175,10 +177,10 @@ def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
 
 
 def _change(place: Place, e: s.Change) -> m.Effect | None:
-    found = _field(place, e.target)
-    if found is None:
+    location = _field(place, e.target)
+    if location is None:
         return None
-    name, owner, type_ = found
+    name, owner, type_ = location
     if not isinstance(type_, m.SetType | m.ListType):
         place.scope.report(rules.MISMATCH.at(e.target.span, f"`{name}` is neither a set nor a list"))
         return None
@@ -199,36 +201,40 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
     scope, machine = place.scope, place.scope.machine
     action = machine.actions.get(name.text) if machine is not None else None
     if action is None:
-        known = () if machine is None else tuple(machine.actions)
-        found = unknown("action", name.text, name.span, known)
+        actions = () if machine is None else tuple(machine.actions)
+        diagnostic = unknown("action", name.text, name.span, actions)
         if machine is not None and name.text in machine.events:
-            found = rules.MISPLACED.at(name.span, f"`{name.text}` is an event, and an event is always sent to someone")
-            found = found.help(f"write `self.{name.text}`")
-        elif not known:
-            found = found.help(f"declare it: `action {name.text}{'(…)' * bool(arguments)}`")
-        scope.report(found)
+            diagnostic = rules.MISPLACED.at(
+                name.span, f"`{name.text}` is an event, and an event is always sent to someone"
+            )
+            diagnostic = diagnostic.help(f"write `self.{name.text}`")
+        elif not actions:
+            diagnostic = diagnostic.help(f"declare it: `action {name.text}{'(…)' * bool(arguments)}`")
+        scope.report(diagnostic)
         return None
     assert machine is not None
     scope.note(name, "action", machine.qualified)
     if place.where in ("crash", "recover"):
         scope.report(rules.MISPLACED.at(e.span, "no action can be called while the system is down"))
     if action.outcomes and not place.last:
-        found = rules.MISPLACED.at(e.span, f"`{name.text}` has outcomes, so it ends the step: nothing can follow it")
-        scope.report(found.help(f"continue in a transition `on {name.text}.{action.outcomes[0]}`"))
+        diagnostic = rules.MISPLACED.at(
+            e.span, f"`{name.text}` has outcomes, so it ends the step: nothing can follow it"
+        )
+        scope.report(diagnostic.help(f"continue in a transition `on {name.text}.{action.outcomes[0]}`"))
     return m.Request(name.text, _arguments(scope, name, arguments, action.parameters), e.span)
 
 
 def _arguments(
-    scope: Scope, name: s.Name, given: tuple[s.Expr, ...], wanted: tuple[m.Variable, ...]
+    scope: Scope, name: s.Name, arguments: tuple[s.Expr, ...], parameters: tuple[m.Variable, ...]
 ) -> tuple[m.Expr, ...]:
-    if len(given) != len(wanted):
-        found = miscounted(name.text, len(wanted), len(given), name.span)
-        if wanted:
-            listed = ", ".join(v.name for v in wanted)
-            found = found.help(f"write `{name.text}({listed})`")
-        scope.report(found)
+    if len(arguments) != len(parameters):
+        diagnostic = miscounted(name.text, len(parameters), len(arguments), name.span)
+        if parameters:
+            names = ", ".join(v.name for v in parameters)
+            diagnostic = diagnostic.help(f"write `{name.text}({names})`")
+        scope.report(diagnostic)
         return ()
-    return tuple(of_type(scope, g, w.type) for g, w in zip(given, wanted, strict=True))
+    return tuple(of_type(scope, g, w.type) for g, w in zip(arguments, parameters, strict=True))
 
 
 def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
@@ -236,10 +242,10 @@ def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Pe
     if place.where == "crash":
         scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
     message = f"`{target.target.span.quote}` is no instance: nothing can be sent to it"
-    found = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
-    if found is None:
+    receiver = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
+    if receiver is None:
         return None
-    owner, machine = found
+    owner, machine = receiver
     event = event_of(scope, machine, target.name)
     if event is None:
         return None
@@ -267,9 +273,9 @@ def may_send(event: m.Event, sender: MachineNames) -> bool:
 def _not_a_sender(scope: Scope, machine: MachineNames, event: m.Event, at: s.Name) -> None:
     assert scope.machine is not None
     sender = scope.machine.decl.name.text
-    found = rules.SENDER.at(at.span, f"`{event.name}` does not come from {sender}")
-    found = found.label(event.span, f"declared in {machine.decl.name.text} without {sender} as a sender")
-    scope.report(found.help(f"add `{sender}` to its `from`"))
+    diagnostic = rules.SENDER.at(at.span, f"`{event.name}` does not come from {sender}")
+    diagnostic = diagnostic.label(event.span, f"declared in {machine.decl.name.text} without {sender} as a sender")
+    scope.report(diagnostic.help(f"add `{sender}` to its `from`"))
 
 
 def _post(place: Place, e: s.Post) -> m.Effect | None:
@@ -288,14 +294,14 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     if event is None:
         return None
     if channel.name not in event.senders:
-        found = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
-        scope.report(found.label(event.span, f"declared here without `{name}` as a sender"))
-    given: tuple[s.Expr, ...] = () if e.to is None else (e.to,)
+        diagnostic = rules.SENDER.at(target.name.span, f"`{event.name}` does not come from channel `{name}`")
+        scope.report(diagnostic.label(event.span, f"declared here without `{name}` as a sender"))
+    endpoints: tuple[s.Expr, ...] = () if e.to is None else (e.to,)
     if home.channels[name].sender is not None:
         if not _sends_through(scope, home, name, e.span):
             return None
-        given = () if e.to is None else (s.Word("self", e.span), e.to)
-    whose = ends(scope, home, name, given, e.span, lambda _: f"{e.span.quote} to x")
+        endpoints = () if e.to is None else (s.Word("self", e.span), e.to)
+    whose = ends(scope, home, name, endpoints, e.span, lambda _: f"{e.span.quote} to x")
     sent = _arguments(scope, target.name, arguments, event.parameters)
     return None if whose is None else m.Post(channel.name, event.name, sent, whose, e.span)
 
@@ -307,6 +313,6 @@ def _sends_through(scope: Scope, home: ModuleNames, channel: str, at: Span) -> b
     if sender is None or (scope.machine is not None and scope.machine.qualified == sender.qualified):
         return sender is not None
     who = "the system" if scope.machine is None else scope.machine.decl.name.text
-    found = rules.SENDER.at(at, f"`{channel}` leads from each {path}, and this is sent by {who}")
-    scope.report(found.help("send it through a channel without `from each`"))
+    diagnostic = rules.SENDER.at(at, f"`{channel}` leads from each {path}, and this is sent by {who}")
+    scope.report(diagnostic.help("send it through a channel without `from each`"))
     return False

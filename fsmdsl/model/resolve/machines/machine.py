@@ -14,7 +14,7 @@ from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.model.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.model.resolve.names.states import leaves, own_state
 from fsmdsl.model.resolve.types.first_values import check_any, default
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.lets import all_of
 from fsmdsl.model.resolve.values.places import condition, of_type
 
@@ -24,7 +24,7 @@ def machine(names: MachineNames) -> m.Machine:
     scope = Scope(names.module, names)
     numbering = Numbering()
     parts = list(names.members)
-    found = m.Machine(
+    complete = m.Machine(
         names.decl.name.text,
         names.module.name,
         names.decl.display.text if names.decl.display is not None else names.decl.name.text,
@@ -49,7 +49,7 @@ def machine(names: MachineNames) -> m.Machine:
     _note_ranked(scope, names)
     if not names.module.program.as_documented:
         _check_replaced(scope, names)
-    return found
+    return complete
 
 
 def _check_replaced(scope: Scope, names: MachineNames) -> None:
@@ -67,7 +67,7 @@ def _note_ranked(scope: Scope, names: MachineNames) -> None:
         ("let", names.lets),
     )
     for ranked in (n for x, _ in names.members if isinstance(x, s.PriorityDecl) for n in x.names):
-        for kind in (k for k, known in tables if ranked.text in known):
+        for kind in (k for k, table in tables if ranked.text in table):
             scope.note(ranked, kind, names.qualified)
 
 
@@ -91,8 +91,10 @@ def _field(scope: Scope, decl: s.FieldDecl, why: str | None) -> m.Field | None:
     value = default(type_, decl.span) if decl.value is None else of_type(scope, decl.value, type_)
     if value is None:
         if not isinstance(type_, m.ErrorType):
-            found = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no value to begin with")
-            scope.report(found.help(f"write `{shown(type_)}?`, which begins as none, `= any`, or make it a `param`"))
+            diagnostic = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no value to begin with")
+            scope.report(
+                diagnostic.help(f"write `{type_text(type_)}?`, which begins as none, `= any`, or make it a `param`")
+            )
         return None
     return m.Field(decl.name.text, type_, value, decl.durable, decl.doc, why, decl.span)
 
@@ -129,8 +131,8 @@ def _states(decl: s.StateDecl, why: str | None, parent: str | None) -> Iterator[
 
 def _check_initial(scope: Scope, names: MachineNames) -> None:
     if not names.top:
-        found = rules.INITIAL.at(names.decl.name.span, f"`{names.decl.name.text}` has no state")
-        scope.report(found.help("declare one: `initial state …`"))
+        diagnostic = rules.INITIAL.at(names.decl.name.span, f"`{names.decl.name.text}` has no state")
+        scope.report(diagnostic.help("declare one: `initial state …`"))
     else:
         _one_initial(scope, names.decl.name, names.top, f"machine `{names.decl.name.text}`")
     entered = {
@@ -149,13 +151,13 @@ def _check_initial(scope: Scope, names: MachineNames) -> None:
 def _one_initial(scope: Scope, name: s.Name, states: list[s.StateDecl], whose: str) -> None:
     initial = [x for x in states if "initial" in x.flags]
     if not initial:
-        found = rules.INITIAL.at(name.span, f"{whose} has no initial state")
+        diagnostic = rules.INITIAL.at(name.span, f"{whose} has no initial state")
         scope.report(
-            found.help(f"write `initial` before `state {states[0].name.text}`, or before another of its states")
+            diagnostic.help(f"write `initial` before `state {states[0].name.text}`, or before another of its states")
         )
     for extra in initial[1:]:
-        found = rules.INITIAL.at(extra.name.span, f"{whose} has a second initial state")
-        scope.report(found.label(initial[0].span, "this is the first"))
+        diagnostic = rules.INITIAL.at(extra.name.span, f"{whose} has a second initial state")
+        scope.report(diagnostic.label(initial[0].span, "this is the first"))
 
 
 def _check_flags(scope: Scope, state: s.StateDecl) -> None:
@@ -177,13 +179,13 @@ def _check_flags(scope: Scope, state: s.StateDecl) -> None:
 def states_named(scope: Scope, names: tuple[s.Name, ...]) -> Iterator[str]:
     """The leaves meant by a list of states, `*` being all; reports unknown ones."""
     assert scope.machine is not None
-    known = scope.machine.states
+    by_name = scope.machine.states
     for n in names:
         if n.text == "*":
-            yield from (x.name.text for x in known.values() if not x.children)
+            yield from (x.name.text for x in by_name.values() if not x.children)
         elif (state := own_state(scope, n)) is not None:
             inside = leaves(state)
-            yield from (x for x in known if x in inside)
+            yield from (x for x in by_name if x in inside)
 
 
 # Lines ---------------------------------------------------------------------------------------------------------------

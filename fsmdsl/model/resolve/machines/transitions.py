@@ -29,10 +29,10 @@ class Numbering:
 def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering: Numbering) -> Iterator[m.Transition]:
     """The arrows of one line; none when its trigger is wrong."""
     assert scope.machine is not None
-    found = _trigger(scope, decl.trigger)
-    if found is None:
+    resolved_trigger = _trigger(scope, decl.trigger)
+    if resolved_trigger is None:
         return
-    trigger, inner = found
+    trigger, inner = resolved_trigger
     guard = None if decl.guard is None else condition(inner, decl.guard)
     if isinstance(trigger, m.Eventless) and guard is not None:
         _own_data_only(scope, guard)
@@ -101,14 +101,14 @@ def note_event(scope: Scope, machine: MachineNames, path: s.Path) -> None:
 def _unknown_trigger(scope: Scope, machine: MachineNames, on: s.On) -> None:
     first, *rest = on.path.names
     if rest and first.text in machine.actions:
-        known = machine.actions[first.text].outcomes
-        scope.report(unknown(f"outcome of {first.text}", rest[0].text, rest[0].span, known))
+        candidates = machine.actions[first.text].outcomes
+        scope.report(unknown(f"outcome of {first.text}", rest[0].text, rest[0].span, candidates))
         return
     outcomes = (f"{a.name}.{o}" for a in machine.actions.values() for o in a.outcomes)
-    found = unknown("event", str(on.path), on.path.span, (*machine.events, *outcomes, "crash"))
-    if found.fix is None:
-        found = found.help(f"declare it: `event {on.path} from environment`")
-    scope.report(found)
+    diagnostic = unknown("event", str(on.path), on.path.span, (*machine.events, *outcomes, "crash"))
+    if diagnostic.fix is None:
+        diagnostic = diagnostic.help(f"declare it: `event {on.path} from environment`")
+    scope.report(diagnostic)
 
 
 def _on_event(scope: Scope, event: m.Event, on: s.On) -> tuple[m.Trigger, Scope] | None:
@@ -117,9 +117,9 @@ def _on_event(scope: Scope, event: m.Event, on: s.On) -> tuple[m.Trigger, Scope]
     if len(on.arguments) != len(event.parameters):
         count = len(event.parameters)
         message = f"`{event.name}` has {count} parameter{'s' * (count != 1)}, not {len(on.arguments)}"
-        found = rules.ARGUMENTS.at(on.span, message).label(event.span, "declared here")
+        diagnostic = rules.ARGUMENTS.at(on.span, message).label(event.span, "declared here")
         names = ", ".join(v.name for v in event.parameters)
-        scope.report(found.help(f"write `on {event.name}({names})`" if names else f"write `on {event.name}`"))
+        scope.report(diagnostic.help(f"write `on {event.name}({names})`" if names else f"write `on {event.name}`"))
         return None
     inner = scope
     seen: set[str] = set()
@@ -140,9 +140,9 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
             case (
                 m.Read(target=target) | m.Derived(target=target) | m.InState(target=target) | m.StateOf(target=target)
             ) if not _own(target):
-                shown = e.span.quote
+                quote = e.span.quote
             case m.AllOf() | m.ChannelRef():
-                shown = e.span.quote
+                quote = e.span.quote
             case m.Derived(owner=owner, name=name):
                 let = machine.module.program.lets.get((owner, name))
                 if let is not None:
@@ -150,8 +150,10 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
                 continue
             case _:
                 continue
-        found = rules.MISPLACED.at(e.span, f"an eventless guard reads its own machine only, and `{shown}` is another's")
-        scope.report(found.help("let the other machine send an event when this changes"))
+        diagnostic = rules.MISPLACED.at(
+            e.span, f"an eventless guard reads its own machine only, and `{quote}` is another's"
+        )
+        scope.report(diagnostic.help("let the other machine send an event when this changes"))
 
 
 def _own(target: m.Expr | None) -> bool:

@@ -100,11 +100,12 @@ class Program:
     """By owner and name; None while it is being resolved."""
     records: dict[str, m.Type | None] = field(default_factory=dict)
     """By qualified name; None while it is being resolved."""
-    found: list[Diagnostic] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
     uses: list[Use] = field(default_factory=list)
     """What each name stands for, as far as that has been found out."""
     uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
-    """By owner and name. They are noted with the owner's, whoever is the first to need the `let`: `lets.all_of`."""
+    """By owner and name. The uses belong to the owner, whichever declaration needs the `let` first: see
+    `lets.all_of`."""
     incomplete: bool = False
     """Were amendments left out, all or some, which what is there may need?"""
     members: dict[int, Members] = field(default_factory=dict)
@@ -117,10 +118,10 @@ class Program:
     def amended_since(self, before: int) -> str | None:
         """Without amendments, the first of what is missing since so much was found: only they declare it. What was
         found since then is forgotten."""
-        if not self.incomplete or len(self.found) == before:
+        if not self.incomplete or len(self.diagnostics) == before:
             return None
-        first = self.found[before].message
-        del self.found[before:]
+        first = self.diagnostics[before].message
+        del self.diagnostics[before:]
         return first
 
 
@@ -176,12 +177,12 @@ class ModuleNames:
 
 def machine_at(module: ModuleNames, path: s.Path) -> MachineNames | None:
     """The machine of a path; reports when there is none."""
-    found = module.at(path)
-    if found is not None and found[1] in found[0].machines:
-        module.note(path, found[0], "machine")
-        return found[0].machines[found[1]]
+    location = module.at(path)
+    if location is not None and location[1] in location[0].machines:
+        module.note(path, location[0], "machine")
+        return location[0].machines[location[1]]
     names = (*module.machines, *(n for n, home in module.borrowed.items() if n in home.machines))
-    module.program.found.append(unknown("machine", str(path), path.span, names))
+    module.program.diagnostics.append(unknown("machine", str(path), path.span, names))
     return None
 
 
@@ -200,21 +201,21 @@ class Scope:
     """`index` has a value here."""
     channel: bool = False
     """A channel can be named here."""
-    given: Mapping[str, m.Expr] | None = None
+    arguments: Mapping[str, m.Expr] | None = None
     """In a shared environment, what is known of its parameters. No name of the system is known there."""
 
     @property
-    def named(self) -> SystemNames | None:
+    def visible_system(self) -> SystemNames | None:
         """The system whose names are known here."""
-        return self.system if self.given is None else None
+        return self.system if self.arguments is None else None
 
     def bind(self, name: s.Name, type_: m.Type) -> Scope:
         """The scope inside a binder."""
         self.module.program.uses.append(Use(name.span, Meaning("local", "", name.text, name.span), True, type_))
-        known, given = {**self.locals, name.text: type_}, self.given
-        if given is not None and name.text in given:
-            given = {x: value for x, value in given.items() if x != name.text}
-        return replace(self, locals=known, places={**self.places, name.text: name.span}, given=given)
+        local_types, arguments = {**self.locals, name.text: type_}, self.arguments
+        if arguments is not None and name.text in arguments:
+            arguments = {x: value for x, value in arguments.items() if x != name.text}
+        return replace(self, locals=local_types, places={**self.places, name.text: name.span}, arguments=arguments)
 
     def note(self, name: s.Name, kind: Kind, owner: str, *, declares: bool = False) -> None:
         """Keep what a name stands for."""
@@ -225,12 +226,12 @@ class Scope:
         meaning = Meaning("local", "", name.text, self.places.get(name.text))
         self.module.program.uses.append(Use(name.span, meaning))
 
-    def report(self, found: Diagnostic) -> None:
-        self.module.program.found.append(found)
+    def report(self, diagnostic: Diagnostic) -> None:
+        self.module.program.diagnostics.append(diagnostic)
 
     def holds(self, name: str) -> bool:
         """Does the name stand for a value here, whatever type is expected?"""
-        machine, system = self.machine, self.named
+        machine, system = self.machine, self.visible_system
         if name in self.locals or (self.ordinal and name == "index"):
             return True
         if machine is not None and (name in machine.fields or name in machine.params or name in machine.lets):
@@ -241,7 +242,7 @@ class Scope:
 
     def computes(self, name: str) -> bool:
         """Is the name that of a `let` here? Data of the same name as a function (`size`) leaves the function alone."""
-        owners = (self.machine, self.named, self.module.home(name))
+        owners = (self.machine, self.visible_system, self.module.home(name))
         return any(owner is not None and name in owner.lets for owner in owners)
 
     def values(self) -> Iterator[str]:
@@ -249,8 +250,8 @@ class Scope:
         yield from self.locals
         if self.machine is not None:
             yield from self.machine.data
-        if self.named is not None:
-            yield from (*self.named.groups, *self.named.elements, *self.named.lets)
+        if self.visible_system is not None:
+            yield from (*self.visible_system.groups, *self.visible_system.elements, *self.visible_system.lets)
         yield from self.module.lets
 
     def enum_members(self, name: str) -> list[m.EnumType]:
@@ -273,16 +274,16 @@ def dotted(e: s.Expr) -> tuple[str, ...] | None:
 
 def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
     """`kind` says what was looked for."""
-    known = sorted(set(candidates))
-    meant = closest(name, known)
-    fix = None if meant is None else Fix(span, meant, f"write `{meant}`")
-    found = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
-    advice = None if meant is None else f"did you mean `{meant}`?"
+    names = sorted(set(candidates))
+    suggestion = closest(name, names)
+    fix = None if suggestion is None else Fix(span, suggestion, f"write `{suggestion}`")
+    diagnostic = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
+    advice = None if suggestion is None else f"did you mean `{suggestion}`?"
     if advice is None:
-        advice = f"known: {', '.join(f'`{k}`' for k in known)}" if 0 < len(known) <= 8 else "declare it"
-    return found.help(advice)
+        advice = f"known: {', '.join(f'`{k}`' for k in names)}" if 0 < len(names) <= 8 else "declare it"
+    return diagnostic.help(advice)
 
 
-def miscounted(name: str, wanted: int, given: int, at: Span) -> Diagnostic:
+def miscounted(name: str, expected: int, actual: int, at: Span) -> Diagnostic:
     """Too many arguments, or too few."""
-    return rules.ARGUMENTS.at(at, f"`{name}` takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
+    return rules.ARGUMENTS.at(at, f"`{name}` takes {expected} argument{'s' * (expected != 1)}, not {actual}")

@@ -42,19 +42,19 @@ def own_state(scope: Scope, name: s.Name) -> s.StateDecl | None:
 
 
 def _state(scope: Scope, machine: MachineNames, name: s.Name, kind: str) -> s.StateDecl | None:
-    found = machine.states.get(name.text)
-    if found is None:
+    state = machine.states.get(name.text)
+    if state is None:
         scope.report(unknown(kind, name.text, name.span, tuple(machine.states)))
     else:
         scope.note(name, "state", machine.qualified)
-    return found
+    return state
 
 
 def entered(states: Iterable[s.StateDecl]) -> str:
     """The leaf that is entered through initial states, of one state or of several beside each other; an empty name
     where there is none."""
-    listed = list(states)
-    at = listed[0] if len(listed) == 1 else next((x for x in listed if "initial" in x.flags), None)
+    siblings = list(states)
+    at = siblings[0] if len(siblings) == 1 else next((x for x in siblings if "initial" in x.flags), None)
     while at is not None and at.children:
         at = next((x for x in at.children if "initial" in x.flags), None)
     return "" if at is None else at.name.text
@@ -85,12 +85,12 @@ def states_meant(scope: Scope, t: m.Type, of: s.Expr) -> frozenset[str] | None:
     )
     if machine is None or not names or not all(isinstance(n, s.Name) and not scope.holds(n.text) for n in names):
         return None
-    meant: frozenset[str] = frozenset()
+    leaf_names: frozenset[str] = frozenset()
     for n in names:
         assert isinstance(n, s.Name)
-        found = state_named(scope, machine, n)
-        meant |= frozenset() if found is None else leaves(found)
-    return meant
+        state = state_named(scope, machine, n)
+        leaf_names |= frozenset() if state is None else leaves(state)
+    return leaf_names
 
 
 def note_member(scope: Scope, n: s.Name, t: m.EnumType) -> None:

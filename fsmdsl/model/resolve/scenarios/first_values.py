@@ -8,7 +8,7 @@ from fsmdsl.dataclasses import replace
 from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.names.scope import MachineNames, Scope, unknown
 from fsmdsl.model.resolve.names.states import entered, state_named
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.places import of_type, opened, typed
 
 
@@ -37,10 +37,10 @@ class _Chosen:
 
     def _instance(self, whose: s.Expr | None, at: s.Expr) -> int | None:
         """The number of the instance that is named."""
-        found = None if whose is None else opened(typed(self.scope, whose))
-        if isinstance(found, m.InstanceRef):
-            return self.system.number_of[found.name, found.index]
-        if found is None or not isinstance(found.type, m.ErrorType):
+        reference = None if whose is None else opened(typed(self.scope, whose))
+        if isinstance(reference, m.InstanceRef):
+            return self.system.number_of[reference.name, reference.index]
+        if reference is None or not isinstance(reference.type, m.ErrorType):
             message = "`start with` says how single instances begin"
             help_ = "name the instance: `start with a[0].x = 1`, `start with a[0] in Busy`"
             self.scope.report(rules.MISPLACED.at(at.span, message).help(help_))
@@ -61,8 +61,8 @@ class _Chosen:
             self.scope.report(rules.MISPLACED.at(x.target.span, message).help(help_))
         elif leaf and leaf not in instance.states:
             message = f"`{instance.name}` does not begin in `{leaf}`"
-            found = rules.MISPLACED.at(name.span, message)
-            self.scope.report(found.help(f"it begins in {' or '.join(f'`{y}`' for y in instance.states)}"))
+            diagnostic = rules.MISPLACED.at(name.span, message)
+            self.scope.report(diagnostic.help(f"it begins in {' or '.join(f'`{y}`' for y in instance.states)}"))
         else:
             self.states[n] = leaf
 
@@ -78,9 +78,9 @@ class _Chosen:
             self._twice(x.target)
         elif name.text not in _free(machine, instance):
             message = f"`{name.text}` of `{instance.name}` does not begin with any value"
-            found = rules.MISPLACED.at(x.target.span, message)
+            diagnostic = rules.MISPLACED.at(x.target.span, message)
             help_ = f"write `{name.text}: … = any` in {machine.decl.name.text}, or leave this out"
-            self.scope.report(found.help(help_))
+            self.scope.report(diagnostic.help(help_))
         else:
             self.fields[n, name.text] = of_type(self.scope, x.value, type_)
 
@@ -99,13 +99,15 @@ def begun(scope: Scope, system: m.System, decl: s.ScenarioDecl) -> m.System:
         machine = scope.module.program.machines[x.machine]
         free = _free(machine, x)
         for name in (name for name in free if (n, name) not in chosen.fields):
-            found = rules.INSTANCE.at(decl.name.span, f"`{x.name}.{name}` begins with any value, and has none here")
-            help_ = f"write `start with {x.name}.{name} = …`, a value of `{shown(machine.fields[name])}`"
-            scope.report(found.help(help_))
+            diagnostic = rules.INSTANCE.at(
+                decl.name.span, f"`{x.name}.{name}` begins with any value, and has none here"
+            )
+            help_ = f"write `start with {x.name}.{name} = …`, a value of `{type_text(machine.fields[name])}`"
+            scope.report(diagnostic.help(help_))
         if x.states and n not in chosen.states:
             message = f"`{x.name}` begins in any of several states, and in none here"
-            found = rules.INSTANCE.at(decl.name.span, message)
-            scope.report(found.help(f"write `start with {x.name} in {x.state}`, or another of them"))
+            diagnostic = rules.INSTANCE.at(decl.name.span, message)
+            scope.report(diagnostic.help(f"write `start with {x.name} in {x.state}`, or another of them"))
         values = tuple((name, chosen.fields[n, name]) for name in free if (n, name) in chosen.fields)
         state = chosen.states.get(n, x.state)
         instances.append(replace(x, state=state, values=(*x.values, *values), any=(), states=()))
@@ -115,5 +117,5 @@ def begun(scope: Scope, system: m.System, decl: s.ScenarioDecl) -> m.System:
 def _free(machine: MachineNames, instance: m.Instance) -> list[str]:
     """The fields of an instance that begin with any value."""
     declared = (x for x, _ in machine.members if isinstance(x, s.FieldDecl) and isinstance(x.value, s.AnyValue))
-    known = dict(instance.values)
-    return [*dict.fromkeys([*instance.any, *(x.name.text for x in declared if x.name.text not in known)])]
+    values = dict(instance.values)
+    return [*dict.fromkeys([*instance.any, *(x.name.text for x in declared if x.name.text not in values)])]

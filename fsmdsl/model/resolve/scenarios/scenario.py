@@ -9,7 +9,7 @@ from fsmdsl.model.resolve.names.scope import ModuleNames, Scope, SystemNames
 from fsmdsl.model.resolve.scenarios.first_values import begun
 from fsmdsl.model.resolve.scenarios.steps import step
 from fsmdsl.model.resolve.systems.inheritance import own, resolved_at
-from fsmdsl.model.resolve.systems.instances import channels_of, made, named, names_of
+from fsmdsl.model.resolve.systems.instances import channels_of, instance_names, names_of, resolve_instances
 
 
 def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
@@ -17,13 +17,13 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
 
     As documented, a scenario that needs what only an amendment declares is left out.
     """
-    found_before = len(module.program.found)
+    found_before = len(module.program.diagnostics)
     qualified = f"{module.name}.{decl.name.text}"
     if decl.system is None:
-        listed = own(module, qualified, decl.instances)
-        names = named(module, qualified, listed)
+        declarations = own(module, qualified, decl.instances)
+        names = instance_names(module, qualified, declarations)
         scope = Scope(module, system=names)
-        instances = made(names, listed)
+        instances = resolve_instances(names, declarations)
         channels = channels_of([module], names, decl.name)
         groups = tuple(names.groups.values())
         around = m.System(
@@ -43,10 +43,10 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
             decl.span,
         )
     else:
-        found = _system(module, decl, systems)
-        if found is None:
+        base = _system(module, decl, systems)
+        if base is None:
             return None
-        around, names = found
+        around, names = base
         scope = Scope(module, system=names)
     around = begun(scope, around, decl)
     steps = tuple(x for x in (step(scope, x) for x in decl.steps) if x is not None)
@@ -68,6 +68,6 @@ def _system(
     home, around = of
     names = names_of(module, home, home.systems[around.name], around)
     for extra in decl.instances:
-        found = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
-        module.program.found.append(found.help("leave `of …` out to declare instances of its own"))
+        diagnostic = rules.MISPLACED.at(extra.span, f"the instances of this scenario are those of `{around.name}`")
+        module.program.diagnostics.append(diagnostic.help("leave `of …` out to declare instances of its own"))
     return around, names

@@ -62,8 +62,8 @@ def _note_labels(scope: Scope, labels: tuple[s.Name, ...]) -> None:
     assert scope.system is not None
     machines = {g.machine for g in scope.system.groups.values()}
     for x in (scope.module.program.machines[q] for q in sorted(machines)):
-        known = x.labels
-        for name in (n for n in labels if n.text in known):
+        machine_labels = x.labels
+        for name in (n for n in labels if n.text in machine_labels):
             scope.note(name, "label", x.qualified)
 
 
@@ -79,8 +79,8 @@ def _do(scope: Scope, x: s.Do) -> m.Do | None:
     located = event_call(scope, target, arguments)
     if located is None:
         return None
-    to, found, machine, values = located
-    return m.Do(to, machine, found.name, values, x.doc, x.span)
+    to, event_decl, machine, values = located
+    return m.Do(to, machine, event_decl.name, values, x.doc, x.span)
 
 
 def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
@@ -126,19 +126,19 @@ def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
 
 def _timers(machine: MachineNames) -> list[str]:
     """The labels and sources of the machine's timers."""
-    found: list[str] = []
+    names: list[str] = []
     for t, _ in machine.members:
         if isinstance(t, s.TransitionDecl) and isinstance(t.trigger, s.After):
-            found.extend([t.label.text] if t.label is not None else [])
+            names.extend([t.label.text] if t.label is not None else [])
             for n in (n for e in t.edges for n in e.sources):
-                found.extend(lasting(machine) if n.text == "*" else [n.text])
-    return found
+                names.extend(lasting(machine) if n.text == "*" else [n.text])
+    return names
 
 
 def _transmit(scope: Scope, x: s.Transmit) -> m.Transmit | None:
-    found = channel_at(scope, x.channel)
-    if found is None:
+    location = channel_at(scope, x.channel)
+    if location is None:
         return None
-    home, last, event = found
+    home, last, event = location
     whose = ends(scope, home, last, x.ends, x.span, lambda y: f"{x.kind} {x.channel} {y}")
     return None if whose is None else m.Transmit(x.kind, f"{home.name}.{last}", whose, event, x.doc, x.span)

@@ -20,9 +20,9 @@ Written = s.Offer | s.CrashOffer | s.ProcessCrash
 Resolved = m.Offer | m.CrashOffer | m.ProcessCrash
 
 
-def offered(scope: Scope, listed: Iterable[Written]) -> list[Resolved]:
+def offered(scope: Scope, lines: Iterable[Written]) -> list[Resolved]:
     """The lines of an environment."""
-    return [x for x in (_line(scope, o) for o in listed) if x is not None]
+    return [x for x in (_line(scope, o) for o in lines) if x is not None]
 
 
 def _line(scope: Scope, o: Written) -> Resolved | None:
@@ -39,9 +39,9 @@ def _line(scope: Scope, o: Written) -> Resolved | None:
 
 
 def shared_environment(module: ModuleNames, decl: s.SharedEnvironment) -> m.SharedEnvironment:
-    """An environment read by itself, so that what is wrong whoever uses it is found once. As documented, what only an
-    amendment declares may be missing."""
-    before = len(module.program.found)
+    """A shared environment resolved on its own, so that its mistakes are reported once, however many systems use it.
+    With `as_documented`, declarations of amendments may be missing."""
+    before = len(module.program.diagnostics)
     names = SystemNames(f"{module.name}.{decl.name.text}", module, sized=False)
     parameters = variables(module, decl.parameters)
     for p in parameters:
@@ -59,8 +59,8 @@ def used(scope: Scope, x: s.EnvironmentUse) -> list[Resolved]:
     located = scope.module.at(x.path)
     decl = None if located is None else located[0].environments.get(located[1])
     if located is None or decl is None:
-        known = (*scope.module.environments, *(n for n, h in scope.module.borrowed.items() if n in h.environments))
-        scope.report(unknown("environment", str(x.path), x.path.span, known))
+        names = (*scope.module.environments, *(n for n, h in scope.module.borrowed.items() if n in h.environments))
+        scope.report(unknown("environment", str(x.path), x.path.span, names))
         return []
     home = located[0]
     scope.module.note(x.path, home, "environment")
@@ -68,15 +68,15 @@ def used(scope: Scope, x: s.EnvironmentUse) -> list[Resolved]:
     parameters = variables(home, decl.parameters)
     settle(program, before, x.span, x.span, "for this use")
     if len(parameters) != len(x.arguments):
-        found = miscounted(decl.name.text, len(parameters), len(x.arguments), x.span)
-        scope.report(found.label(decl.name.span, "declared here"))
+        diagnostic = miscounted(decl.name.text, len(parameters), len(x.arguments), x.span)
+        scope.report(diagnostic.label(decl.name.span, "declared here"))
         return []
     pairs = zip(x.arguments, parameters, strict=True)
-    given = {p.name: _argument(scope, a, p.type) for a, p in pairs}
-    if any(isinstance(value.type, m.ErrorType) for value in given.values()) or scope.system is None:
+    arguments = {p.name: _argument(scope, a, p.type) for a, p in pairs}
+    if any(isinstance(value.type, m.ErrorType) for value in arguments.values()) or scope.system is None:
         return []
     before = mark(program)
-    lines = offered(_inside(home, scope.system, decl, parameters, given), decl.offers)
+    lines = offered(_inside(home, scope.system, decl, parameters, arguments), decl.offers)
     settle(program, before, x.span, x.span, "for this use")
     return lines
 
@@ -91,13 +91,13 @@ def _inside(
     names: SystemNames,
     decl: s.SharedEnvironment,
     parameters: Sequence[m.Variable],
-    given: dict[str, m.Expr] | dict[str, m.Instances],
+    arguments: dict[str, m.Expr] | dict[str, m.Instances],
 ) -> Scope:
     """The scope of a shared environment: its parameters and what its module declares."""
-    scope = Scope(home, system=names, given={})
+    scope = Scope(home, system=names, arguments={})
     for p, written in zip(parameters, decl.parameters, strict=True):
         scope = scope.bind(written.name, p.type)
-    return replace(scope, given=given)
+    return replace(scope, arguments=arguments)
 
 
 # Lines ---------------------------------------------------------------------------------------------------------------
@@ -117,8 +117,8 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
     scope, variables = _chosen(scope, o.binders)
     call = o.call
     if isinstance(call, s.Name) and call.text == "crash":
-        found = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
-        scope.report(found.help("write `crash of x` for the crash of one"))
+        diagnostic = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
+        scope.report(diagnostic.help("write `crash of x` for the crash of one"))
         return None
     target, arguments = apart(call)
     located = event_call(scope, target, arguments)
@@ -126,8 +126,8 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
         return None
     to, event, machine, values = located
     if not event.from_environment:
-        found = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
-        scope.report(found.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
+        diagnostic = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
+        scope.report(diagnostic.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
     guard = None if o.guard is None else condition(scope, o.guard)
     return m.Offer(variables, to, machine, event.name, values, guard, o.span)
 
@@ -137,8 +137,8 @@ def event_call(
 ) -> tuple[m.Expr, m.Event, str, tuple[m.Expr, ...]] | None:
     """`g.schedule(p)`: the instance, the event, its machine and the arguments; reports when it is none."""
     if not isinstance(target, s.Member):
-        found = rules.MISPLACED.at(target.span, "an event is sent to an instance")
-        scope.report(found.help("write `instance.event`, or `crash`"))
+        diagnostic = rules.MISPLACED.at(target.span, "an event is sent to an instance")
+        scope.report(diagnostic.help("write `instance.event`, or `crash`"))
         return None
     none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is no single instance")
     located = instance(scope, target.target, none.help("write `some x in …: x.event`"))
@@ -177,14 +177,14 @@ ONLY_CRASHES = "only `crash` is followed by `of` and instances"
 
 def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
     """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
-    found: dict[m.Expr, str] = {}
+    machines: dict[m.Expr, str] = {}
     for x in targets:
         none = rules.MISMATCH.at(x.span, f"`{x.span.quote}` is no single instance")
         located = instance(scope, x, none.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
         if located is None:
             return None
         one, machine = located
-        if one in found:
+        if one in machines:
             scope.report(rules.TWICE.at(x.span, f"`{x.span.quote}` is named twice: it crashes once"))
-        found[one] = machine.qualified
-    return found
+        machines[one] = machine.qualified
+    return machines

@@ -33,8 +33,8 @@ def own(module: ModuleNames, qualified: str, decls: Iterable[T]) -> list[Member[
 def base_of(module: ModuleNames, decl: s.SystemDecl) -> tuple[ModuleNames, s.SystemDecl] | None:
     """The system that another extends."""
     located = None if decl.extends is None else module.at(decl.extends)
-    found = None if located is None else located[0].systems.get(located[1])
-    return None if located is None or found is None else (located[0], found)
+    base = None if located is None else located[0].systems.get(located[1])
+    return None if located is None or base is None else (located[0], base)
 
 
 def resolved(module: ModuleNames, path: s.Path | None, systems: Mapping[str, m.System]) -> m.System | None:
@@ -47,25 +47,25 @@ def resolved_at(
     module: ModuleNames, path: s.Path, systems: Mapping[str, m.System]
 ) -> tuple[ModuleNames, m.System] | None:
     """The same, with the module that declares it; reports when there is none."""
-    located, made = module.at(path), resolved(module, path, systems)
-    if located is None or made is None:
-        known = tuple(x.name for x in systems.values() if x.module == module.name)
-        module.program.found.append(unknown("system", str(path), path.span, known))
+    located, system = module.at(path), resolved(module, path, systems)
+    if located is None or system is None:
+        names = tuple(x.name for x in systems.values() if x.module == module.name)
+        module.program.diagnostics.append(unknown("system", str(path), path.span, names))
         return None
     module.note(path, located[0], "system")
-    return located[0], made
+    return located[0], system
 
 
 def chain(module: ModuleNames, decl: s.SystemDecl) -> list[tuple[ModuleNames, s.SystemDecl]]:
     """A system, the one that it extends, and so on. Ends before one that was there already."""
-    found: list[tuple[ModuleNames, s.SystemDecl]] = []
+    systems: list[tuple[ModuleNames, s.SystemDecl]] = []
     seen: set[int] = set()
     at: tuple[ModuleNames, s.SystemDecl] | None = (module, decl)
     while at is not None and id(at[1]) not in seen:
         seen.add(id(at[1]))
-        found.append(at)
+        systems.append(at)
         at = base_of(*at)
-    return found
+    return systems
 
 
 def extended(module: ModuleNames, decl: s.SystemDecl) -> bool:
@@ -74,44 +74,46 @@ def extended(module: ModuleNames, decl: s.SystemDecl) -> bool:
         return True
     base = base_of(module, decl)
     if base is None:
-        known = (*module.systems, *(n for n, home in module.borrowed.items() if n in home.systems))
-        module.program.found.append(unknown("system", str(decl.extends), decl.extends.span, known))
+        names = (*module.systems, *(n for n, home in module.borrowed.items() if n in home.systems))
+        module.program.diagnostics.append(unknown("system", str(decl.extends), decl.extends.span, names))
         return False
     module.note(decl.extends, base[0], "system")
     last_home, last = chain(module, decl)[-1]
     again = base_of(last_home, last)
     if again is not None and again[1] is decl:
-        found = rules.CIRCULAR.at(decl.extends.span, f"`{decl.name.text}` extends itself")
-        module.program.found.append(found.help("a system has what the one has that it extends: name another, or none"))
+        diagnostic = rules.CIRCULAR.at(decl.extends.span, f"`{decl.name.text}` extends itself")
+        module.program.diagnostics.append(
+            diagnostic.help("a system has what the one has that it extends: name another, or none")
+        )
     return last.extends is None
 
 
 def members_of(module: ModuleNames, decl: s.SystemDecl) -> Members:
     """What a system has: first what it extends has, in its order, and in the place of that what has the same name."""
-    known = module.program.members
-    listed: Members = ()
+    cache = module.program.members
+    members: Members = ()
     for home, x in reversed(chain(module, decl)):
-        if id(x) not in known:
-            known[id(x)] = _joined(home, x, listed)
-        listed = known[id(x)]
-    return listed
+        if id(x) not in cache:
+            cache[id(x)] = _joined(home, x, members)
+        members = cache[id(x)]
+    return members
 
 
 def _joined(home: ModuleNames, decl: s.SystemDecl, inherited: Members) -> Members:
     mine = own(home, f"{home.name}.{decl.name.text}", decl.members)
     if decl.extends is None:
         return mine
-    found = [x for x in inherited if not isinstance(x.decl, s.MapState | s.MapField)]
-    places = {key: n for n, x in enumerate(found) if (key := _key(x.decl)) is not None}
+    members = [x for x in inherited if not isinstance(x.decl, s.MapState | s.MapField)]
+    places = {key: n for n, x in enumerate(members) if (key := _key(x.decl)) is not None}
     for x in mine:
         key = _key(x.decl)
         at = None if key is None else places.get(key)
         if at is None or key is None:
-            found.append(x)
-        elif _takes_the_place(home.program, x, found[at]):
-            found[at] = Member(x.decl, x.home, found[at].owner)
+            members.append(x)
+        elif _takes_the_place(home.program, x, members[at]):
+            members[at] = Member(x.decl, x.home, members[at].owner)
             del places[key]
-    return found
+    return members
 
 
 def _key(x: s.SystemMember) -> tuple[str, str] | None:
@@ -140,15 +142,15 @@ def _takes_the_place(program: Program, x: Member[s.SystemMember], before: Member
             if _machine(x.home, new.machine) is None:
                 machine_at(x.home, new.machine)
                 return False
-            found = rules.INSTANCE.at(
+            diagnostic = rules.INSTANCE.at(
                 new.machine.span, f"`{new.name.text}` is of `{old.machine}`, and cannot become one of `{new.machine}`"
             )
             help = "only another number of instances of the same machine takes its place"
-            program.found.append(found.label(old.span, "declared here").help(help))
+            program.diagnostics.append(diagnostic.label(old.span, "declared here").help(help))
             return False
         case s.InstanceDecl() | s.LetDecl() as new, s.InstanceDecl() | s.LetDecl() as old if type(new) is not type(old):
-            found = rules.TWICE.at(new.name.span, f"`{new.name.text}` is declared already, as something else")
-            program.found.append(found.label(old.span, "in the system that is extended"))
+            diagnostic = rules.TWICE.at(new.name.span, f"`{new.name.text}` is declared already, as something else")
+            program.diagnostics.append(diagnostic.label(old.span, "in the system that is extended"))
             return False
         case _:
             return True
@@ -177,31 +179,31 @@ def take_lets(names: SystemNames, members: Members) -> None:
 class Mark:
     """How much had been found and noted before something was resolved."""
 
-    found: int
+    diagnostics: int
     uses: int
 
 
 def mark(program: Program) -> Mark:
     """What there is by now."""
-    return Mark(len(program.found), len(program.uses))
+    return Mark(len(program.diagnostics), len(program.uses))
 
 
 def settle(program: Program, before: Mark, within: Span, at: Span, why: str) -> None:
     """What was found since in the text of others was found there, too, unless it is wrong for this use only: then say
     which that is. What names stand for is noted where they are declared."""
     program.uses[before.uses :] = [u for u in program.uses[before.uses :] if _inside(u.span, within)]
-    known = {(d.rule.code, d.span) for d in program.found[: before.found]}
-    new = program.found[before.found :]
-    program.found[before.found :] = list(_settled(new, known, within, at, why))
+    earlier = {(d.rule.code, d.span) for d in program.diagnostics[: before.diagnostics]}
+    new = program.diagnostics[before.diagnostics :]
+    program.diagnostics[before.diagnostics :] = list(_settled(new, earlier, within, at, why))
 
 
 def _settled(
-    new: Sequence[Diagnostic], known: set[tuple[str, Span]], within: Span, at: Span, why: str
+    new: Sequence[Diagnostic], earlier: set[tuple[str, Span]], within: Span, at: Span, why: str
 ) -> Iterator[Diagnostic]:
     for d in new:
         if _inside(d.span, within):
             yield d
-        elif (d.rule.code, d.span) not in known:
+        elif (d.rule.code, d.span) not in earlier:
             yield d.label(at, why)
 
 

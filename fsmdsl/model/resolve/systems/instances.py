@@ -13,24 +13,24 @@ from fsmdsl.model.resolve.names.scope import MachineNames, Member, ModuleNames, 
 from fsmdsl.model.resolve.names.states import entered, leaves_in_order, state_named, staying
 from fsmdsl.model.resolve.systems.inheritance import members_of, take_lets
 from fsmdsl.model.resolve.types.first_values import check_any
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.ordinals import numbered
 from fsmdsl.model.resolve.values.places import of_type
 
 T = TypeVar("T")
 
 
-def named(module: ModuleNames, qualified: str, listed: Sequence[Member[s.InstanceDecl]]) -> SystemNames:
+def instance_names(module: ModuleNames, qualified: str, declarations: Sequence[Member[s.InstanceDecl]]) -> SystemNames:
     """The names of the instances: of each group, and of each instance in it."""
     names = SystemNames(qualified, module)
-    for x in listed:
+    for x in declarations:
         decl = x.decl
         machine = machine_at(x.home, decl.machine)
         if machine is None:
             continue
         count = 1 if decl.count is None else decl.count
         if count < 1:
-            module.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no instances"))
+            module.program.diagnostics.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no instances"))
             count = 1
         count = limits.within(
             module.program, decl.span, f"`{decl.name.text}` has", count, limits.INSTANCES, "instances"
@@ -42,9 +42,9 @@ def named(module: ModuleNames, qualified: str, listed: Sequence[Member[s.Instanc
     return names
 
 
-def names_of(module: ModuleNames, home: ModuleNames, decl: s.SystemDecl, made: m.System) -> SystemNames:
+def names_of(module: ModuleNames, home: ModuleNames, decl: s.SystemDecl, system: m.System) -> SystemNames:
     """The names of a system that is resolved, for what speaks of it in a module."""
-    names = SystemNames(made.qualified, module, {g.name: g for g in made.groups})
+    names = SystemNames(system.qualified, module, {g.name: g for g in system.groups})
     take_lets(names, members_of(home, decl))
     name_elements(names)
     return names
@@ -62,15 +62,15 @@ def name_elements(names: SystemNames) -> None:
 def take(names: SystemNames, name: s.Name, table: dict[str, T], value: T) -> None:
     """Add a set of instances or a `let`; reports a name that comes twice."""
     if name.text in names.groups or name.text in names.lets:
-        names.module.program.found.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
+        names.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
     table.setdefault(name.text, value)
 
 
-def made(names: SystemNames, listed: Sequence[Member[s.InstanceDecl]]) -> tuple[m.Instance, ...]:
+def resolve_instances(names: SystemNames, declarations: Sequence[Member[s.InstanceDecl]]) -> tuple[m.Instance, ...]:
     """Every instance with its initial values."""
     out: list[m.Instance] = []
     shown_name = {place: name for name, place in names.elements.items()}
-    for x in listed:
+    for x in declarations:
         decl, scope = x.decl, x.scope(names)
         group = names.groups.get(decl.name.text)
         if group is None or group.span != decl.span:
@@ -80,9 +80,9 @@ def made(names: SystemNames, listed: Sequence[Member[s.InstanceDecl]]) -> tuple[
         states = begins if len(begins) > 1 else ()
         values, free = _values(scope, machine, decl)
         for i in range(group.count):
-            given = tuple((n, numbered(scope, v, i)) for n, v in values)
+            first_values = tuple((n, numbered(scope, v, i)) for n, v in values)
             name = shown_name[(group.name, i)]
-            out.append(m.Instance(name, group.name, i, group.machine, begins[0], given, decl.span, free, states))
+            out.append(m.Instance(name, group.name, i, group.machine, begins[0], first_values, decl.span, free, states))
     return tuple(out)
 
 
@@ -95,11 +95,13 @@ def _begins(scope: Scope, machine: MachineNames, decl: s.InstanceDecl) -> tuple[
         case None:
             return (entered(machine.top),)
         case s.AnyValue():
-            meant = staying(machine.top)
+            leaf_names = staying(machine.top)
         case names:
-            known = [x for x in (state_named(scope, machine, n) for n in names) if x is not None]
-            meant = frozenset(y for x in known for y in (staying([x]) if x.children else {x.name.text}))
-    return tuple(x.name.text for x in leaves_in_order(machine.top) if x.name.text in meant) or (entered(machine.top),)
+            states = [x for x in (state_named(scope, machine, n) for n in names) if x is not None]
+            leaf_names = frozenset(y for x in states for y in (staying([x]) if x.children else {x.name.text}))
+    return tuple(x.name.text for x in leaves_in_order(machine.top) if x.name.text in leaf_names) or (
+        entered(machine.top),
+    )
 
 
 def _values(
@@ -114,24 +116,26 @@ def _values(
         if type_ is not None:
             scope.note(initial.name, "param" if initial.name.text in machine.params else "field", machine.qualified)
         if type_ is None:
-            known = (*machine.params, *machine.fields)
+            names = (*machine.params, *machine.fields)
             kind = f"parameter or field of {machine.decl.name.text}"
-            scope.report(unknown(kind, initial.name.text, initial.name.span, known))
+            scope.report(unknown(kind, initial.name.text, initial.name.span, names))
         elif initial.name.text in (*dict(values), *free):
             scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` has a value already"))
         elif isinstance(initial.value, s.AnyValue):
             free.append(initial.name.text)
             check_any(scope, initial.value, type_)
             if initial.name.text in machine.params:
-                found = rules.MISPLACED.at(initial.value.span, f"`{initial.name.text}` is a parameter, not a field")
-                scope.report(found.help("give the parameter a value: only a field may begin with any value"))
+                diagnostic = rules.MISPLACED.at(
+                    initial.value.span, f"`{initial.name.text}` is a parameter, not a field"
+                )
+                scope.report(diagnostic.help("give the parameter a value: only a field may begin with any value"))
         else:
             values.append((initial.name.text, of_type(inner, initial.value, type_)))
     optional = {x.name.text for x, _ in machine.members if isinstance(x, s.ParamDecl) and x.value is not None}
     for name, type_ in machine.params.items():
         if name not in (*dict(values), *free) and name not in optional and not isinstance(type_, m.DurationType):
-            found = rules.INSTANCE.at(decl.span, f"`{decl.name.text}` gives no value to the parameter `{name}`")
-            scope.report(found.help(f"write `{{ {name} = … }}`, a value of `{shown(type_)}`"))
+            diagnostic = rules.INSTANCE.at(decl.span, f"`{decl.name.text}` gives no value to the parameter `{name}`")
+            scope.report(diagnostic.help(f"write `{{ {name} = … }}`, a value of `{type_text(type_)}`"))
     return values, tuple(free)
 
 
@@ -142,13 +146,13 @@ def channels_of(modules: Iterable[ModuleNames], names: SystemNames, at: s.Name) 
     homes = {x.name: x for module in modules for x in (module, *module.imports.values(), *module.borrowed.values())}
     for home in homes.values():
         for name, decl in home.channels.items():
-            found = home.at(decl.receiver)
-            receiver = f"{found[0].name}.{found[1]}" if found is not None else ""
+            location = home.at(decl.receiver)
+            receiver = f"{location[0].name}.{location[1]}" if location is not None else ""
             count = sum(g.count for g in names.groups.values() if g.machine == receiver)
             if count > 1 and not decl.each:
                 message = f"channel `{name}` leads to {decl.receiver}, of which there are {count} here"
                 help = f"`to each {decl.receiver}` gives each a queue of its own"
-                names.module.program.found.append(rules.INSTANCE.at(at.span, message).help(help))
+                names.module.program.diagnostics.append(rules.INSTANCE.at(at.span, message).help(help))
             elif count > 0:
                 out.append(f"{home.name}.{name}")
     return tuple(out)

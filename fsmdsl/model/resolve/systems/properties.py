@@ -18,30 +18,30 @@ def _name(name: s.Name | None, kind: str, number: int) -> str:
     return name.text if name is not None else f"{kind} {number}"
 
 
-def invariants(names: SystemNames, listed: Sequence[Member[s.InvariantDecl]]) -> tuple[m.Invariant, ...]:
+def invariants(names: SystemNames, declarations: Sequence[Member[s.InvariantDecl]]) -> tuple[m.Invariant, ...]:
     """The invariants of a system."""
-    _unique(names, "invariant", listed)
-    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(listed, 1))
+    _unique(names, "invariant", declarations)
+    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(declarations, 1))
     return tuple(
         m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
         for i, d, scope in numbered
     )
 
 
-def reachables(names: SystemNames, listed: Sequence[Member[s.ReachableDecl]]) -> tuple[m.Reachable, ...]:
+def reachables(names: SystemNames, declarations: Sequence[Member[s.ReachableDecl]]) -> tuple[m.Reachable, ...]:
     """What must be possible in a system."""
-    _unique(names, "reachable", listed)
-    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(listed, 1))
+    _unique(names, "reachable", declarations)
+    numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(declarations, 1))
     return tuple(
         m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span)
         for i, d, scope in numbered
     )
 
 
-def properties(names: SystemNames, listed: Sequence[Member[s.PropertyDecl]]) -> tuple[m.Property, ...]:
+def properties(names: SystemNames, declarations: Sequence[Member[s.PropertyDecl]]) -> tuple[m.Property, ...]:
     """What must be true of all runs of a system."""
-    _unique(names, "property", listed)
-    return tuple(_property(x.scope(names), x.decl, i) for i, x in enumerate(listed, 1))
+    _unique(names, "property", declarations)
+    return tuple(_property(x.scope(names), x.decl, i) for i, x in enumerate(declarations, 1))
 
 
 def _property(scope: Scope, d: s.PropertyDecl, number: int) -> m.Property:
@@ -57,16 +57,16 @@ def _property(scope: Scope, d: s.PropertyDecl, number: int) -> m.Property:
 
 
 def _unique(
-    names: SystemNames, kind: Kind, listed: Sequence[Member[s.InvariantDecl | s.ReachableDecl | s.PropertyDecl]]
+    names: SystemNames, kind: Kind, declarations: Sequence[Member[s.InvariantDecl | s.ReachableDecl | s.PropertyDecl]]
 ) -> None:
     seen: set[str] = set()
     program = names.module.program
-    for x in listed:
+    for x in declarations:
         n = x.decl.name
         if n is not None:
             program.note(n.span, kind, x.owner, n.text, declares=x.owner == names.qualified)
         if n is not None and n.text in seen:
-            program.found.append(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
+            program.diagnostics.append(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
         seen.add(n.text if n is not None else "")
 
 
@@ -93,8 +93,10 @@ def _fairness(scope: Scope, f: s.Fairness) -> m.Fairness:
 def _each(scope: Scope, f: s.Fairness) -> None:
     """Behind `for each` stand parameters that every event in front has, in every machine that is meant."""
     for d in f.deliveries:
-        found = rules.MISPLACED.at(d.span, "`deliver` goes without `for each`: each message is meant by itself already")
-        scope.report(found.help(f"give it a `fair` of its own: `{f.strength} fair deliver {d}`"))
+        diagnostic = rules.MISPLACED.at(
+            d.span, "`deliver` goes without `for each`: each message is meant by itself already"
+        )
+        scope.report(diagnostic.help(f"give it a `fair` of its own: `{f.strength} fair deliver {d}`"))
     for path in () if scope.module.program.incomplete else f.names:
         for x in _machines(scope):
             for event in events_meant(x, str(path)):
@@ -105,22 +107,24 @@ def _each(scope: Scope, f: s.Fairness) -> None:
 def _parameter(scope: Scope, f: s.Fairness, path: s.Path, x: MachineNames, event: m.Event | None, p: s.Path) -> None:
     """One of those behind `for each`, for one of the names in front."""
     if event is None:
-        found = rules.UNKNOWN.at(p.span, f"`{path}` is no event of {x.decl.name.text}, so it has no parameter `{p}`")
-        scope.report(found.help(f"give what has none a `fair` of its own: `{f.strength} fair {path}`"))
+        diagnostic = rules.UNKNOWN.at(
+            p.span, f"`{path}` is no event of {x.decl.name.text}, so it has no parameter `{p}`"
+        )
+        scope.report(diagnostic.help(f"give what has none a `fair` of its own: `{f.strength} fair {path}`"))
         return
-    known = tuple(v.name for v in event.parameters)
-    if str(p) in known:
+    parameters = tuple(v.name for v in event.parameters)
+    if str(p) in parameters:
         scope.note(p.names[-1], "parameter", f"{x.qualified}.{event.name}")
         return
-    found = unknown(f"parameter of {event.name}", str(p), p.span, known).label(path.span, "named here")
+    diagnostic = unknown(f"parameter of {event.name}", str(p), p.span, parameters).label(path.span, "named here")
     other = f"for another event, begin with `fair` again: `, fair {p}`"
-    scope.report(found.help(other) if any(str(p) in _happenings(y) for y in _machines(scope)) else found)
+    scope.report(diagnostic.help(other) if any(str(p) in _happenings(y) for y in _machines(scope)) else diagnostic)
 
 
 def events_meant(x: MachineNames, name: str) -> tuple[m.Event | None, ...]:
     """The events that a name of fairness is about in a machine, those of its rows if it is a label; None: what is none,
     as an answer or a timer."""
-    names = _happenings(x).keys() & _meant(x, name)
+    names = _happenings(x).keys() & _spellings(x, name)
     rows = [t for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None]
     triggers = [t.trigger for t in rows if t.label is not None and t.label.text in names]
     about = [str(t.path) if isinstance(t, s.On) else "" for t in triggers]
@@ -130,18 +134,18 @@ def events_meant(x: MachineNames, name: str) -> tuple[m.Event | None, ...]:
 
 def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:
     """`to_cache`, or `to_cache.release`; either may be behind a module's name."""
-    found = channel_at(scope, path)
-    if found is None:
+    location = channel_at(scope, path)
+    if location is None:
         return None
-    home, last, event = found
+    home, last, event = location
     located = home.at(home.channels[last].receiver)
     receiver = None if located is None else located[0].machines.get(located[1])
     if event is not None and receiver is not None:
-        known = tuple(receiver.events)
+        events = tuple(receiver.events)
         if event in receiver.events:
             scope.note(path.names[-1], "event", receiver.qualified)
         elif not scope.module.program.incomplete:
-            scope.report(unknown(f"event of {receiver.decl.name.text}", event, path.names[-1].span, known))
+            scope.report(unknown(f"event of {receiver.decl.name.text}", event, path.names[-1].span, events))
     return m.Delivery(f"{home.name}.{last}", event, path.span)
 
 
@@ -163,18 +167,18 @@ def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[M
         name = str(path)
         for x in machines:
             _note_meant(scope, path, x, of(x))
-        if not any(of(x).keys() & _meant(x, name) for x in machines):
+        if not any(of(x).keys() & _spellings(x, name) for x in machines):
             scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
 
 
-def _note_meant(scope: Scope, path: s.Path, x: MachineNames, known: Mapping[str, Kind]) -> None:
+def _note_meant(scope: Scope, path: s.Path, x: MachineNames, kinds: Mapping[str, Kind]) -> None:
     """Keep what the last name of a path stands for in a machine."""
-    for name in known.keys() & _meant(x, str(path)):
+    for name in kinds.keys() & _spellings(x, str(path)):
         *action, last = name.split(".")
-        kind, owner = known[name], ".".join([x.qualified, *action])
+        kind, owner = kinds[name], ".".join([x.qualified, *action])
         scope.module.program.note(path.names[-1].span, kind, owner, last)
 
 
-def _meant(x: MachineNames, name: str) -> set[str]:
+def _spellings(x: MachineNames, name: str) -> set[str]:
     """A name, and what is behind the machine's own in it."""
     return {name, *(name.removeprefix(f"{front}.") for front in (x.decl.name.text, x.qualified))}

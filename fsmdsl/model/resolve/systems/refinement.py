@@ -19,23 +19,23 @@ from fsmdsl.text.diagnostics import Diagnostic
 
 
 def refined(
-    module: ModuleNames, decl: s.SystemDecl, made: m.System, systems: Mapping[str, m.System]
+    module: ModuleNames, decl: s.SystemDecl, system: m.System, systems: Mapping[str, m.System]
 ) -> m.Refinement | None:
     """What a system refines, which says that it does. None where the other does not exist, or, as documented, needs
     what only an amendment declares. `systems` are those resolved already, by qualified name."""
     assert decl.refines is not None
-    before = len(module.program.found)
+    before = len(module.program.diagnostics)
     of = resolved_at(module, decl.refines, systems)
-    found = None if of is None else _Mapping(module, decl, made, *of).refinement(str(decl.refines))
-    return None if module.program.amended_since(before) is not None else found
+    refinement = None if of is None else _Mapping(module, decl, system, *of).refinement(str(decl.refines))
+    return None if module.program.amended_since(before) is not None else refinement
 
 
 def misplaced(module: ModuleNames, decl: s.SystemDecl) -> None:
     """Report rows that map nothing."""
     for x in decl.members if decl.refines is None else ():
         if isinstance(x, s.MapState | s.MapField):
-            found = rules.MISPLACED.at(x.span, f"`{decl.name.text}` refines no system, so there is nothing to map")
-            module.program.found.append(found.help(f"write `system {decl.name.text} refines …`"))
+            diagnostic = rules.MISPLACED.at(x.span, f"`{decl.name.text}` refines no system, so there is nothing to map")
+            module.program.diagnostics.append(diagnostic.help(f"write `system {decl.name.text} refines …`"))
 
 
 @dataclass
@@ -50,22 +50,22 @@ class _Mapping:
     """The rows of one system, by the instances of the other that they map."""
 
     def __init__(
-        self, module: ModuleNames, decl: s.SystemDecl, made: m.System, home: ModuleNames, abstract: m.System
+        self, module: ModuleNames, decl: s.SystemDecl, system: m.System, home: ModuleNames, abstract: m.System
     ) -> None:
         assert decl.refines is not None
-        self.module, self.abstract, self.impl = module, abstract, made
+        self.module, self.abstract, self.impl = module, abstract, system
         self.at = decl.refines.span
-        self.listed = [x for x in decl.members if isinstance(x, s.MapState | s.MapField)]
-        self.scope = Scope(module, system=names_of(module, module, decl, made))
+        self.row_decls = [x for x in decl.members if isinstance(x, s.MapState | s.MapField)]
+        self.scope = Scope(module, system=names_of(module, module, decl, system))
         self.theirs = names_of(module, home, home.systems[abstract.name], abstract)
         self.rows: dict[int, _Rows] = {}
-        self.before = len(module.program.found)
+        self.before = len(module.program.diagnostics)
         self.same: frozenset[str] = frozenset()
 
-    def refinement(self, shown: str) -> m.Refinement:
+    def refinement(self, label: str) -> m.Refinement:
         """All of it; reports what is missing and what cannot be mapped."""
-        named = frozenset(x.mapped.name.text for x in self.listed)
-        spoken = named | {group for name, (group, _) in self.theirs.elements.items() if name in named}
+        names = frozenset(x.mapped.name.text for x in self.row_decls)
+        spoken = names | {group for name, (group, _) in self.theirs.elements.items() if name in names}
         ours = {g.name: g for g in self.impl.groups}
         self.same = frozenset(
             g.name
@@ -74,7 +74,7 @@ class _Mapping:
             and g.name in ours
             and (ours[g.name].machine, ours[g.name].count) == (g.machine, g.count)
         )
-        for x in self.listed:
+        for x in self.row_decls:
             self._row(x)
         others = [g for g in self.abstract.groups if g.name not in self.same]
         for group in others:
@@ -82,19 +82,19 @@ class _Mapping:
         self._carried()
         numbers = [n for n, x in enumerate(self.abstract.instances) if x.group not in self.same]
         mapped = tuple(self._mapped(n) for n in numbers)
-        return m.Refinement(self.abstract.qualified, shown, tuple(sorted(self.same)), mapped, self.at)
+        return m.Refinement(self.abstract.qualified, label, tuple(sorted(self.same)), mapped, self.at)
 
-    def _report(self, found: Diagnostic) -> None:
-        self.module.program.found.append(found)
+    def _report(self, diagnostic: Diagnostic) -> None:
+        self.module.program.diagnostics.append(diagnostic)
 
     # Rows
 
     def _row(self, x: s.MapState | s.MapField) -> None:
         """A row, for each instance that it means."""
-        meant = self._meant(x.mapped)
-        if meant is None:
+        targets = self._mapped_instances(x.mapped)
+        if targets is None:
             return
-        group, indices = meant
+        group, indices = targets
         machine = self.module.program.machines[group.machine]
         scope, variable = self.scope, x.mapped.element
         if isinstance(variable, s.Name):
@@ -105,7 +105,7 @@ class _Mapping:
             assert add is not None
             add(self.rows.setdefault(self.abstract.number_of[group.name, index], _Rows()), bound)
 
-    def _meant(self, mapped: s.Mapped) -> tuple[m.InstanceGroup, Sequence[int]] | None:
+    def _mapped_instances(self, mapped: s.Mapped) -> tuple[m.InstanceGroup, Sequence[int]] | None:
         """The group, and which of its instances."""
         name, at = mapped.name, mapped.element
         if name.text in self.theirs.groups:
@@ -114,8 +114,8 @@ class _Mapping:
             if at is None and group.single:
                 return group, (0,)
             if at is None:
-                found = rules.MAPPING.at(name.span, f"`{name.text}` are {group.count} instances")
-                self._report(found.help(f"write `{name.text}[i]` for all of them, `{name.text}[0]` for one"))
+                diagnostic = rules.MAPPING.at(name.span, f"`{name.text}` are {group.count} instances")
+                self._report(diagnostic.help(f"write `{name.text}[i]` for all of them, `{name.text}[0]` for one"))
             elif isinstance(at, int) and at >= group.count:
                 last = f"`{name.text}` has instances 0 to {group.count - 1}"
                 self._report(rules.MAPPING.at(mapped.span, last))
@@ -137,16 +137,16 @@ class _Mapping:
             return None
         if state.children:
             inside = sorted(leaves(state))
-            found = rules.MAPPING.at(
+            diagnostic = rules.MAPPING.at(
                 x.state.span, f"`{x.state.text}` has states inside, and an instance is in one of them"
             )
-            self._report(found.help(f"write which: {' or '.join(f'`{y}`' for y in inside)}"))
+            self._report(diagnostic.help(f"write which: {' or '.join(f'`{y}`' for y in inside)}"))
             return None
 
         def add(rows: _Rows, bound: tuple[tuple[str, int], ...]) -> None:
             if rows.states and rows.states[-1].guard is None:
-                found = rules.MAPPING.at(x.span, "this row is never tried: the one before it has no condition")
-                self._report(found.label(rows.states[-1].span, "always taken"))
+                diagnostic = rules.MAPPING.at(x.span, "this row is never tried: the one before it has no condition")
+                self._report(diagnostic.label(rows.states[-1].span, "always taken"))
                 rows.states.pop()
             rows.states.append(m.MapState(x.state.text, guard, bound, x.span))
 
@@ -167,8 +167,8 @@ class _Mapping:
 
         def add(rows: _Rows, bound: tuple[tuple[str, int], ...]) -> None:
             if x.target.text in rows.fields:
-                found = rules.TWICE.at(x.span, f"`{x.target.text}` is mapped already")
-                self._report(found.label(rows.fields[x.target.text].span, "here"))
+                diagnostic = rules.TWICE.at(x.span, f"`{x.target.text}` is mapped already")
+                self._report(diagnostic.label(rows.fields[x.target.text].span, "here"))
             rows.fields[x.target.text] = m.MapField(value, bound, x.span)
 
         return add
@@ -181,22 +181,24 @@ class _Mapping:
         one = group.name if group.single else f"{group.name}[i]"
         leaf = next((x.name.text for x in machine.states.values() if not x.children), "…")
         if not spoken:
-            found = rules.MAPPING.at(self.at, f"nothing says what `{group.name}` of `{self.abstract.name}` is here")
-            self._report(found.label(group.span, "declared here").help(f"write `map {one} in {leaf} when …`"))
+            diagnostic = rules.MAPPING.at(
+                self.at, f"nothing says what `{group.name}` of `{self.abstract.name}` is here"
+            )
+            self._report(diagnostic.label(group.span, "declared here").help(f"write `map {one} in {leaf} when …`"))
             return
-        if len(self.module.program.found) > self.before:
+        if len(self.module.program.diagnostics) > self.before:
             return  # a row that is wrong may have been the one
         missing: dict[str, Diagnostic] = {}
         for i in range(group.count):
             rows = self.rows.get(self.abstract.number_of[group.name, i], _Rows())
             name = group.name if group.single else f"{group.name}[{i}]"
             if not rows.states:
-                found = rules.MAPPING.at(self.at, f"no row says in which state `{name}` is")
-                missing.setdefault("in", found.help(f"write `map {one} in {leaf} when …`"))
+                diagnostic = rules.MAPPING.at(self.at, f"no row says in which state `{name}` is")
+                missing.setdefault("in", diagnostic.help(f"write `map {one} in {leaf} when …`"))
             for unmapped in (x for x in _needed(machine) if x not in rows.fields):
-                found = rules.MAPPING.at(self.at, f"no row says what `{name}.{unmapped}` is")
-                missing.setdefault(unmapped, found.help(f"write `map {one}.{unmapped} = …`"))
-        self.module.program.found.extend(missing.values())
+                diagnostic = rules.MAPPING.at(self.at, f"no row says what `{name}.{unmapped}` is")
+                missing.setdefault(unmapped, diagnostic.help(f"write `map {one}.{unmapped} = …`"))
+        self.module.program.diagnostics.extend(missing.values())
 
     def _mapped(self, n: int) -> m.Mapped:
         machine = self.module.program.machines[self.abstract.instances[n].machine]
@@ -218,13 +220,15 @@ class _Mapping:
                 for name, type_ in machine.fields.items():
                     stranger = self._stranger(type_)
                     if stranger is not None:
-                        found = rules.MAPPING.at(self.at, f"`{name}` of `{group.name}` can refer to `{stranger}`")
-                        self._report(_refers(found, stranger))
+                        diagnostic = rules.MAPPING.at(self.at, f"`{name}` of `{group.name}` can refer to `{stranger}`")
+                        self._report(_refers(diagnostic, stranger))
             elif any(x.outcomes for x in machine.actions.values()):
                 action = next(x.name for x in machine.actions.values() if x.outcomes)
                 why = f"`{group.name}` waits for the answer to `{action}`, and no row can say when it does"
-                found = rules.MAPPING.at(self.at, why)
-                self._report(found.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it"))
+                diagnostic = rules.MAPPING.at(self.at, why)
+                self._report(
+                    diagnostic.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it")
+                )
         for channel in self.abstract.channels:
             self._messages(channel)
 
@@ -235,8 +239,10 @@ class _Mapping:
             sent = [e for e in machine.events.values() if channel in e.senders]
             if sent and group.name not in self.same:
                 why = f"`{group.name}` has messages in `{short}`, and no row can say which"
-                found = rules.MAPPING.at(self.at, why)
-                self._report(found.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it"))
+                diagnostic = rules.MAPPING.at(self.at, why)
+                self._report(
+                    diagnostic.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it")
+                )
             elif stranger := next((x for e in sent for p in e.parameters if (x := self._stranger(p.type))), None):
                 self._report(
                     _refers(rules.MAPPING.at(self.at, f"messages in `{short}` can refer to `{stranger}`"), stranger)
@@ -246,8 +252,8 @@ class _Mapping:
 _Add = Callable[[_Rows, tuple[tuple[str, int], ...]], None]
 
 
-def _refers(found: Diagnostic, stranger: str) -> Diagnostic:
-    return found.help(
+def _refers(diagnostic: Diagnostic, stranger: str) -> Diagnostic:
+    return diagnostic.help(
         f"only what both systems have can be referred to in both, and `{stranger}` is not the same in both"
     )
 

@@ -11,7 +11,7 @@ from fsmdsl.model.resolve.machines.effects import Place, effects
 from fsmdsl.model.resolve.names.scope import Members, ModuleNames, Scope, SystemNames
 from fsmdsl.model.resolve.systems.environments import Resolved, offered, used
 from fsmdsl.model.resolve.systems.inheritance import chain, extended, mark, members_of, of_kind, settle, take_lets
-from fsmdsl.model.resolve.systems.instances import channels_of, made, named, take
+from fsmdsl.model.resolve.systems.instances import channels_of, instance_names, resolve_instances, take
 from fsmdsl.model.resolve.systems.properties import invariants, properties, reachables
 from fsmdsl.model.resolve.values.lets import all_of
 from fsmdsl.model.resolve.values.places import condition
@@ -22,13 +22,13 @@ def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
     only an amendment declares."""
     program, before = module.program, mark(module.program)
     complete = extended(module, decl)
-    found = len(program.found)
+    diagnostic_count = len(program.diagnostics)
     made_of = _system(module, decl)
     if not complete:
-        del program.found[found:]
+        del program.diagnostics[diagnostic_count:]
     if decl.extends is not None:
         settle(program, before, decl.span, decl.extends.span, f"in `{decl.name.text}`, which extends `{decl.extends}`")
-    missing = program.amended_since(before.found)
+    missing = program.amended_since(before.diagnostics)
     if missing is None:
         return made_of
     module.systems_left_out.append(m.LeftOut(decl.name.text, decl.name.text, missing, decl.span))
@@ -38,7 +38,7 @@ def system(module: ModuleNames, decl: s.SystemDecl) -> m.System | None:
 def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
     members = members_of(module, decl)
     instances = of_kind(members, s.InstanceDecl)
-    names = named(module, f"{module.name}.{decl.name.text}", instances)
+    names = instance_names(module, f"{module.name}.{decl.name.text}", instances)
     for let in of_kind(members, s.LetDecl):
         name, first = let.decl.name, let.owner == names.qualified
         module.program.note(name.span, "let", let.owner, name.text, declares=first)
@@ -53,7 +53,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         decl.name.text,
         module.name,
         tuple(names.groups.values()),
-        made(names, instances),
+        resolve_instances(names, instances),
         None if lines is None else tuple(x for x in lines if isinstance(x, m.Offer)),
         tuple(x for x in lines or () if isinstance(x, m.CrashOffer)),
         effects(Place(recovers[0].scope(names), "recover"), recovers[0].decl.effects) if recovers else None,

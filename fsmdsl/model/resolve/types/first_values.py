@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.names.scope import Scope
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.text.source import NOWHERE, Span
 
 
@@ -45,20 +45,20 @@ def default(t: m.Type, span: Span = NOWHERE) -> m.Expr | None:
 
 def check_any(scope: Scope, at: s.AnyValue, t: m.Type) -> None:
     """Report `any` in the place of a value of a type whose values cannot be listed."""
-    if not _listed(t):
-        found = rules.MISMATCH.at(at.span, f"the values of `{shown(t)}` cannot be listed")
+    if not _is_enumerable(t):
+        diagnostic = rules.MISMATCH.at(at.span, f"the values of `{type_text(t)}` cannot be listed")
         scope.report(
-            found.help("only a field of numbers, truth values, members of an enum, or instances begins with any")
+            diagnostic.help("only a field of numbers, truth values, members of an enum, or instances begins with any")
         )
 
 
-def _listed(t: m.Type) -> bool:
+def _is_enumerable(t: m.Type) -> bool:
     match t:
         case m.DurationType() | m.OpaqueType() | m.MapType():
             return False
         case m.SetType(of) | m.ListType(of=of) | m.OptionalType(of):
-            return _listed(of)
+            return _is_enumerable(of)
         case m.RecordType(parts=parts):
-            return all(_listed(of) for _, of in parts)
+            return all(_is_enumerable(of) for _, of in parts)
         case _:
             return True

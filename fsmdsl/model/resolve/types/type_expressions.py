@@ -16,20 +16,20 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
     """A written type; reports what is unknown or empty."""
     match t:
         case s.NamedType(path):
-            return _named(module, path)
+            return _declared_type(module, path)
         case s.StateType(path):
             machine = machine_at(module, path)
             return m.ERROR if machine is None else state_type(machine)
         case s.RangeType(low, high, span):
             if low > high:
-                module.program.found.append(rules.RANGE.at(span, f"{low}..{high} holds no number"))
+                module.program.diagnostics.append(rules.RANGE.at(span, f"{low}..{high} holds no number"))
                 return m.ERROR
             return m.RangeType(low, high)
         case s.SetType(of):
             return m.SetType(_inside(module, of))
         case s.ListType(of, bound, span):
             if bound < 1:
-                module.program.found.append(rules.RANGE.at(span, "this list holds nothing"))
+                module.program.diagnostics.append(rules.RANGE.at(span, "this list holds nothing"))
             most = limits.within(module.program, span, "the list holds", bound, limits.ITEMS, "items")
             return m.ListType(_inside(module, of), most)
         case s.MapType():
@@ -42,11 +42,11 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
 
 def _inside(module: ModuleNames, of: s.TypeExpr) -> m.Type:
     """The type of what is in another value; reports a map, which is only ever a value by itself."""
-    found = type_of(module, of)
-    if not isinstance(found, m.MapType):
-        return found
+    inner = type_of(module, of)
+    if not isinstance(inner, m.MapType):
+        return inner
     wrong = rules.MISMATCH.at(of.span, "a map is not in another value")
-    module.program.found.append(wrong.help("make it a field, a parameter or an argument of its own"))
+    module.program.diagnostics.append(wrong.help("make it a field, a parameter or an argument of its own"))
     return m.ERROR
 
 
@@ -68,18 +68,18 @@ def _map(module: ModuleNames, t: s.MapType) -> m.Type:
             help_ = (
                 "a map has a value for every number of a range, member of an enum, instance of a machine, or for `bool`"
             )
-            module.program.found.append(wrong.help(help_))
+            module.program.diagnostics.append(wrong.help(help_))
             return m.ERROR
     return m.MapType(key, of)
 
 
-def _named(module: ModuleNames, path: s.Path) -> m.Type:
+def _declared_type(module: ModuleNames, path: s.Path) -> m.Type:
     builtin: dict[str, m.Type] = {"bool": m.BOOL, "duration": m.DurationType()}
     if str(path) in builtin:
         return builtin[str(path)]
-    found = module.at(path)
-    if found is not None:
-        home, name = found
+    location = module.at(path)
+    if location is not None:
+        home, name = location
         kind = next((k for k, t in home.tables.items() if name in t), None)
         if kind in ("machine", "enum", "record", "opaque"):
             module.note(path, home, kind)
@@ -87,13 +87,13 @@ def _named(module: ModuleNames, path: s.Path) -> m.Type:
             return m.RefType(home.machines[name].qualified)
         if name in home.records:
             return record_type(home, name, path.span)
-        known = home.enums.get(name) or home.opaques.get(name)
-        if known is not None:
-            return known
+        type_ = home.enums.get(name) or home.opaques.get(name)
+        if type_ is not None:
+            return type_
     names = (*builtin, *module.machines, *module.enums, *module.records, *module.opaques, *module.borrowed)
     missing = unknown("type", str(path), path.span, names)
     advice = ELSEWHERE.get(str(path).lower())
-    module.program.found.append(missing if advice is None else missing.help(advice))
+    module.program.diagnostics.append(missing if advice is None else missing.help(advice))
     return m.ERROR
 
 
@@ -103,11 +103,11 @@ def record_type(home: ModuleNames, name: str, span: Span) -> m.Type:
     if qualified not in program.records:
         program.records[qualified] = None
         program.records[qualified] = _record(home, home.records[name], qualified)
-    found = program.records[qualified]
-    if found is None:
+    record = program.records[qualified]
+    if record is None:
         wrong = rules.CIRCULAR.at(span, f"a record `{name}` would hold another `{name}`, and so on without end")
-        program.found.append(wrong.help("refer to an instance of a machine instead"))
-    return found or m.ERROR
+        program.diagnostics.append(wrong.help("refer to an instance of a machine instead"))
+    return record or m.ERROR
 
 
 def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
@@ -115,10 +115,10 @@ def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
     for p in decl.parts:
         home.program.note(p.name.span, "part", qualified, p.name.text, declares=True)
         if p.name.text in parts:
-            home.program.found.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is a part already"))
+            home.program.diagnostics.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is a part already"))
         parts.setdefault(p.name.text, _inside(home, p.type))
     if not parts:
-        home.program.found.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no parts"))
+        home.program.diagnostics.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no parts"))
     wrong = not parts or any(isinstance(t, m.ErrorType) for t in parts.values())
     return m.ERROR if wrong else m.RecordType(qualified, tuple(parts.items()))
 
@@ -133,13 +133,13 @@ ELSEWHERE: dict[str, str] = {
 """Names of types in other languages, and what to write instead."""
 
 
-def variables(module: ModuleNames, listed: tuple[s.Parameter, ...], of: str = "") -> tuple[m.Variable, ...]:
+def variables(module: ModuleNames, parameters: tuple[s.Parameter, ...], of: str = "") -> tuple[m.Variable, ...]:
     """The parameters of an event or action `of` which they are, or of a `let`."""
     seen: set[str] = set()
-    for p in listed:
+    for p in parameters:
         if p.name.text in seen:
-            module.program.found.append(rules.TWICE.at(p.name.span, f"there is a `{p.name.text}` before"))
+            module.program.diagnostics.append(rules.TWICE.at(p.name.span, f"there is a `{p.name.text}` before"))
         seen.add(p.name.text)
         if of:
             module.program.note(p.name.span, "parameter", of, p.name.text, declares=True)
-    return tuple(m.Variable(p.name.text, type_of(module, p.type), p.span) for p in listed)
+    return tuple(m.Variable(p.name.text, type_of(module, p.type), p.span) for p in parameters)

@@ -7,7 +7,7 @@ from typing import assert_never
 from fsmdsl import model as m
 
 
-def shown(t: m.Type) -> str:
+def type_text(t: m.Type) -> str:
     """A type as the author would write it."""
     match t:
         case m.BoolType():
@@ -19,13 +19,13 @@ def shown(t: m.Type) -> str:
         case m.EnumType(name=name) | m.RecordType(name=name) | m.RefType(machine=name) | m.OpaqueType(name=name):
             return name.rpartition(".")[2]
         case m.SetType(of):
-            return f"set<{shown(of)}>"
+            return f"set<{type_text(of)}>"
         case m.ListType(of, bound):
-            return f"list<{shown(of)}>[{bound}]"
+            return f"list<{type_text(of)}>[{bound}]"
         case m.MapType(key, of):
-            return f"map<{shown(key)}, {shown(of)}>"
+            return f"map<{type_text(key)}, {type_text(of)}>"
         case m.OptionalType(of):
-            return f"{shown(of)}?"
+            return f"{type_text(of)}?"
         case m.NoneType():
             return "none"
         case m.NeverType():
@@ -38,7 +38,7 @@ def shown(t: m.Type) -> str:
 
 def described(t: m.Type) -> str:
     """What a value of a type is: `true or false`, `a number 0..3`."""
-    named = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
-    if type(t) in named:
-        return named[type(t)]
-    return f"a number {shown(t)}" if isinstance(t, m.RangeType) else f"`{shown(t)}`"
+    words = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
+    if type(t) in words:
+        return words[type(t)]
+    return f"a number {type_text(t)}" if isinstance(t, m.RangeType) else f"`{type_text(t)}`"

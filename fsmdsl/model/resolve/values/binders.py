@@ -14,13 +14,13 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.model import typing
 from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.names.scope import Scope
-from fsmdsl.model.resolve.values.ordinals import known
+from fsmdsl.model.resolve.values.ordinals import constant_value
 from fsmdsl.model.resolve.values.places import element, opened, typed
 from fsmdsl.model.walk import expressions
 from fsmdsl.text.source import Span
 
 MAX_SIZE = 10_000
-"""A range has no more numbers."""
+"""Maximum number of numbers in a range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def bound(scope: Scope, binder: s.Binder, fixed: str | None = None) -> Bound:
         return _range(scope, binder, (typed(scope, over), typed(scope, binder.last)), fixed)
     if isinstance(over, s.Call) and len(over.arguments) == 1 and _all_subsets(scope, over.target):
         return _subsets(scope, binder, typed(scope, over.arguments[0]), over)
-    found = opened(typed(scope, over))
-    return Bound(scope.bind(binder.name, element(scope, found)), ((binder.name.text, found),))
+    domain = opened(typed(scope, over))
+    return Bound(scope.bind(binder.name, element(scope, domain)), ((binder.name.text, domain),))
 
 
 def quantified(e: s.Quantified, inner: Bound, body: m.Expr, result: m.Type) -> m.Expr:
@@ -69,19 +69,21 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
     if not isinstance(low.type, m.RangeType) or not isinstance(high.type, m.RangeType):
         scope.report(rules.MISMATCH.at(span, "the ends of a range are numbers"))
         return _nothing(scope, binder)
-    first, last = _known(scope, low), _known(scope, high)
+    first, last = _constant(scope, low), _constant(scope, high)
     if fixed is not None and (first is None or last is None):
-        found = rules.MISPLACED.at(span, f"the range of {fixed} begins and ends with numbers that no state decides")
+        diagnostic = rules.MISPLACED.at(
+            span, f"the range of {fixed} begins and ends with numbers that no state decides"
+        )
         scope.report(
-            found.help("use numbers and `size` of a set of instances, and a condition for what depends on states")
+            diagnostic.help("use numbers and `size` of a set of instances, and a condition for what depends on states")
         )
         return _nothing(scope, binder, m.RangeType(low.type.low, max(low.type.low, high.type.high)))
     hidden = next((x for e in (low, high) for x in expressions(e) if _is_called(x, binder.name.text)), None)
     if hidden is not None and (first is None or last is None):
-        found = rules.MISPLACED.at(
+        diagnostic = rules.MISPLACED.at(
             hidden.span, f"the range of `{binder.name.text}` depends on another variable of that name"
         )
-        scope.report(found.help("give one of them another name"))
+        scope.report(diagnostic.help("give one of them another name"))
         return _nothing(scope, binder)
     least, most = low.type.low if first is None else first, high.type.high if last is None else last
     if most - least >= MAX_SIZE:
@@ -106,8 +108,8 @@ def _is_called(e: m.Expr, name: str) -> bool:
     return isinstance(e, m.Local) and e.name == name
 
 
-def _known(scope: Scope, e: m.Expr) -> int | None:
-    return known({} if scope.system is None else scope.system.groups, e)
+def _constant(scope: Scope, e: m.Expr) -> int | None:
+    return constant_value({} if scope.system is None else scope.system.groups, e)
 
 
 def numbers(low: int, high: int, span: Span) -> m.Collection:
@@ -133,8 +135,8 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
         return _nothing(scope, binder)
     most = _most(scope, of)
     if most is None:
-        found = rules.MISPLACED.at(e.span, "how many elements the set can have is known in a system only")
-        scope.report(found.help(f"say how many a subset has: `subsets({of.span.quote}, 2)`"))
+        diagnostic = rules.MISPLACED.at(e.span, "how many elements the set can have is known in a system only")
+        scope.report(diagnostic.help(f"say how many a subset has: `subsets({of.span.quote}, 2)`"))
         return _nothing(scope, binder, of.type)
     size = binder.name.text + "_size"
     while size in scope.locals or size in binder.span.source.text:
@@ -145,7 +147,8 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
 
 
 def _sizes(of: m.Expr, most: int, span: Span) -> m.Expr:
-    """How many elements the subsets of a set have. That of an argument may have more than its parameter's type says."""
+    """The possible sizes of the subsets of a set. An argument may have more elements than the type of its parameter
+    says."""
     if isinstance(of, m.Instances | m.AllOf):
         return numbers(0, most, span)
     t = m.RangeType(0, most)
@@ -154,7 +157,7 @@ def _sizes(of: m.Expr, most: int, span: Span) -> m.Expr:
 
 
 def _most(scope: Scope, of: m.Expr) -> int | None:
-    """How many elements a set can have."""
+    """Maximum number of elements of a set."""
     match typing.element(of.type):
         case m.BoolType():
             return 2

@@ -10,7 +10,7 @@ from fsmdsl.dataclasses import replace
 from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.names.scope import Scope, dotted, miscounted, unknown
 from fsmdsl.model.resolve.names.states import machine_of, state_type
-from fsmdsl.model.resolve.types.type_text import shown
+from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.channels import ends, home_of
 from fsmdsl.model.resolve.values.lets import derived, let_of
 from fsmdsl.model.resolve.values.places import of_type, opened, typed
@@ -21,7 +21,7 @@ FUNCTIONS = {
     "size": 1, "min": 2, "max": 2, "first": 1, "last": 1, "rest": 1, "same_state": 2, "state": 1, "stuck": 1,
     "subsets": 2,
 }  # fmt: skip
-"""How many arguments each takes; `min` and `max` also take more."""
+"""Number of arguments of each function. `min` and `max` accept more."""
 
 
 def apart(call: s.Expr) -> tuple[s.Expr, tuple[s.Expr, ...]]:
@@ -35,16 +35,16 @@ def applied(scope: Scope, e: s.Call, function: s.Name, expected: m.Type | None) 
     if name not in FUNCTIONS:
         scope.report(unknown("function", name, function.span, (*FUNCTIONS, *scope.values())))
         return m.Constant(None, m.ERROR, e.span)
-    wanted, given = FUNCTIONS[name], len(e.arguments)
-    if given < wanted or (given > wanted and name not in ("min", "max")):
-        scope.report(miscounted(name, wanted, given, e.span))
+    arity, count = FUNCTIONS[name], len(e.arguments)
+    if count < arity or (count > arity and name not in ("min", "max")):
+        scope.report(miscounted(name, arity, count, e.span))
         return m.Constant(None, m.ERROR, e.span)
-    listed, queue = e.arguments, e.arguments[0]
+    operands, queue = e.arguments, e.arguments[0]
     whose = queue.ends if name == "size" and isinstance(queue, s.Queue) else ()
     if isinstance(queue, s.Queue) and whose:
-        listed = (queue.channel,)
-    inner = replace(scope, channel=name == "size" and isinstance(listed[0], s.Name))
-    arguments = [opened(typed(inner, a, expected)) for a in listed]
+        operands = (queue.channel,)
+    inner = replace(scope, channel=name == "size" and isinstance(operands[0], s.Name))
+    arguments = [opened(typed(inner, a, expected)) for a in operands]
     if whose or isinstance(arguments[0], m.ChannelRef):
         return _waiting(scope, e, arguments[0], whose)
     if name == "state":
@@ -69,18 +69,18 @@ def _waiting(scope: Scope, e: s.Call, of: m.Expr, whose: tuple[s.Expr, ...]) -> 
             scope.report(rules.MISMATCH.at(of.span, f"`{of.span.quote}` is not a channel"))
         return m.Constant(None, m.ERROR, e.span)
     home, channel = home_of(scope, of)
-    found = ends(scope, home, channel, whose, e.span, lambda x: f"size({channel} {x})")
-    if found is None:
+    queue_ends = ends(scope, home, channel, whose, e.span, lambda x: f"size({channel} {x})")
+    if queue_ends is None:
         return m.Constant(None, m.ERROR, e.span)
-    return m.Apply("size", (of, *found), m.RangeType(0, 1 << 16), e.span)
+    return m.Apply("size", (of, *queue_ends), m.RangeType(0, 1 << 16), e.span)
 
 
-def _state_of(scope: Scope, name: str, whom: m.Expr, span: Span) -> m.Expr:
+def _state_of(scope: Scope, name: str, target: m.Expr, span: Span) -> m.Expr:
     """`state(x)`."""
-    machine = machine_of(scope, whom.type)
+    machine = machine_of(scope, target.type)
     if machine is not None:
-        return m.StateOf(whom, state_type(machine), span)
-    if not isinstance(whom.type, m.ErrorType):
+        return m.StateOf(target, state_type(machine), span)
+    if not isinstance(target.type, m.ErrorType):
         scope.report(rules.MISMATCH.at(span, f"`{name}` does not take these").help(_WANTS[name]))
     return m.Constant(None, m.ERROR, span)
 
@@ -93,26 +93,26 @@ def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
     return m.Binary("==", one, other, m.BOOL, e.span)
 
 
-def _stuck(scope: Scope, e: s.Call, whom: m.Expr) -> m.Expr:
+def _stuck(scope: Scope, e: s.Call, target: m.Expr) -> m.Expr:
     """`stuck(x)`: x can never move again. Only who knows all runs can say."""
     if not scope.temporal:
-        found = rules.MISPLACED.at(
+        diagnostic = rules.MISPLACED.at(
             e.span, "`stuck` speaks of what can still come, and has a meaning only in a `property`"
         )
-        scope.report(found.help("write `property free: all x in …: always not stuck(x)`"))
-    elif not isinstance(whom.type, m.RefType | m.ErrorType):
+        scope.report(diagnostic.help("write `property free: all x in …: always not stuck(x)`"))
+    elif not isinstance(target.type, m.RefType | m.ErrorType):
         scope.report(rules.MISMATCH.at(e.span, "`stuck` does not take this").help("it takes an instance"))
-    return m.Temporal("stuck", (whom,), span=e.span)
+    return m.Temporal("stuck", (target,), span=e.span)
 
 
-def _last(listed: m.Expr, result: m.Type, span: Span) -> m.Expr:
+def _last(sequence: m.Expr, result: m.Type, span: Span) -> m.Expr:
     """`last(log)`: `log[size(log) - 1]`."""
-    if not isinstance(listed.type, m.ListType):
+    if not isinstance(sequence.type, m.ListType):
         return m.Constant(None, m.ERROR, span)
-    size = m.Apply("size", (listed,), m.RangeType(0, listed.type.bound), span)
+    size = m.Apply("size", (sequence,), m.RangeType(0, sequence.type.bound), span)
     one = m.Constant(1, m.RangeType(1, 1), span)
-    at = m.Binary("-", size, one, m.RangeType(-1, listed.type.bound - 1), span)
-    return m.Apply("item", (listed, at), result, span)
+    at = m.Binary("-", size, one, m.RangeType(-1, sequence.type.bound - 1), span)
+    return m.Apply("item", (sequence, at), result, span)
 
 
 _WANTS = {
@@ -180,8 +180,10 @@ def settled(scope: Scope, e: m.Expr) -> m.Expr:
     of."""
     match e:
         case m.Apply("filled", (value,), m.MapType(of=of)) if not holds(of, value.type):
-            found = rules.MISMATCH.at(e.span, f"this may be outside of {shown(of)}, and stands for a map of such")
-            scope.report(found.help("write `max(…, min(…, x))` around it"))
+            diagnostic = rules.MISMATCH.at(
+                e.span, f"this may be outside of {type_text(of)}, and stands for a map of such"
+            )
+            scope.report(diagnostic.help("write `max(…, min(…, x))` around it"))
         case _:
             pass
     return e
@@ -190,7 +192,7 @@ def settled(scope: Scope, e: m.Expr) -> m.Expr:
 def _locate(scope: Scope, target: s.Expr) -> tuple[str, str, m.Expr | None] | None:
     """The owner and name of the `let` that is called, and the instance it is asked of."""
     if isinstance(target, s.Name):
-        name, machine, system = target.text, scope.machine, scope.named
+        name, machine, system = target.text, scope.machine, scope.visible_system
         if name in scope.locals:
             return None
         if machine is not None and name in machine.lets:

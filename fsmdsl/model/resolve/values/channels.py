@@ -29,7 +29,7 @@ def ends(
     scope: Scope,
     home: ModuleNames,
     channel: str,
-    given: Sequence[s.Expr],
+    expressions: Sequence[s.Expr],
     at: Span,
     help: Callable[[str], str],
 ) -> tuple[m.Expr, ...] | None:
@@ -38,14 +38,14 @@ def ends(
     shows how it is written."""
     decl = home.channels[channel]
     paths = [x for x in (decl.sender, decl.receiver if decl.each else None) if x is not None]
-    if len(given) == len(paths):
+    if len(expressions) == len(paths):
         machines = [machine_at(home, x) for x in paths]
-        pairs = zip(given, machines, strict=True)
-        found = [of_type(scope, x, m.RefType(y.qualified)) for x, y in pairs if y is not None]
-        return tuple(found) if len(found) == len(paths) else None
+        pairs = zip(expressions, machines, strict=True)
+        references = [of_type(scope, x, m.RefType(y.qualified)) for x, y in pairs if y is not None]
+        return tuple(references) if len(references) == len(paths) else None
     receiver = decl.receiver.names[-1].text
     written = ["", "of x", "from x to y"][len(paths)]
-    if not given:
+    if not expressions:
         owner = f"each pair of {decl.sender} and {receiver}" if decl.sender is not None else f"each {receiver}"
         missing = rules.ARGUMENTS.at(at, f"{owner} has a queue of `{channel}`, and this does not say whose")
         scope.report(missing.help(f"write `{help(written)}`"))
@@ -54,7 +54,7 @@ def ends(
         wrong = rules.MISPLACED.at(at, f"each {owner} has a queue of `{channel}`, which is named otherwise")
         scope.report(wrong.help(f"write `{help(written)}`"))
     else:
-        wrong = rules.MISPLACED.at(given[-1].span, f"`{channel}` has one receiver, which is not named")
+        wrong = rules.MISPLACED.at(expressions[-1].span, f"`{channel}` has one receiver, which is not named")
         scope.report(wrong.help(f"leave it out, or declare the channel `to each {receiver}`"))
     return None
 

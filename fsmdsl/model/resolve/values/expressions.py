@@ -16,7 +16,7 @@ from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.limits import too_many_digits
 from fsmdsl.model.resolve.names.scope import Scope
 from fsmdsl.model.resolve.names.states import states_meant
-from fsmdsl.model.resolve.types.type_text import described, shown
+from fsmdsl.model.resolve.types.type_text import described, type_text
 from fsmdsl.model.resolve.values import records
 from fsmdsl.model.resolve.values.binders import bound, quantified
 from fsmdsl.model.resolve.values.calls import applied, call_let
@@ -57,12 +57,12 @@ def expression(scope: Scope, e: s.Expr, expected: m.Type | None) -> m.Expr:
         case s.Collection():
             return _collection(scope, e, expected)
         case s.NamedArgument(name=part):
-            found = rules.MISPLACED.at(e.span, f"`{part.text} = …` gives a part of a record its value")
-            scope.report(found.help(f"leave out `{part.text} =`, or write `==` to compare"))
+            diagnostic = rules.MISPLACED.at(e.span, f"`{part.text} = …` gives a part of a record its value")
+            scope.report(diagnostic.help(f"leave out `{part.text} =`, or write `==` to compare"))
             return m.Constant(None, m.ERROR, e.span)
         case s.Queue():
-            found = rules.MISPLACED.at(e.span, f"`{e.span.quote}` is a queue, which has no value")
-            scope.report(found.help(f"`size({e.span.quote})` tells how many messages it holds"))
+            diagnostic = rules.MISPLACED.at(e.span, f"`{e.span.quote}` is a queue, which has no value")
+            scope.report(diagnostic.help(f"`size({e.span.quote})` tells how many messages it holds"))
             return m.Constant(None, m.ERROR, e.span)
         case _:
             assert_never(e)
@@ -109,26 +109,30 @@ def _group(scope: Scope, e: s.Expr) -> m.InstanceGroup | None:
     if scope.system is None or not isinstance(e, s.Name):
         return None
     if e.text in scope.locals:
-        given = None if scope.given is None else scope.given.get(e.text)
-        return scope.system.groups[given.name] if isinstance(given, m.Instances) else None
-    return None if scope.named is None else scope.named.groups.get(e.text)
+        argument = None if scope.arguments is None else scope.arguments.get(e.text)
+        return scope.system.groups[argument.name] if isinstance(argument, m.Instances) else None
+    return None if scope.visible_system is None else scope.visible_system.groups.get(e.text)
 
 
 def _item(scope: Scope, e: s.Index) -> m.Expr:
-    listed = opened(typed(scope, e.target))
-    if isinstance(listed.type, m.MapType):
-        return m.Apply("item", (listed, of_type(scope, e.index, listed.type.key)), listed.type.of, e.span)
+    container = opened(typed(scope, e.target))
+    if isinstance(container.type, m.MapType):
+        return m.Apply("item", (container, of_type(scope, e.index, container.type.key)), container.type.of, e.span)
     at = opened(typed(scope, e.index))
     if not isinstance(at.type, m.RangeType):
         return _not_number(scope, at)
-    match listed.type:
+    match container.type:
         case m.ListType(of=of):
-            return m.Apply("item", (listed, at), of, e.span)
+            return m.Apply("item", (container, at), of, e.span)
         case m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
         case _:
-            found = rules.MISMATCH.at(e.target.span, f"this is {described(listed.type)}, and has no items by number")
-            scope.report(found.help("a list has, a set of instances of a system, by its name, and a map by its keys"))
+            diagnostic = rules.MISMATCH.at(
+                e.target.span, f"this is {described(container.type)}, and has no items by number"
+            )
+            scope.report(
+                diagnostic.help("a list has, a set of instances of a system, by its name, and a map by its keys")
+            )
             return m.Constant(None, m.ERROR, e.span)
 
 
@@ -159,8 +163,8 @@ def _unary(scope: Scope, e: s.Unary) -> m.Expr:
 
 def _only_in_properties(scope: Scope, operator: str, span: Span) -> None:
     if not scope.temporal:
-        found = rules.MISPLACED.at(span, f"`{operator}` speaks of runs, and has a meaning only in a `property`")
-        scope.report(found.help("an `invariant` holds always, without saying so"))
+        diagnostic = rules.MISPLACED.at(span, f"`{operator}` speaks of runs, and has a meaning only in a `property`")
+        scope.report(diagnostic.help("an `invariant` holds always, without saying so"))
 
 
 def _not_number(scope: Scope, e: m.Expr) -> m.Expr:
@@ -191,10 +195,10 @@ def _binary(scope: Scope, e: s.Binary) -> m.Expr:
 def _pair(scope: Scope, left: s.Expr, right: s.Expr) -> tuple[m.Expr, m.Expr]:
     """Both sides; the one whose type is known helps with the other's names."""
     if isinstance(left, s.Name) and not scope.holds(left.text):
-        known = typed(scope, right)
-        return typed(scope, left, bare(known.type)), known
-    known = typed(scope, left)
-    return known, typed(scope, right, bare(known.type))
+        anchor = typed(scope, right)
+        return typed(scope, left, bare(anchor.type)), anchor
+    anchor = typed(scope, left)
+    return anchor, typed(scope, right, bare(anchor.type))
 
 
 def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
@@ -204,10 +208,10 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     both = join(left.type, right.type)
     assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
     if both is None:
-        found = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
+        diagnostic = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
         maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
         help_ = f"compare one entry, `{maps[0].span.quote}[k]`, or two maps of one type" if maps else None
-        scope.report(found if help_ is None else found.help(help_))
+        scope.report(diagnostic if help_ is None else diagnostic.help(help_))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
         return wrong(scope, e.span, f"{described(both)} is opaque: only hand-written code looks into it")
@@ -251,9 +255,11 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
             return m.Constant(None, m.ERROR, e.span)
         case _:
             kinds = ["numbers"] * (arithmetic is not None) + ["sets"] * (of_two_sets is not None)
-            wanted = " or ".join(f"two {x}" for x in [*kinds, *["lists"] * (written == "+")])
+            operand_kinds = " or ".join(f"two {x}" for x in [*kinds, *["lists"] * (written == "+")])
             return wrong(
-                scope, e.span, f"`{written}` needs {wanted}, not {described(left.type)} and {described(right.type)}"
+                scope,
+                e.span,
+                f"`{written}` needs {operand_kinds}, not {described(left.type)} and {described(right.type)}",
             )
 
 
@@ -286,8 +292,8 @@ def _state_test(left: m.Expr, states: frozenset[str], of: Span, span: Span) -> m
         case m.StateOf(target=target), _:
             return m.InState(target, states, of.text, span=span)
         case _, m.EnumType() as t:
-            meant = tuple(m.Constant(x, t, of) for x in t.members if x in states)
-            return m.Binary("in", left, m.Collection("set", meant, m.SetType(t), of), m.BOOL, span)
+            members = tuple(m.Constant(x, t, of) for x in t.members if x in states)
+            return m.Binary("in", left, m.Collection("set", members, m.SetType(t), of), m.BOOL, span)
         case _:
             return m.InState(left, states, of.text, span=span)
 
@@ -306,8 +312,10 @@ def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
     binder, *others = e.binders
     inner = bound(scope, binder)
     if e.kind == "count" and (others or len(inner.variables) > 1):
-        found = rules.MISMATCH.at(e.span, "`count` takes one variable")
-        scope.report(found if others else found.help("subsets are counted by their size: `subsets(nodes, 2)`"))
+        diagnostic = rules.MISMATCH.at(e.span, "`count` takes one variable")
+        scope.report(
+            diagnostic if others else diagnostic.help("subsets are counted by their size: `subsets(nodes, 2)`")
+        )
         return m.Constant(None, m.ERROR, e.span)
     if others:
         body = _quantified(inner.scope, replace(e, binders=tuple(others)))
@@ -318,22 +326,22 @@ def _quantified(scope: Scope, e: s.Quantified) -> m.Expr:
 
 def _mixed(scope: Scope, e: s.Collection, items: Sequence[m.Expr]) -> m.Expr:
     """Reports items of several types; a name that stands for something else than the member that it may be meant as."""
-    first = {shown(x.type): x for x in reversed(items)}
-    told = ", ".join(f"`{x.span.quote}` is {described(x.type)}" for x in reversed(first.values()))
-    found = rules.MISMATCH.at(e.span, f"these are not all of one type: {told}")
+    first = {type_text(x.type): x for x in reversed(items)}
+    descriptions = ", ".join(f"`{x.span.quote}` is {described(x.type)}" for x in reversed(first.values()))
+    diagnostic = rules.MISMATCH.at(e.span, f"these are not all of one type: {descriptions}")
     for item, written in zip(items, e.items, strict=True):
         enums = scope.enum_members(written.text) if isinstance(written, s.Name) else []
         if enums and not isinstance(item.type, m.EnumType):
             member = f"{enums[0].name.rpartition('.')[2]}.{item.span.quote}"
             meaning = f"`{item.span.quote}` means {described(item.type)} here"
-            found = found.help(f"{meaning}; write `{member}` for the member")
-    scope.report(found)
+            diagnostic = diagnostic.help(f"{meaning}; write `{member}` for the member")
+    scope.report(diagnostic)
     return m.Constant(None, m.ERROR, e.span)
 
 
 def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Expr:
-    wanted = bare(expected) if expected is not None else None
-    inner = wanted.of if isinstance(wanted, m.SetType | m.ListType) else None
+    expected_type = bare(expected) if expected is not None else None
+    inner = expected_type.of if isinstance(expected_type, m.SetType | m.ListType) else None
     items = tuple(x for i in e.items for x in _items(scope, i, inner))
     both = join_all([i.type for i in items])
     if both is None:
@@ -347,11 +355,11 @@ def _collection(scope: Scope, e: s.Collection, expected: m.Type | None) -> m.Exp
 def _items(scope: Scope, e: s.Expr, of: m.Type | None) -> tuple[m.Expr, ...]:
     """What is listed: a value, or the states inside a composite one."""
     match of:
-        case (m.EnumType() as wanted) | m.OptionalType(m.EnumType() as wanted):
-            if isinstance(e, s.Name) and e.text not in wanted.members:
-                states = states_meant(scope, wanted, e)
+        case (m.EnumType() as enum) | m.OptionalType(m.EnumType() as enum):
+            if isinstance(e, s.Name) and e.text not in enum.members:
+                states = states_meant(scope, enum, e)
                 if states:
-                    return tuple(m.Constant(x, wanted, e.span) for x in wanted.members if x in states)
+                    return tuple(m.Constant(x, enum, e.span) for x in enum.members if x in states)
         case _:
             pass
     return (typed(scope, e, of),)

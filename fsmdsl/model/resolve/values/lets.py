@@ -21,8 +21,8 @@ def derived(
     if let is None:
         return m.Constant(None, m.ERROR, span)
     if len(let.parameters) != len(arguments):
-        found = miscounted(name, len(let.parameters), len(arguments), span)
-        scope.report(found.label(let.span, "declared here"))
+        diagnostic = miscounted(name, len(let.parameters), len(arguments), span)
+        scope.report(diagnostic.label(let.span, "declared here"))
         return m.Constant(None, m.ERROR, span)
     return m.Derived(name, owner, target, arguments, let.type, span)
 
@@ -48,10 +48,10 @@ def let_of(scope: Scope, owner: str, name: str, span: Span) -> m.Let | None:
 def all_of(scope: Scope, owner: str, decls: Mapping[str, s.LetDecl]) -> tuple[m.Let, ...]:
     """Every `let` of an owner that has a value."""
     program = scope.module.program
-    found = [let_of(scope, owner, name, decl.name.span) for name, decl in decls.items()]
+    lets = [let_of(scope, owner, name, decl.name.span) for name, decl in decls.items()]
     for name in decls:
         program.uses.extend(program.uses_in_lets.get((owner, name), ()))
-    return tuple(x for x in found if x is not None)
+    return tuple(x for x in lets if x is not None)
 
 
 def resolve_let(home: Scope, owner: str, decl: s.LetDecl, amended: str | None) -> m.Let:

@@ -20,11 +20,11 @@ from fsmdsl.text.diagnostics import Diagnostic
 
 def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     """A bare name: a variable, data of the machine, an instance, a member of an enum, or a state of the machine."""
-    found = (
+    value = (
         _variable(scope, e) or _data(scope, e) or _of_system(scope, e) or _let(scope, e) or _member(scope, e, expected)
     )
-    if found is not None:
-        return found
+    if value is not None:
+        return value
     if e.text == "wait" and scope.machine is not None:
         return m.Wait(span=e.span)
     if scope.machine is not None and e.text in scope.machine.states and expected in (None, m.BOOL):
@@ -37,8 +37,8 @@ def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
 def _variable(scope: Scope, e: s.Name) -> m.Expr | None:
     if e.text in scope.locals:
         scope.note_local(e)
-        if scope.given is not None and e.text in scope.given:
-            return replace(scope.given[e.text], span=e.span)
+        if scope.arguments is not None and e.text in scope.arguments:
+            return replace(scope.arguments[e.text], span=e.span)
         return m.Local(e.text, scope.locals[e.text], e.span)
     if scope.ordinal and e.text == "index":
         return m.Ordinal(m.RangeType(0, 1 << 16), e.span)
@@ -65,11 +65,11 @@ def _kind_of_data(machine: MachineNames, name: str) -> Kind | None:
         ("param", machine.params),
         ("let", machine.lets),
     )
-    return next((kind for kind, known in tables if name in known), None)
+    return next((kind for kind, table in tables if name in table), None)
 
 
 def _of_system(scope: Scope, e: s.Name) -> m.Expr | None:
-    system = scope.named
+    system = scope.visible_system
     if system is None:
         return None
     if e.text in system.groups:
@@ -96,20 +96,20 @@ def _let(scope: Scope, e: s.Name) -> m.Expr | None:
 
 
 def _member(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr | None:
-    wanted = bare(expected) if expected is not None else None
-    if isinstance(wanted, m.EnumType):
-        if e.text not in wanted.members:
+    expected_type = bare(expected) if expected is not None else None
+    if isinstance(expected_type, m.EnumType):
+        if e.text not in expected_type.members:
             return None
-        note_member(scope, e, wanted)
-        return m.Constant(e.text, wanted, e.span)
-    if wanted == m.BOOL and scope.machine is not None and e.text in scope.machine.states:
+        note_member(scope, e, expected_type)
+        return m.Constant(e.text, expected_type, e.span)
+    if expected_type == m.BOOL and scope.machine is not None and e.text in scope.machine.states:
         return None
     enums = scope.enum_members(e.text)
     if len(enums) > 1:
-        found = rules.AMBIGUOUS.at(
+        diagnostic = rules.AMBIGUOUS.at(
             e.span, f"`{e.text}` is a member of {' and '.join(f'`{_last(x.name)}`' for x in enums)}"
         )
-        scope.report(found.help(f"write `{_last(enums[0].name)}.{e.text}`"))
+        scope.report(diagnostic.help(f"write `{_last(enums[0].name)}.{e.text}`"))
         return m.Constant(None, m.ERROR, e.span)
     if not enums:
         return None
@@ -136,21 +136,21 @@ def _declaration(scope: Scope, e: s.Name) -> m.Expr | None:
         return None
     scope.note(e, "channel", home.name)
     if not scope.channel:
-        found = rules.MISPLACED.at(e.span, f"`{e.text}` is a channel, which has no value")
-        scope.report(found.help(f"`size({e.text})` tells how many messages it holds"))
+        diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a channel, which has no value")
+        scope.report(diagnostic.help(f"`size({e.text})` tells how many messages it holds"))
         return m.Constant(None, m.ERROR, e.span)
     return m.ChannelRef(f"{home.name}.{e.text}", m.NEVER, e.span)
 
 
 def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
-    wanted = bare(expected) if expected is not None else None
+    expected_type = bare(expected) if expected is not None else None
     machine = scope.machine
-    if isinstance(wanted, m.EnumType):
-        scope.report(_no_member(scope, wanted, e, *scope.values()))
+    if isinstance(expected_type, m.EnumType):
+        scope.report(_no_member(scope, expected_type, e, *scope.values()))
     elif machine is not None and (e.text in machine.events or e.text in machine.actions):
         kind = "event" if e.text in machine.events else "action"
-        found = rules.MISPLACED.at(e.span, f"`{e.text}` is an {kind}, not a value")
-        scope.report(found.help(f"send it with `self.{e.text}`" if kind == "event" else "call it in an effect"))
+        diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is an {kind}, not a value")
+        scope.report(diagnostic.help(f"send it with `self.{e.text}`" if kind == "event" else "call it in an effect"))
     else:
         states = tuple(machine.states) if machine is not None else ()
         scope.report(unknown("name", e.text, e.span, (*scope.values(), *states)))
@@ -168,10 +168,10 @@ def member(scope: Scope, e: s.Member) -> m.Expr:
         return part(scope, target, record, e.name, e.span)
     if machine is None:
         if not isinstance(target.type, m.ErrorType):
-            found = rules.MISMATCH.at(
+            diagnostic = rules.MISMATCH.at(
                 e.target.span, f"`{e.target.span.quote}` is no instance, so it has no `{e.name.text}`"
             )
-            scope.report(found)
+            scope.report(diagnostic)
         return m.Constant(None, m.ERROR, e.span)
     return data_of(scope, machine, target, e.name, e)
 
@@ -213,21 +213,21 @@ def _static(scope: Scope, e: s.Member) -> m.Expr | None:
     return m.Constant(None, m.ERROR, e.span)
 
 
-def _no_member(scope: Scope, wanted: m.EnumType, name: s.Name, *others: str) -> Diagnostic:
+def _no_member(scope: Scope, enum: m.EnumType, name: s.Name, *others: str) -> Diagnostic:
     """A name stands for no value of an enum, or for no single state."""
-    if not wanted.machine:
-        return unknown(f"member of {_last(wanted.name)}", name.text, name.span, (*wanted.members, *others))
-    machine = scope.module.program.machines[wanted.machine]
+    if not enum.machine:
+        return unknown(f"member of {_last(enum.name)}", name.text, name.span, (*enum.members, *others))
+    machine = scope.module.program.machines[enum.machine]
     if name.text not in machine.states:
-        return unknown(_last(wanted.name), name.text, name.span, (*machine.states, *others))
-    found = rules.MISMATCH.at(name.span, f"`{name.text}` has states inside: it is more than one value")
-    return found.help(f"write `in {name.text}`, or one of {', '.join(sorted(leaves(machine.states[name.text])))}")
+        return unknown(_last(enum.name), name.text, name.span, (*machine.states, *others))
+    diagnostic = rules.MISMATCH.at(name.span, f"`{name.text}` has states inside: it is more than one value")
+    return diagnostic.help(f"write `in {name.text}`, or one of {', '.join(sorted(leaves(machine.states[name.text])))}")
 
 
 def _exported(home: ModuleNames, e: s.Member) -> m.Expr | None:
     """All instances of a machine of another module, all members of its enum, or its channel."""
-    found = _declaration(Scope(home), e.name)
-    return None if found is None else replace(found, span=e.span)
+    declaration = _declaration(Scope(home), e.name)
+    return None if declaration is None else replace(declaration, span=e.span)
 
 
 def _note_enum(scope: Scope, e: s.Expr, owner: ModuleNames, kind: Kind) -> None:

@@ -27,20 +27,20 @@ def condition(scope: Scope, e: s.Expr) -> m.Expr:
 def of_type(scope: Scope, e: s.Expr, place: m.Type) -> m.Expr:
     """An expression for a place of a known type: an option is opened where the place wants what it holds, and a value
     that a map can hold stands for the map that has it for every key."""
-    found = typed(scope, e, place.of if isinstance(place, m.MapType) else place)
-    if isinstance(place, m.MapType) and not isinstance(found.type, m.MapType | m.ErrorType):
-        return m.Apply("filled", (_fitted(scope, e, found, place.of),), place, e.span)
-    return _fitted(scope, e, found, place)
+    value = typed(scope, e, place.of if isinstance(place, m.MapType) else place)
+    if isinstance(place, m.MapType) and not isinstance(value.type, m.MapType | m.ErrorType):
+        return m.Apply("filled", (_fitted(scope, e, value, place.of),), place, e.span)
+    return _fitted(scope, e, value, place)
 
 
-def _fitted(scope: Scope, e: s.Expr, found: m.Expr, place: m.Type) -> m.Expr:
+def _fitted(scope: Scope, e: s.Expr, value: m.Expr, place: m.Type) -> m.Expr:
     if not isinstance(place, m.OptionalType):
-        found = opened(found)
-    if not compatible(found.type, place):
-        return wrong(scope, e.span, f"this is {described(found.type)}, and {described(place)} is needed")
-    if isinstance(found, m.Collection) and isinstance(place, m.SetType | m.ListType):
-        return replace(found, type=place)
-    return found
+        value = opened(value)
+    if not compatible(value.type, place):
+        return wrong(scope, e.span, f"this is {described(value.type)}, and {described(place)} is needed")
+    if isinstance(value, m.Collection) and isinstance(place, m.SetType | m.ListType):
+        return replace(value, type=place)
+    return value
 
 
 def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
@@ -56,11 +56,11 @@ def opened(e: m.Expr) -> m.Expr:
 
 def instance(scope: Scope, e: s.Expr, none: Diagnostic) -> tuple[m.Expr, MachineNames] | None:
     """An instance and its machine; reports where there is none."""
-    found = opened(typed(scope, e))
-    machine = machine_of(scope, bare(found.type))
+    value = opened(typed(scope, e))
+    machine = machine_of(scope, bare(value.type))
     if machine is not None:
-        return found, machine
-    if not isinstance(found.type, m.ErrorType):
+        return value, machine
+    if not isinstance(value.type, m.ErrorType):
         scope.report(none)
     return None
 

@@ -29,38 +29,38 @@ def constructed(scope: Scope, e: s.Call, home: ModuleNames) -> m.Expr:
         scope.module.program.note(e.target.target.span, "module", "", home.name)
     scope.note(name, "record", home.name)
     t = record_type(home, name.text, name.span)
-    given = _given(scope, e, name.text, t) if isinstance(t, m.RecordType) else None
-    if given is None or not isinstance(t, m.RecordType):
+    values = _part_values(scope, e, name.text, t) if isinstance(t, m.RecordType) else None
+    if values is None or not isinstance(t, m.RecordType):
         return m.Constant(None, m.ERROR, e.span)
-    return m.Construction(tuple(of_type(scope, given[part], of) for part, of in t.parts), t, e.span)
+    return m.Construction(tuple(of_type(scope, values[part], of) for part, of in t.parts), t, e.span)
 
 
-def _given(scope: Scope, e: s.Call, name: str, t: m.RecordType) -> dict[str, s.Expr] | None:
+def _part_values(scope: Scope, e: s.Call, name: str, t: m.RecordType) -> dict[str, s.Expr] | None:
     """What is given for each part; reports what is missing, unknown or given twice."""
     parts = [part for part, _ in t.parts]
     write = f"write `{name}({', '.join(f'{part} = …' for part in parts)})`"
-    named = [x for x in e.arguments if isinstance(x, s.NamedArgument)]
-    if named and len(named) < len(e.arguments):
+    named_arguments = [x for x in e.arguments if isinstance(x, s.NamedArgument)]
+    if named_arguments and len(named_arguments) < len(e.arguments):
         scope.report(rules.ARGUMENTS.at(e.span, "name all parts, or none").help(write))
         return None
-    if not named and len(e.arguments) != len(parts):
+    if not named_arguments and len(e.arguments) != len(parts):
         count = f"{len(parts)} part{'s' * (len(parts) != 1)}"
         scope.report(rules.ARGUMENTS.at(e.span, f"`{name}` has {count}, not {len(e.arguments)}").help(write))
         return None
-    if not named:
+    if not named_arguments:
         return dict(zip(parts, e.arguments, strict=True))
-    given: dict[str, s.Expr] = {}
-    for x in named:
+    values: dict[str, s.Expr] = {}
+    for x in named_arguments:
         scope.note(x.name, "part", t.name)
         if x.name.text not in parts:
             scope.report(unknown(f"part of {name}", x.name.text, x.name.span, tuple(parts)))
-        elif x.name.text in given:
+        elif x.name.text in values:
             scope.report(rules.TWICE.at(x.name.span, f"`{x.name.text}` is given already"))
-        given[x.name.text] = x.value
-    missing = [f"`{part}`" for part in parts if part not in given]
-    if missing and given.keys() <= set(parts):
+        values[x.name.text] = x.value
+    missing = [f"`{part}`" for part in parts if part not in values]
+    if missing and values.keys() <= set(parts):
         scope.report(rules.ARGUMENTS.at(e.span, f"`{name}` is made of all its parts: {', '.join(missing)} missing"))
-    return None if missing else given
+    return None if missing else values
 
 
 def part(scope: Scope, of: m.Expr, record: m.RecordType, name: s.Name, span: Span) -> m.Expr:
