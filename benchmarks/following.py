@@ -57,7 +57,7 @@ def served(gangs: int, *, on: bool) -> float:
                 report(scheduler, {**pod, "status": {"phase": "Running"}})
             scheduler.lives.catch_up()
             for pod in pods:
-                report(scheduler, pod, gone=True)
+                report(scheduler, pod, deleted=True)
         taken = process_time() - begun
         assert scheduler.lives.faults == 0
         allocator.close()
@@ -78,10 +78,10 @@ def place(scheduler: PodScheduler, pod: dict[str, Any]) -> None:
     report(scheduler, pod)
 
 
-def report(scheduler: PodScheduler, pod: dict[str, Any], *, gone: bool = False) -> None:
+def report(scheduler: PodScheduler, pod: dict[str, Any], *, deleted: bool = False) -> None:
     """The cluster tells of a pod, in a cycle of its own."""
     with scheduler.allocator.cycle():
-        scheduler.observe(Change(read_pod(pod), gone))
+        scheduler.observe(Change(read_pod(pod), deleted))
         scheduler.tear_down()
 
 

@@ -161,8 +161,8 @@ def run(arguments: list[str], folder: Path, most: float, interrupt: float | None
         took, process.returncode = perf_counter() - begun, os.waitstatus_to_exitcode(status)
         for file in (output, errors):
             file.seek(0)
-        told, wrong = (file.read().decode(errors="replace") for file in (output, errors))
-    return Ended(took, usage.ru_maxrss * 1024, process.returncode, told, wrong)
+        text, wrong = (file.read().decode(errors="replace") for file in (output, errors))
+    return Ended(took, usage.ru_maxrss * 1024, process.returncode, text, wrong)
 
 
 def told(ended: Ended) -> str:
@@ -182,9 +182,11 @@ def limit(row: Row, folder: Path) -> str:
     limits = [] if row.seconds is None else ["--max-seconds", str(row.seconds)]
     limits += [] if row.memory is None else ["--max-memory", str(row.memory)]
     x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + PATIENCE)
-    asked = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
+    limits_text = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
     over = "" if row.seconds is None else f"{x.seconds - row.seconds:+.2f}"
-    return f"{row.name:31} {asked:11} {x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
+    return (
+        f"{row.name:31} {limits_text:11} {x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
+    )
 
 
 def interruption(at: float, name: str, text: str, folder: Path) -> str:
@@ -212,19 +214,19 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--interrupts", type=int, default=12)
     parser.add_argument("--busy", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
-    rows = [x for x in ROWS if any(y in x.name for y in given.only.split(","))]
+    rows = [x for x in ROWS if any(y in x.name for y in options.only.split(","))]
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} processors")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        if given.busy:
+        if options.busy:
             stack.enter_context(busy())
         for row in rows:
             print(limit(row, folder), flush=True)
         dice = random.Random(1)
         texts = {"10^12 states": counters(12), "22 derived values": lets(22), "properties": counters(5, PROPERTIES)}
-        for n in range(given.interrupts):
+        for n in range(options.interrupts):
             name = list(texts)[n % len(texts)]
             at = dice.uniform(0, 3 if n % 2 else 0.6)
             print(interruption(at, f"Ctrl-C, {name}", texts[name], folder), flush=True)

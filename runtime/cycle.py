@@ -122,34 +122,34 @@ class Cycle:
         return names is None or device.machine.user is None or self._offered.has(gang.name, device.host.name)
 
     def _place(self, gang: Gang, pod: Pod, offer: Offer, phase: Phase) -> Answer:
-        found = self._choose(gang, offer)
-        if isinstance(found, str):
-            return Wait(found)
-        places = found.places()
+        choice = self._choose(gang, offer)
+        if isinstance(choice, str):
+            return Wait(choice)
+        places = choice.places()
         left = displaced(places.virtual)
         if left:
             if phase is Phase.PREEMPTING:
-                self.take(gang, places, found.demote)
+                self.take(gang, places, choice.demote)
                 self._offered.keep(gang.name, pod.uid, offer.names)
             return Preempt(victims(left))
-        self._decided[gang.name] = (self._changes, places, found.demote)
+        self._decided[gang.name] = (self._changes, places, choice.demote)
         slot = places.slots[pod.spec.leaf_cells][0]
         return Bind(slot.place.node, slot.place.leaf_cells, places.bind_info(slot))
 
     def _choose(self, gang: Gang, offer: Offer) -> Placement | str:
         """Where a gang goes. An outer scheduler asks in one phase and then in the other: nothing is computed twice."""
-        gang_then, changes, names, found = self._chosen
+        gang_then, changes, names, choice = self._chosen
         if gang_then is not gang or changes != self._changes or names != offer.names:
-            found = choose(self.books, gang.spec, offer)
-            self._chosen = (gang, self._changes, offer.names, found)
-        return found
+            choice = choose(self.books, gang.spec, offer)
+            self._chosen = (gang, self._changes, offer.names, choice)
+        return choice
 
     # Firing the machines
 
     def allocate(self, pod: Pod, info: BindInfo) -> None:
         """A pod is bound, or about to be. The first one of a gang takes the leaf cells of all."""
         pod.spec.check()
-        known = pod.uid in self.homes
+        was_known = pod.uid in self.homes
         gang = self.join(pod, bound=True)
         try:
             if gang.state is PENDING:
@@ -161,7 +161,7 @@ class Cycle:
                 raise UserError(f"pod {pod.key} has another place in gang {gang.name} already")
             gang.seat(pod, slot)
         except UserError:
-            if not known:
+            if not was_known:
                 self.delete(pod)
             raise
 

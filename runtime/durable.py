@@ -171,8 +171,8 @@ class DurableAllocator:
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
         home = self.homes.get(pod.uid)
-        asked = (pod.spec.gang.name,) if home is None else (pod.spec.gang.name, home.name)
-        self._touched.update(dict.fromkeys((*sorted(names), *asked)))
+        affected = (pod.spec.gang.name,) if home is None else (pod.spec.gang.name, home.name)
+        self._touched.update(dict.fromkeys((*sorted(names), *affected)))
         if home is not None and (home.state is PENDING or gang_key(home.name) not in self.journal.images):
             image = images[gang_key(home.name)] = write_gang(home)
             if self.journal.images.get(gang_key(home.name)) != image:
@@ -191,8 +191,8 @@ class DurableAllocator:
 
     def _note(self, kind: str, images: Mapping[str, str | None]) -> None:
         """Journals what is different."""
-        known = self.journal.images
-        changes = {key: image for key, image in images.items() if known.get(key) != image}
+        current = self.journal.images
+        changes = {key: image for key, image in images.items() if current.get(key) != image}
         if changes:
             self.journal.write(kind, changes)
         if not self._grouping:
@@ -257,7 +257,7 @@ class DurableAllocator:
 
     def hold(self, claim: Claim) -> tuple[Pod, BindInfo]:
         """The devices of a bound pod that cannot be understood count as taken. Raises `UserError`."""
-        held: list[tuple[Pod, BindInfo]] = []
+        holdings: list[tuple[Pod, BindInfo]] = []
         before = self._allocator.homes.get(claim.uid)
 
         def difference() -> dict[str, str | None]:
@@ -267,11 +267,11 @@ class DurableAllocator:
                 images = {gang_key(before.name): None, pod_key(claim.uid): None}
                 if self.gangs.get(before.name) is before:
                     images[gang_key(before.name)] = write_gang(before)
-            return {**images, **(self._difference(held[0][0]) if held else {})}
+            return {**images, **(self._difference(holdings[0][0]) if holdings else {})}
 
         with self._step("hold", difference):
-            held.append(self._allocator.hold(claim))
-        return held[0]
+            holdings.append(self._allocator.hold(claim))
+        return holdings[0]
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone."""

@@ -114,13 +114,13 @@ def write_gang(gang: Gang) -> str:
 
 def write_pod(gang: Gang, pod: Pod) -> str:
     """A pod of a gang."""
-    known = gang.known(pod) or pod
+    member = gang.known(pod) or pod
     slot = gang.seated.get(pod.uid)
-    same = gang.places.slots.get(known.spec.leaf_cells, ())
+    same = gang.places.slots.get(member.spec.leaf_cells, ())
     seat = next((i for i, x in enumerate(same) if x is slot), -1)
-    like = replace(gang.spec, leaf_cells=known.spec.leaf_cells) == known.spec
-    spec = known.spec.leaf_cells if like else _spec(known.spec)
-    return write([gang.name, known.name, known.namespace, spec, seat])
+    like = replace(gang.spec, leaf_cells=member.spec.leaf_cells) == member.spec
+    spec = member.spec.leaf_cells if like else _spec(member.spec)
+    return write([gang.name, member.name, member.namespace, spec, seat])
 
 
 def _spec(spec: PodSpec) -> dict[str, Any]:

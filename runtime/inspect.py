@@ -77,13 +77,13 @@ def _unused(top: VirtualCell) -> bool:
 
 
 def _doomed(cluster: Cluster, tenant: VirtualCluster) -> set[VirtualCell]:
-    found: set[VirtualCell] = set()
+    doomed: set[VirtualCell] = set()
     for (chain, level), free in tenant.unallocated.items():
         forest = cluster.forests[chain]
         lacking = max(0, free - healthy_obtainable(forest, level))
         if lacking:
-            found.update(list(tenant.views[chain].free_tops(level))[-lacking:])
-    return found
+            doomed.update(list(tenant.views[chain].free_tops(level))[-lacking:])
+    return doomed
 
 
 def healthy_obtainable(forest: Forest, level: int) -> int:

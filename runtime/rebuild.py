@@ -107,9 +107,9 @@ def _places(cluster: Cluster, image: GangImage) -> Places:
     for size, same in image.slots.items():
         slots[size] = []
         for slot in same:
-            found = [_device(cluster, image.spec.virtual_cluster, device) for device in slot.devices]
-            virtual.update(found)
-            slots[size].append(Slot(slot.place, tuple(device for device, _ in found)))
+            pairs = [_device(cluster, image.spec.virtual_cluster, device) for device in slot.devices]
+            virtual.update(pairs)
+            slots[size].append(Slot(slot.place, tuple(device for device, _ in pairs)))
     return places(image.chain, slots, virtual)
 
 

@@ -37,7 +37,7 @@ def restore(books: Books, spec: PodSpec, info: BindInfo) -> Restored:
     missing: list[str] = []
     taken: list[str] = []
     for place in written:
-        found = []
+        devices = []
         for index, kind in zip(place.leaf_cells, place.preassigned_types, strict=True):
             device = find_device(books.cluster, info.chain, place.node, index)
             if device is None:
@@ -45,9 +45,9 @@ def restore(books: Books, spec: PodSpec, info: BindInfo) -> Restored:
             elif device.state is not CellState.FREE:
                 taken.append(f"device {index} of {place.node} is {device.state.display}")
             else:
-                found.append(device)
+                devices.append(device)
                 types[device] = kind
-        slots.setdefault(len(place.leaf_cells), []).append(Slot(place, tuple(found)))
+        slots.setdefault(len(place.leaf_cells), []).append(Slot(place, tuple(devices)))
     virtual: dict[Device, VirtualCell | None] = dict.fromkeys(types)
     lost = ""
     if spec.priority != OPPORTUNISTIC:
@@ -79,16 +79,16 @@ def find_device(cluster: Cluster, chain: str, node: str, index: int) -> Device |
 
 def _virtual_cells(books: Books, spec: PodSpec, types: dict[Device, str]) -> dict[Device, VirtualCell]:
     """A virtual leaf cell for each device: one binding leads to the next, so they are made, and undone again."""
-    found: dict[Device, VirtualCell] = {}
+    cells: dict[Device, VirtualCell] = {}
     try:
         for device, kind in types.items():
             virtual = _virtual_cell(books, spec, device, kind)
             books.put(device, virtual, spec.priority)
-            found[device] = virtual
+            cells[device] = virtual
     finally:
-        for device in found:
+        for device in cells:
             books.remove(device)
-    return found
+    return cells
 
 
 def _virtual_cell(books: Books, spec: PodSpec, device: Device, kind: str) -> VirtualCell:
@@ -133,7 +133,7 @@ def _top(books: Books, spec: PodSpec, cell: PhysicalCell) -> VirtualCell:
     if top is None:
         raise LostError(f"virtual cluster {tenant.name} has no {cell.chain.types[cell.level]} left")
     lists = books.cluster.forests[cell.chain.name].lists
-    held = lists.holder(cell.level, cell.position)
-    if not held or held > lists.may_split(cell.level):
+    holder_level = lists.holder(cell.level, cell.position)
+    if not holder_level or holder_level > lists.may_split(cell.level):
         raise LostError(f"{cell.address} is needed for what others are promised")
     return top

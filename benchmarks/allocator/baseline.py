@@ -18,20 +18,20 @@ class FirstFit:
 
     def place(self, sizes: list[int]) -> list[tuple[int, list[int]]]:
         """Node and devices of each pod; empty where the gang does not fit."""
-        found: list[tuple[int, list[int]]] = []
+        placements: list[tuple[int, list[int]]] = []
         for size in sizes:
             for node, free in enumerate(self.free):
                 if len(free) >= size:
-                    found.append((node, [free.pop() for _ in range(size)]))
+                    placements.append((node, [free.pop() for _ in range(size)]))
                     break
             else:
-                self.give(found)
+                self.give(placements)
                 return []
-        return found
+        return placements
 
-    def give(self, found: list[tuple[int, list[int]]]) -> None:
+    def give(self, placements: list[tuple[int, list[int]]]) -> None:
         """Takes devices back."""
-        for node, devices in found:
+        for node, devices in placements:
             self.free[node] += devices
 
 

@@ -82,8 +82,8 @@ def configuration(nodes: int) -> dict[str, Any]:
 def plain(behind: Behind, name: str) -> list[str]:
     """A pod like that of a gang of one, for which no extender is asked."""
     group = {"name": f"default/{name}", "members": [{"podNumber": 1, "leafCellNumber": 1}]}
-    asked = {"virtualCluster": "all", "priority": 5, "leafCellNumber": 1, "affinityGroup": group}
-    behind.pod(name, asked, "gangs-normal", containers=[{"name": "worker", "image": "none"}])
+    spec = {"virtualCluster": "all", "priority": 5, "leafCellNumber": 1, "affinityGroup": group}
+    behind.pod(name, spec, "gangs-normal", containers=[{"name": "worker", "image": "none"}])
     return [name]
 
 
@@ -137,16 +137,16 @@ def measure(behind: Behind, gangs: int, pods: int) -> list[dict[str, Any]]:
     def of(name: str, count: int, size: int) -> list[Callable[[], list[str]]]:
         return [lambda n=n: behind.gang(f"{name}{n}", "all", 5, (size, 1)) for n in range(count)]
 
-    found = []
+    phases = []
     for backlog in (False, True):
         without = [lambda n=n: plain(behind, f"plain-{n}") for n in range(single)]
-        found.append(phase(behind, "no extender", without, backlog=backlog))
-        found.append(phase(behind, "gangs of 1", of("one-", single, 1), backlog=backlog))
+        phases.append(phase(behind, "no extender", without, backlog=backlog))
+        phases.append(phase(behind, "gangs of 1", of("one-", single, 1), backlog=backlog))
         behind.settled()
-        found[-1]["beside_no_extender"] = round(found[-1]["pods_per_second"] / found[-2]["pods_per_second"], 2)
-    found.append(phase(behind, f"{gangs} gangs of {pods}", of("many-", gangs, pods), backlog=False))
+        phases[-1]["beside_no_extender"] = round(phases[-1]["pods_per_second"] / phases[-2]["pods_per_second"], 2)
+    phases.append(phase(behind, f"{gangs} gangs of {pods}", of("many-", gangs, pods), backlog=False))
     behind.settled()
-    return found
+    return phases
 
 
 def run(gangs: int, pods: int, requests: int | None) -> list[dict[str, Any]]:

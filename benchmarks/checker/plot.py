@@ -66,16 +66,16 @@ class _Axes:
         return HEIGHT - BOTTOM - (log10(value) - self.up[0]) / len(self.up[1:]) * (HEIGHT - TOP - BOTTOM)
 
     def grid(self) -> list[str]:
-        found = []
+        elements = []
         for n in self.across:
             x = self.x(10.0**n)
-            found.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
-            found.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{_power(n)}</text>')
+            elements.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
+            elements.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{_power(n)}</text>')
         for n in self.up:
             y = self.y(10.0**n)
-            found.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
-            found.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_power(n)}</text>')
-        return found
+            elements.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
+            elements.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_power(n)}</text>')
+        return elements
 
 
 def _powers(values: Sequence[float]) -> range:

@@ -57,11 +57,11 @@ def run(command: Sequence[str], folder: Path, longest: float, environment: Mappi
         watch.ended.set()
         watch.join()
         output.seek(0)
-        told = output.read().decode(errors="replace")
+        text = output.read().decode(errors="replace")
     # What the kernel says includes the moment before the command began, when it was still this process.
-    told_most = usage.ru_maxrss * 1024
-    most = max(watch.most, told_most if told_most > 1.1 * own_most() else 0)
-    return Ran(seconds, usage.ru_utime + usage.ru_stime, most, told, code)
+    kernel_most = usage.ru_maxrss * 1024
+    most = max(watch.most, kernel_most if kernel_most > 1.1 * own_most() else 0)
+    return Ran(seconds, usage.ru_utime + usage.ru_stime, most, text, code)
 
 
 def own_most() -> int:

@@ -57,8 +57,8 @@ def text_of(lines: int) -> str:
 def renamed(spec: str, suffix: str) -> str:
     """What a spec declares, under other names."""
     names = sorted(set(DECLARED.findall(spec)), key=len, reverse=True)
-    named = re.compile(rf"\b({'|'.join(names)})\b")
-    return named.sub(lambda found: found[1] + suffix, re.sub(r"(?m)^(module|import|source) .*$", "", spec))
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+    return pattern.sub(lambda match: match[1] + suffix, re.sub(r"(?m)^(module|import|source) .*$", "", spec))
 
 
 EDITS: dict[str, tuple[str, str, str]] = {
@@ -98,11 +98,11 @@ def main() -> None:
 
 def edits_of(text: str) -> dict[str, tuple[str, str]]:
     """For each kind of edit the text before and after, in the middle of the file."""
-    found = {}
+    edits = {}
     for name, (old, new, _) in EDITS.items():
         place = text.index(old, len(text) // 3)
-        found[name] = (text, text[:place] + new + text[place + len(old) :])
-    return found
+        edits[name] = (text, text[:place] + new + text[place + len(old) :])
+    return edits
 
 
 def measured(folder: Path, text: str) -> dict[str, Any]:
@@ -129,9 +129,9 @@ def measured(folder: Path, text: str) -> dict[str, Any]:
     return results
 
 
-def has(code: str, wanted: bool) -> Callable[[list[dict[str, Any]]], bool]:
+def has(code: str, expected: bool) -> Callable[[list[dict[str, Any]]], bool]:
     """Whether diagnostics have a code, or have it not."""
-    return lambda found: any(d["code"] == code for d in found) is wanted
+    return lambda diagnostics: any(d["code"] == code for d in diagnostics) is expected
 
 
 def timed(e: Editor, uri: str, text: str, done: Callable[[list[dict[str, Any]]], bool]) -> tuple[float, float]:
@@ -210,10 +210,10 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
 
 def told_of(e: Editor, systems: int, uri: str) -> None:
     """Wait for the verdicts on so many systems."""
-    found = 0
-    while found < systems:
+    judged = 0
+    while judged < systems:
         lenses = e.ask("textDocument/codeLens", e.whole(uri))
-        found = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
+        judged = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
 
 
 def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
@@ -231,12 +231,12 @@ def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
 
 def family(pid: int) -> list[int]:
     """A process and those that it has started."""
-    found = [pid]
+    pids = [pid]
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             if int(path.read_text("ascii").rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids
 
 
 def from_scratch(text: str, texts: tuple[str, str]) -> dict[str, float]:

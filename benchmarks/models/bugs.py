@@ -89,10 +89,10 @@ def main(only: list[str]) -> None:
     print("| --- | --- | --- | --: | --: | --: | --: |")
     for bug in bugs():
         if not only or bug.model in only:
-            found = find(bug)
-            seen = bug.violates if bug.violates in found.violated else f"**not {bug.violates}**"
-            row = (bug.model, bug.what, f"`{seen}`", str(found.steps), f"{found.states:,}")
-            times = f"{found.seconds:.1f} | {found.processor:.1f}"
+            outcome = find(bug)
+            seen = bug.violates if bug.violates in outcome.violated else f"**not {bug.violates}**"
+            row = (bug.model, bug.what, f"`{seen}`", str(outcome.steps), f"{outcome.states:,}")
+            times = f"{outcome.seconds:.1f} | {outcome.processor:.1f}"
             print(f"| {' | '.join(row)} | {times} |", flush=True)
 
 

@@ -42,8 +42,8 @@ class Counting:
             if request.leaf_type in ("", self.types[chain]):
                 pods = self._fit(free, request.sizes)
                 if pods is not None:
-                    found = self.placed[request.gang] = Placed(chain, tuple(pods))
-                    return found
+                    placed = self.placed[request.gang] = Placed(chain, tuple(pods))
+                    return placed
         return Refused("no chain has room")
 
     def _fit(self, free: dict[str, int], sizes: tuple[int, ...]) -> list[tuple[str, int]] | None:

@@ -126,8 +126,8 @@ class Measured:
 def replay(name: str, load: float, traces: Path = TRACES) -> dict[str, Any]:
     """The trace at one load."""
     configuration = read_nodes(traces / "openb_node_list_gpu_node.csv", SHARES)
-    found = read_pods(traces / "openb_pod_list_default.csv")
-    requests = since(prepared(found.requests, [], FREE, None), BEGIN)
+    conversion = read_pods(traces / "openb_pod_list_default.csv")
+    requests = since(prepared(conversion.requests, [], FREE, None), BEGIN)
     devices = capacity(read_configuration(configuration))
     scheduler = Measured(name, configuration)
     simulation = scheduler.simulated(pressed(requests, devices, load), Rules(), 300.0)
@@ -166,10 +166,10 @@ def _kinds(lives: list[Life]) -> dict[str, list[Life]]:
 
 
 def _delay(lives: list[Life]) -> dict[str, Any]:
-    found = delays(lives)
-    found["p95"] = rounded(quantile(found["quantiles"], 0.95))
-    found["quantiles"] = [rounded(round(value)) for value in found["quantiles"][::2]]
-    return found
+    statistics = delays(lives)
+    statistics["p95"] = rounded(quantile(statistics["quantiles"], 0.95))
+    statistics["quantiles"] = [rounded(round(value)) for value in statistics["quantiles"][::2]]
+    return statistics
 
 
 def _effort(scheduler: Measured, simulation: Simulation) -> dict[str, Any]:
@@ -189,20 +189,20 @@ def fill(name: str, pods: str, traces: Path = TRACES) -> dict[str, Any]:
     with (traces / pods).open(newline="", encoding="utf-8") as file:
         sizes = [int(row["num_gpu"]) for row in csv.DictReader(file) if int(row["num_gpu"])]
     Random(1).shuffle(sizes)
-    requests, asked = [], 0
+    requests, requested = [], 0
     for number, size in enumerate(sizes):
-        if asked < FILLED * devices:
+        if requested < FILLED * devices:
             requests.append(Request(f"pod-{number}", "all", float(number), inf, (Member(1, size),)))
-            asked += size
+            requested += size
     rules = Rules(backfill=len(requests), until=float(len(requests)))
     scheduler = Measured(name, configuration)
     simulation = scheduler.simulated(requests, rules)
-    curve, asked, lent = [], 0, 0
+    curve, requested, lent = [], 0, 0
     for number, life in enumerate(simulation.lives, 1):
-        asked += life.request.devices
+        requested += life.request.devices
         lent += life.request.devices * (life.first_started is not None)
         if number % 25 == 0 or number == len(requests):
-            curve.append([round(asked / devices, 4), round(lent / devices, 4)])
+            curve.append([round(requested / devices, 4), round(lent / devices, 4)])
     refused = [life.request.devices for life in simulation.lives if life.first_started is None]
     return {
         "pods": pods,
@@ -245,10 +245,12 @@ def page(runs: Iterable[dict[str, Any]]) -> str:
         waits = [*(delay[which] for which in ("mean", "median", "p95", "p99")), guaranteed["p99"]]
         waits.append(run["delay"][f"of {FREE} devices"]["p95"])
         left = f"{run['fragmentation']['free']:.0f} | {run['fragmentation']['stranded'][str(FREE)]:.0f}"
-        gone = f"{run['preempted']['opportunistic']} | {run['redone_device_hours']:.0f}"
+        displacement = f"{run['preempted']['opportunistic']} | {run['redone_device_hours']:.0f}"
         name = f"{run['load']:.0%} | {NAMES[run['scheduler']]}"
         seconds = " | ".join(f"{wait:,.0f}" if wait >= 1 or not wait else f"{wait:.1f}" for wait in waits)
-        rows.append(f"| {name} | {run['utilisation']:.1%} | {seconds} | {left} | {gone} | {run['ms_an_ask']:.2f} |")
+        rows.append(
+            f"| {name} | {run['utilisation']:.1%} | {seconds} | {left} | {displacement} | {run['ms_an_ask']:.2f} |"
+        )
     filled = []
     for run in (run for run in ordered if "pods" in run):
         refused = ", ".join(f"{number} of {size}" for size, number in run["refused"].items())

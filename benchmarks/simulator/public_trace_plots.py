@@ -80,8 +80,8 @@ def _fragmentation(runs: Runs) -> Figure:
 def _filled(runs: Runs) -> Figure:
     figure, axes = chart("Devices lent as pods pile up", "of all devices; none of the pods ends")
     for run in runs:
-        asked, lent = zip(*run["curve"], strict=True)
-        axes.plot(asked, lent, **_look(run))
+        requested, lent = zip(*run["curve"], strict=True)
+        axes.plot(requested, lent, **_look(run))
     _percent(axes)
     axes.set_xlim(0.8, 1.2)
     axes.set_ylim(0.78, 1.01)

@@ -40,16 +40,16 @@ class NodeIndex:
 
     def rooms(self, priority: int) -> dict[int, int]:
         """The nodes by their room at a priority: room -> set of nodes. Sets may be empty."""
-        known = self._rooms.get(priority)
-        if known is None:
+        by_room = self._rooms.get(priority)
+        if by_room is None:
             while len(self._rooms) >= THRESHOLDS:
                 del self._rooms[next(p for p in self._rooms if p not in (ALL, GUARANTEED))]
-            made: dict[int, bytearray] = defaultdict(lambda: bytearray(len(self.sizes) // 8 + 1))
+            bitmaps: dict[int, bytearray] = defaultdict(lambda: bytearray(len(self.sizes) // 8 + 1))
             for node in range(len(self.sizes)):
-                made[self.room(node, priority)][node >> 3] |= 1 << (node & 7)
-            known = {room: int.from_bytes(nodes, "little") for room, nodes in made.items()}
-            self._rooms[priority] = known
-        return known
+                bitmaps[self.room(node, priority)][node >> 3] |= 1 << (node & 7)
+            by_room = {room: int.from_bytes(nodes, "little") for room, nodes in bitmaps.items()}
+            self._rooms[priority] = by_room
+        return by_room
 
     def classes(self, priority: int, other: int, allowed: int) -> Iterator[tuple[tuple[int, int], int]]:
         """Nodes by their room at two priorities, of which the first is the higher."""

@@ -124,16 +124,16 @@ def _nodes(spec: ForestSpec) -> Iterator[tuple[str, CellSpec]]:
 
 def device_indices(chain: Chain, node: CellSpec) -> list[int]:
     """The indices of a node's devices, by default counted from 0."""
-    found: list[int] = []
+    indices: list[int] = []
 
     def walk(cell: CellSpec | None, level: int, number: int) -> None:
         if level == 1:
             address = cell.address if cell is not None else ""
-            found.append(int(address) if address.isdecimal() else number)
+            indices.append(int(address) if address.isdecimal() else number)
             return
         for i in range(chain.fanout[level]):
             child = cell.children[i] if cell is not None and cell.children else None
             walk(child, level - 1, number * chain.fanout[level] + i)
 
     walk(node, chain.node, 0)
-    return found
+    return indices

@@ -138,11 +138,11 @@ class _Composer(yaml.constructor.SafeConstructor):
 
     def _scalar(self, node: yaml.Node, path: str) -> Content:
         try:
-            made = self.construct_object(node)
+            scalar = self.construct_object(node)
         except (ValueError, KeyError, AttributeError, OverflowError, yaml.YAMLError):
             self.problems.append(Problem(path, node.start_mark.line + 1, f"cannot be read: {node.value}"))
             return None
-        return made if isinstance(made, str | int | float | bool) or made is None else str(node.value)
+        return scalar if isinstance(scalar, str | int | float | bool) or scalar is None else str(node.value)
 
 
 def _inside(node: yaml.Node) -> list[yaml.Node]:

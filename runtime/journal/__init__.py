@@ -33,8 +33,8 @@ class Damage:
     """Where the damaged file is; none where nothing but the end of its log was gone."""
 
     def __str__(self) -> str:
-        kept = f"; the damaged file is {self.aside}" if self.aside is not None else ""
-        return f"the journal was cut after record {self.last}: {'; '.join(self.problems)}{kept}"
+        copy_note = f"; the damaged file is {self.aside}" if self.aside is not None else ""
+        return f"the journal was cut after record {self.last}: {'; '.join(self.problems)}{copy_note}"
 
 
 class Journal:
@@ -144,9 +144,9 @@ class Journal:
 
         Calls that come while another one is under way share the next write to the disk.
         """
-        wanted = self._committed
+        target = self._committed
         with self._syncing:
-            if self._synced >= wanted:
+            if self._synced >= target:
                 return
             self._usable()
             number = self._committed

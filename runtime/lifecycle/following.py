@@ -130,9 +130,9 @@ class Following:
             return life
         if life is not None:
             self._fire(life, life.core.complete)
-        known = self._remembered.get(name)
+        record = self._remembered.get(name)
         registry.queues.keep(spec.virtual_cluster)
-        submitted = known.submitted if known is not None else registry.timers.time()
+        submitted = record.submitted if record is not None else registry.timers.time()
         self._forget_oldest()
         life = make_life(registry, application(spec, self._delay), registry.made, submitted)
         registry.made += 1
@@ -146,8 +146,8 @@ class Following:
         rollout.create_gang()
         rollout.remove_gates()
         life.grove.remove(rollout)
-        if known is not None:
-            life.failures = known.failures
+        if record is not None:
+            life.failures = record.failures
         return life
 
     def _place(self, slot: Slot, news: Told) -> None:
@@ -257,8 +257,8 @@ class Following:
         if seen != before:
             self._seen[life.name] = seen
             self._changed.add(life.name)
-            known = before[1] if before is not None else (None,) * len(since)
-            self.breaches += sum(now is not None and now != then for now, then in zip(since, known, strict=True))
+            previous = before[1] if before is not None else (None,) * len(since)
+            self.breaches += sum(now is not None and now != then for now, then in zip(since, previous, strict=True))
         if life.termination.state is not TerminationState.TERMINATING:
             self._terminating.discard(life.name)
         elif life.name not in self._terminating:
@@ -306,37 +306,37 @@ class Following:
 
     def caught_up(self, now: float) -> None:
         """All that there was has been reported: what was remembered of it counts from now on."""
-        known, self._remembered = self._remembered, {}
+        records, self._remembered = self._remembered, {}
         with self._step(now):
-            for name, one in known.items():
+            for name, record in records.items():
                 life = self.registry.lives.get(name)
                 if life is not None:
-                    for slot in remembered.finished(life, one):
+                    for slot in remembered.finished(life, record):
                         slot.done = True
                         advance(slot, self.refusals)
         with self._step(now):
-            for name, one in known.items():
+            for name, record in records.items():
                 life = self.registry.lives.get(name)
                 if life is not None:
-                    remembered.armed(life, one)
+                    remembered.armed(life, record)
                     self.registry.dirty[life] = None
-        self._changed |= known.keys()
+        self._changed |= records.keys()
         self._beginning = False
 
     def changes(self) -> dict[str, str | None]:
         """What is to be journaled, and is different since this was asked last."""
         names, self._changed = self._changed, set()
-        found: dict[str, str | None] = {}
+        images: dict[str, str | None] = {}
         for name in sorted(names):
             life = self.registry.lives.get(name)
             text = None if life is None or life.ending else remembered.write(remembered.of_life(life))
             if text != self._written.get(name):
-                found[f"{remembered.PREFIX}{name}"] = text
+                images[f"{remembered.PREFIX}{name}"] = text
                 if text is None:
                     self._written.pop(name, None)
                 else:
                     self._written[name] = text
-        return found
+        return images
 
     # Time, and what there is
 

@@ -53,40 +53,40 @@ def _since(life: Life, clique: Clique) -> float | None:
     return round(life.registry.timers.time() + left - life.spec.termination_delay, 3)
 
 
-def write(remembered: Remembered) -> str:
+def write(record: Remembered) -> str:
     """As the journal has it."""
-    fields = remembered
+    fields = record
     written = [fields.submitted, fields.failures, fields.armed, fields.done, fields.since]
     return json.dumps(written, separators=(",", ":"))
 
 
 def read(images: Mapping[str, str]) -> dict[str, Remembered]:
     """All that is journaled, by the name of the application."""
-    found = {}
+    records = {}
     for key, text in images.items():
         if key.startswith(PREFIX):
             submitted, failures, armed, done, since = json.loads(text)
-            found[key.removeprefix(PREFIX)] = Remembered(submitted, failures, armed, tuple(done), tuple(since))
-    return found
+            records[key.removeprefix(PREFIX)] = Remembered(submitted, failures, armed, tuple(done), tuple(since))
+    return records
 
 
-def finished(life: Life, remembered: Remembered) -> list[Slot]:
+def finished(life: Life, record: Remembered) -> list[Slot]:
     """Places whose pods had done their work before the restart: any of those that nobody has taken."""
-    found: list[Slot] = []
+    slots: list[Slot] = []
     begun = 0
-    for spec, count in zip(life.spec.cliques, remembered.done, strict=False):
+    for spec, count in zip(life.spec.cliques, record.done, strict=False):
         free = [slot for slot in life.slots[begun : begun + spec.pods] if slot.pod is None]
-        found += free[:count]
+        slots += free[:count]
         begun += spec.pods
-    return found
+    return slots
 
 
-def armed(life: Life, remembered: Remembered) -> None:
+def armed(life: Life, record: Remembered) -> None:
     """The gang has run before, so that it can be below its minimum: that is played again, at the time when it was.
 
     All places run for a moment, and those that do not, are lost since. The gang must have its places.
     """
-    if not remembered.armed or life.termination.armed:
+    if not record.armed or life.termination.armed:
         return
     short = [slot for slot in life.slots if slot.place.state in (PodState.PERMITTED, PodState.BOUND)]
     if any(slot.place.state not in (PodState.PERMITTED, *IN_PLACE) for slot in life.slots):
@@ -97,7 +97,7 @@ def armed(life: Life, remembered: Remembered) -> None:
     now = timers.time()
     begun = 0
     for number, spec in enumerate(life.spec.cliques):
-        since = remembered.since[number] if number < len(remembered.since) else None
+        since = record.since[number] if number < len(record.since) else None
         mine = life.slots[begun : begun + spec.pods]
         timers.go_back(now if since is None else min(since, now))
         for slot in short:

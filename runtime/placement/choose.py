@@ -23,13 +23,13 @@ def choose(books: Books, spec: PodSpec, offer: Offer) -> Placement | str:
     best: Placement | None = None
     reasons: list[str] = []
     for view in _views(books, spec):
-        found = guaranteed.place(books, view, sizes, spec.priority, offer)
-        if isinstance(found, str):
-            reasons.append(found)
-        elif found.peaceful:
-            return found
-        elif best is None or placement_toll(found) < placement_toll(best):
-            best = found
+        choice = guaranteed.place(books, view, sizes, spec.priority, offer)
+        if isinstance(choice, str):
+            reasons.append(choice)
+        elif choice.peaceful:
+            return choice
+        elif best is None or placement_toll(choice) < placement_toll(best):
+            best = choice
     nothing = f"{spec.virtual_cluster} has no cells of this kind but pinned ones"
     return best if best is not None else "; ".join(reasons) or nothing
 

@@ -72,23 +72,23 @@ class Fewest:
 
     def first(self) -> Devices | Misfit:
         """Devices that no opportunistic gang uses; else, wherever there are some."""
-        found = self.peaceful()
-        return self.any() if isinstance(found, Misfit) else found
+        devices = self.peaceful()
+        return self.any() if isinstance(devices, Misfit) else devices
 
     def best(self, budget: Budget) -> Devices | Misfit:
         """Those with the fewest devices displaced that are found within a budget."""
-        found = self.any()
-        if isinstance(found, Misfit):
-            return found
-        best = self._spare(found, budget)
+        devices = self.any()
+        if isinstance(devices, Misfit):
+            return devices
+        best = self._spare(devices, budget)
         most = weight(_victims(best))
         if most > self._least():
             for gangs in _subsets(self._rivals(), most):
                 if not budget.spend():
                     break
-                found = self._attempt(frozenset(gangs))
-                if not isinstance(found, Misfit):
-                    return found
+                devices = self._attempt(frozenset(gangs))
+                if not isinstance(devices, Misfit):
+                    return devices
         return best
 
     def _least(self) -> int:
@@ -107,9 +107,9 @@ class Fewest:
         for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:SPARED]:
             if gang not in victims or not budget.spend():
                 continue
-            found = self._attempt(victims.keys() - {gang})
-            if not isinstance(found, Misfit):
-                best, victims = found, _victims(found)
+            fewer = self._attempt(victims.keys() - {gang})
+            if not isinstance(fewer, Misfit):
+                best, victims = fewer, _victims(fewer)
         return best
 
     def _rivals(self) -> list[Gang]:

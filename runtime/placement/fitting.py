@@ -22,9 +22,9 @@ NOBODY: Victims = frozenset()
 class Fitting:
     """One attempt to find devices for what a gang wants."""
 
-    def __init__(self, forest: Forest, wanted: Wanted, offer: Offer, victims: Victims) -> None:
+    def __init__(self, forest: Forest, required: Wanted, offer: Offer, victims: Victims) -> None:
         self.forest = forest
-        self.wanted = wanted
+        self.wanted = required
         self.offer = offer
         self.victims = victims
         self.usable = offer.nodes(forest)
@@ -36,7 +36,7 @@ class Fitting:
             for gang in victims:
                 self._count(gang)
             if len(forest.by_opportunistic[forest.chain.node]) > 1:
-                self.usable &= self._with_room(wanted.least())
+                self.usable &= self._with_room(required.least())
 
     def _count(self, gang: Gang) -> None:
         for device in gang.virtual:
@@ -57,10 +57,10 @@ class Fitting:
 
     def leaves(self, virtual: VirtualCell) -> int:
         """How many leaf cells in a virtual cell are wanted."""
-        known = self._leaves.get(virtual)
-        if known is None:
-            known = self._leaves[virtual] = self.wanted.leaves_in(virtual)
-        return known
+        count = self._leaves.get(virtual)
+        if count is None:
+            count = self._leaves[virtual] = self.wanted.leaves_in(virtual)
+        return count
 
     def possible(self, virtual: VirtualCell, physical: PhysicalCell) -> bool:
         """Whether a physical cell has room for a virtual one, or is so large that it may; as far as numbers say."""
@@ -79,12 +79,12 @@ class Fitting:
             return dict(self._alike(virtual, physical))
         if not self.possible(virtual, physical):
             return None
-        found: Devices = {}
+        devices: Devices = {}
         for pair in self.pair(self.wanted.children[virtual], [x for x in physical.children if x.virtual is None]):
             if pair is None:
                 return None
-            found.update(pair[1])
-        return found
+            devices.update(pair[1])
+        return devices
 
     def _alike(self, virtual: VirtualCell, physical: PhysicalCell) -> Iterator[tuple[VirtualCell, Device]]:
         """In a cell on one node that nobody uses, any child will do for any other."""
@@ -102,16 +102,16 @@ class Fitting:
     ) -> list[tuple[PhysicalCell, Devices] | None]:
         """The same for siblings, as many of them as possible, each with its physical cell."""
         physical.sort(key=lambda x: x.opportunistic)
-        known: dict[tuple[VirtualCell, PhysicalCell], Devices] = {}
+        devices_by_pair: dict[tuple[VirtualCell, PhysicalCell], Devices] = {}
 
         def fits(left: VirtualCell, right: PhysicalCell) -> bool:
-            found = self.fit(left, right)
-            if found is not None:
-                known[left, right] = found
-            return found is not None
+            devices = self.fit(left, right)
+            if devices is not None:
+                devices_by_pair[left, right] = devices
+            return devices is not None
 
         chosen = match(virtual, physical, fits)
         return [
-            (physical[i], known[x, physical[i]]) if i is not None else None
+            (physical[i], devices_by_pair[x, physical[i]]) if i is not None else None
             for x, i in zip(virtual, chosen, strict=True)
         ]

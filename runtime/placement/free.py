@@ -124,28 +124,28 @@ class FreeCells:
         """A free cell for each preassigned one; goes back when one finds none. As many as it gets."""
         books = [self.forest.lists]
         open_choices: list[Iterator[tuple[PhysicalCell, Devices]]] = []
-        found: list[Devices] = []
+        devices: list[Devices] = []
         most: tuple[list[Devices], FreeLists] = ([], books[0])
         returns = 0
-        while len(found) < len(self.tops):
-            if len(open_choices) == len(found):
-                open_choices.append(self._candidates(self.tops[len(found)], books[-1], region))
+        while len(devices) < len(self.tops):
+            if len(open_choices) == len(devices):
+                open_choices.append(self._candidates(self.tops[len(devices)], books[-1], region))
             choice = next(open_choices[-1], None)
             if choice is not None:
                 lists = books[-1].copy()
                 lists.take(choice[0].level, choice[0].position)
                 books.append(lists)
-                found.append(choice[1])
+                devices.append(choice[1])
                 continue
             returns += 1
-            if len(found) > len(most[0]):
-                most = (list(found), books[-1])
-            if not found or returns > limit:
+            if len(devices) > len(most[0]):
+                most = (list(devices), books[-1])
+            if not devices or returns > limit:
                 return most
             open_choices.pop()
             books.pop()
-            found.pop()
-        return found, books[-1]
+            devices.pop()
+        return devices, books[-1]
 
     def _candidates(
         self, top: VirtualCell, lists: FreeLists, region: PhysicalCell | None

@@ -39,9 +39,9 @@ def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: 
     """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
     search = _Search(books, view, sizes, priority, offer)
     for threshold in (ALL, priority):
-        found = search.first(threshold)
-        if found is not None:
-            best = search.better(found, threshold)
+        placement = search.first(threshold)
+        if placement is not None:
+            best = search.better(placement, threshold)
             return replace(best, peaceful=threshold == ALL)
     where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
     if not search.unusable and (never := _never(view, sizes)):
@@ -71,11 +71,11 @@ class _Search:
             leaves = inside.place(self.view, self.sizes, threshold, spots, taken)
             if leaves is None:
                 return None
-            found = self._mapped(leaves)
-            if isinstance(found, Placement):
-                return found
+            placement = self._mapped(leaves)
+            if isinstance(placement, Placement):
+                return placement
             self.unusable = True
-            spots &= ~found.nodes
+            spots &= ~placement.nodes
         return None
 
     def better(self, first: Placement, threshold: int) -> Placement:
@@ -90,14 +90,14 @@ class _Search:
         different: dict[object, Leaves] = {signature(chosen): chosen}
         for leaves in self._alike(first):
             if different.setdefault(signature(leaves), leaves) is leaves:
-                found = self._with_demoted(leaves, (), Fewest.peaceful)
-                if isinstance(found, Placement):
-                    return found
+                placement = self._with_demoted(leaves, (), Fewest.peaceful)
+                if isinstance(placement, Placement):
+                    return placement
         best, least = first, placement_toll(first)
         for leaves in different.values():
-            found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
-            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
-                best, least = found, cost
+            placement = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
+            if isinstance(placement, Placement) and (cost := placement_toll(placement)) < least:
+                best, least = placement, cost
         return best
 
     def _alike(self, first: Placement) -> Iterator[Leaves]:
@@ -129,12 +129,12 @@ class _Search:
             leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~nodes, taken)
             if leaves is None or not alike(chosen, leaves):
                 return
-            found = self._with_demoted(leaves, (), Fewest.any)
-            if isinstance(found, Misfit):
-                nodes |= found.nodes
+            placement = self._with_demoted(leaves, (), Fewest.any)
+            if isinstance(placement, Misfit):
+                nodes |= placement.nodes
                 continue
             yield leaves
-            more = lent(found)
+            more = lent(placement)
             if not any(more):
                 return
             nodes, taken = nodes | more[0], taken | more[1]
@@ -184,12 +184,12 @@ class _Search:
         One gang after the other is spared as long as that is better; then sets of gangs, those first with which it
         was cheapest so far, for half of the attempts.
         """
-        gone = displaced(first.devices())
-        if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
+        victims = displaced(first.devices())
+        if not first.demote and weight(victims) == sum(device.priority >= 0 for device in first.devices()):
             other = self.first(self.priority, _killed(first)) if self._lazy() else None
             return first if other is None or placement_toll(other) >= placement_toll(first) else other
-        found = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
-        waiting = list(found)
+        solutions = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
+        waiting = list(solutions)
         tried = {frozenset[Gang]()}
 
         def attempt(spared: tuple[Gang, ...]) -> None:
@@ -198,11 +198,11 @@ class _Search:
             tried.add(frozenset(spared))
             other = self.first(self.priority, spared)
             if other is not None:
-                found.append((placement_toll(other), len(tried), spared, other))
-                heapq.heappush(waiting, found[-1])
+                solutions.append((placement_toll(other), len(tried), spared, other))
+                heapq.heappush(waiting, solutions[-1])
 
         for gang in _killed(first):
-            _, _, spared, best = min(found)
+            _, _, spared, best = min(solutions)
             if gang in _killed(best):
                 attempt((*spared, gang))
         while waiting:
@@ -210,7 +210,7 @@ class _Search:
             for gang in _killed(least):
                 if self.budget.left > ATTEMPTS // 2:
                     attempt((*spared, gang))
-        _, _, spared, best = min(found)
+        _, _, spared, best = min(solutions)
         return self._demoting(self._avoiding(best, spared))
 
     def _lazy(self) -> bool:
@@ -240,8 +240,10 @@ class _Search:
             if used - {leaf for gang in self._weaker(willing(used)) for leaf in gang.virtual.values()}:
                 taken |= {leaf for leaf in used if leaf.priority < self.priority}
         leaves = inside.place(self.view, self.sizes, self.priority, spots, taken)
-        found = self._mapped(leaves) if leaves is not None else None
-        return found if isinstance(found, Placement) and placement_toll(found) < placement_toll(best) else best
+        placement = self._mapped(leaves) if leaves is not None else None
+        return (
+            placement if isinstance(placement, Placement) and placement_toll(placement) < placement_toll(best) else best
+        )
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
         """Without the nodes that are lent, or else without one of them after the other."""
@@ -249,17 +251,17 @@ class _Search:
         avoided, lent = 0, self._lent(best)
         while lent & ~avoided and self.budget.spend():
             avoided |= lent
-            found = self.first(self.priority, spared, avoided)
-            if found is None:
+            placement = self.first(self.priority, spared, avoided)
+            if placement is None:
                 break
-            if placement_toll(found) < least:
-                return found
-            lent = self._lent(found)
+            if placement_toll(placement) < least:
+                return placement
+            lent = self._lent(placement)
         for spot in each(self._lent(best)):
             if self.budget.spend():
-                found = self.first(self.priority, spared, 1 << spot)
-                if found is not None and (cost := placement_toll(found)) < least:
-                    best, least = found, cost
+                placement = self.first(self.priority, spared, 1 << spot)
+                if placement is not None and (cost := placement_toll(placement)) < least:
+                    best, least = placement, cost
         return best
 
     def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:
@@ -281,16 +283,16 @@ class _Search:
         """
         leaves = [leaf for own in chosen for leaf in own]
         demoted = willing(leaves)
-        found = self._with_demoted(chosen, demoted, Fewest.first)
-        if demoted and isinstance(found, Placement) and placement_toll(found).killed:
+        placement = self._with_demoted(chosen, demoted, Fewest.first)
+        if demoted and isinstance(placement, Placement) and placement_toll(placement).killed:
             nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
             around = willing(x for node in nodes for x in node.leaves())
             more = self._weaker(around)
             if len(more) > len(demoted):
                 other = self._with_demoted(chosen, more, Fewest.first)
-                if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
+                if isinstance(other, Placement) and placement_toll(other) < placement_toll(placement):
                     return other
-        return found
+        return placement
 
     def _with_demoted(
         self, chosen: Leaves, demoted: Sequence[Gang], search: Callable[[Fewest], Devices | Misfit]
@@ -308,7 +310,7 @@ class _Search:
 
 def signature(chosen: Leaves) -> tuple[object, ...]:
     """What decides which physical cells can stand for virtual ones: the same for those alike."""
-    found: list[object] = []
+    parents: list[object] = []
     tops: dict[VirtualCell, int] = {}
     for leaves in chosen:
         for leaf in leaves:
@@ -316,8 +318,8 @@ def signature(chosen: Leaves) -> tuple[object, ...]:
             while cell is not None and cell.physical is None:
                 cell = cell.parent
             top = leaf.top
-            found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
-    return tuple(found)
+            parents.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
+    return tuple(parents)
 
 
 def closeness(chosen: Leaves) -> list[int]:
@@ -337,8 +339,8 @@ def placement_toll(placement: Placement) -> Toll:
 
 def _killed(placement: Placement) -> list[Gang]:
     """The guaranteed gangs that have to go, large ones first."""
-    gone = (gang for gang in displaced(placement.devices()) if gang.priority >= 0)
-    return sorted(gone, key=lambda gang: len(gang.virtual), reverse=True)
+    gangs = (gang for gang in displaced(placement.devices()) if gang.priority >= 0)
+    return sorted(gangs, key=lambda gang: len(gang.virtual), reverse=True)
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:

@@ -54,20 +54,20 @@ def _smallest(cell: Tree, size: int, costs: dict[T, int]) -> tuple[list[T], list
         return own, ([_Cell([own], 0, [1])] if len(own) >= size else []), 0
     leaves: list[T] = []
     parts: list[list[T]] = []
-    found: list[_Cell[T]] = []
+    smallest: list[_Cell[T]] = []
     height = 0
     for child in cell.children:
         below, inside, height = _smallest(child, size, costs)
         leaves += below
         parts.append(below)
-        found += inside
-    if not found and len(leaves) >= size:
-        found = [_Cell(parts, height + 1)]
-    least = min((x.height for x in found), default=0)
-    found = [x for x in found if x.height == least]
-    for x in found:
+        smallest += inside
+    if not smallest and len(leaves) >= size:
+        smallest = [_Cell(parts, height + 1)]
+    least = min((x.height for x in smallest), default=0)
+    smallest = [x for x in smallest if x.height == least]
+    for x in smallest:
         x.counts.append(len(leaves))
-    return leaves, found, height + 1
+    return leaves, smallest, height + 1
 
 
 def _compact(parts: Iterable[list[T]], size: int) -> list[T]:

@@ -21,7 +21,7 @@ NO_WAY = Misfit(0)
 
 
 def map_cells(
-    forest: Forest, wanted: Wanted, offer: Offer, victims: Victims = None, freed: Collection[VirtualCell] = ()
+    forest: Forest, required: Wanted, offer: Offer, victims: Victims = None, freed: Collection[VirtualCell] = ()
 ) -> Devices | Misfit:
     """A device for each virtual leaf cell that is wanted, on usable nodes.
 
@@ -29,20 +29,20 @@ def map_cells(
     are not enough physical cells for all, it is the others that the gang must not want. What not to want is said only
     where anybody may be displaced.
     """
-    fitting = Fitting(forest, wanted, offer, victims)
-    if victims is not None and wanted.tops and not fitting.usable:
+    fitting = Fitting(forest, required, offer, victims)
+    if victims is not None and required.tops and not fitting.usable:
         return NO_WAY
-    found = dict(wanted.ready)
-    for parent, children in wanted.under.items():
+    mapping = dict(required.ready)
+    for parent, children in required.under.items():
         devices = _place_under(fitting, parent, children)
         if isinstance(devices, Misfit):
             return devices
-        found.update(devices)
-    tops = _place_tops(fitting, found, freed)
+        mapping.update(devices)
+    tops = _place_tops(fitting, mapping, freed)
     if isinstance(tops, Misfit):
         return tops
-    found.update(tops)
-    return found
+    mapping.update(tops)
+    return mapping
 
 
 def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCell]) -> Devices | Misfit:
@@ -50,14 +50,14 @@ def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCe
     assert parent.physical is not None, "the parent is bound"
     free = [x for x in parent.physical.children if x.virtual is None]
     pairs = fitting.pair(children, free)
-    found: Devices = {}
+    mapping: Devices = {}
     paired: set[VirtualCell] = set()
     for child, pair in zip(children, pairs, strict=True):
         if pair is not None:
             paired.add(child)
-            found.update(pair[1])
+            mapping.update(pair[1])
     if len(paired) == len(children):
-        return found
+        return mapping
     if fitting.victims is not None:
         return NO_WAY
     alone = next(x for x in children if x not in paired)
@@ -66,12 +66,12 @@ def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCe
     return misfit(alone, fitting.wanted, alike, [x for x in free if x not in used], fitting.usable)
 
 
-def _place_tops(fitting: Fitting, found: Devices, freed: Collection[VirtualCell]) -> Devices | Misfit:
+def _place_tops(fitting: Fitting, mapping: Devices, freed: Collection[VirtualCell]) -> Devices | Misfit:
     """For unbound preassigned cells: larger ones first, and of a level those of which most is wanted."""
     if not fitting.wanted.tops:
         return {}
     tops = sorted(fitting.wanted.tops, key=lambda x: (x.level, x in freed, fitting.leaves(x)), reverse=True)
-    placed, lists = FreeCells(fitting, tops, list(found.values())).place()
+    placed, lists = FreeCells(fitting, tops, list(mapping.values())).place()
     if len(placed) == len(tops):
         return {leaf: device for devices in placed for leaf, device in devices.items()}
     if fitting.victims is not None:

@@ -20,7 +20,7 @@ class Misfit:
 
 def misfit(
     cell: VirtualCell,
-    wanted: Wanted,
+    required: Wanted,
     alike: Iterable[VirtualCell],
     regions: Iterable[PhysicalCell],
     usable: int,
@@ -34,7 +34,7 @@ def misfit(
     room: dict[int, int] = {}
     for region in regions:
         _measure(region, usable, room)
-    nodes = wanted.nodes_in(cell)
+    nodes = required.nodes_in(cell)
     for level in range(chain.node, max(cell.level, chain.node) + 1):
         most = room.get(level, 0)
         if max(Counter(id(_above(node, level)) for node in nodes).values()) > most:

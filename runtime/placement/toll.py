@@ -22,11 +22,11 @@ class Toll:
 
 def toll(displaced: Iterable[Gang], demoted: Collection[Gang]) -> Toll:
     """Of gangs as they are before; one that is demoted and displaced all the same counts as killed alone."""
-    gone = list(displaced)
+    victims = list(displaced)
     return Toll(
-        weight(gang for gang in gone if gang.priority >= 0),
-        weight(gang for gang in gone if gang.priority < 0),
-        weight(gang for gang in demoted if gang not in gone),
+        weight(gang for gang in victims if gang.priority >= 0),
+        weight(gang for gang in victims if gang.priority < 0),
+        weight(gang for gang in demoted if gang not in victims),
     )
 
 

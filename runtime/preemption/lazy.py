@@ -13,14 +13,14 @@ from runtime.preemption.victims import owner
 
 def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
     """The gangs that use any of these leaf cells and would rather be demoted than killed."""
-    found: dict[int, Gang] = {}
+    gangs: dict[int, Gang] = {}
     for leaf in leaves:
         device = leaf.physical
         if isinstance(device, Device):
             gang = owner(device)
             if gang is not None and gang.spec.lazy_preemption and gang.virtual[device] is leaf:
-                found.setdefault(id(gang), gang)
-    return list(found.values())
+                gangs.setdefault(id(gang), gang)
+    return list(gangs.values())
 
 
 def demote(books: Books, gang: Gang) -> None:

@@ -71,14 +71,14 @@ class Api:
 
     def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
         """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
-        found: list[dict[str, Any]] = []
+        items: list[dict[str, Any]] = []
         parameters = {"limit": str(PAGE)}
         while True:
             answer = self._ask("GET", f"api/v1/{kind.value}", params=parameters)
             metadata = answer.get("metadata") or {}
-            found += answer.get("items") or []
+            items += answer.get("items") or []
             if not metadata.get("continue"):
-                return found, str(metadata.get("resourceVersion", ""))
+                return items, str(metadata.get("resourceVersion", ""))
             parameters["continue"] = metadata["continue"]
 
     def watch(self, kind: Kind, version: str) -> Iterator[dict[str, Any]]:
@@ -266,19 +266,19 @@ def _tell_plugin(user: User | None) -> None:
     if shutil.which(user.exec.command) is None:
         hint = f" ({user.exec.installHint})" if user.exec.installHint else ""
         raise ConfigError(f"there is no program {user.exec.command}, which should say who asks{hint}")
-    meant = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
-    user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(meant))]
+    exec_info = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
+    user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(exec_info))]
     if user.exec.apiVersion == f"{CREDENTIALS}v1":
         user.exec.apiVersion = f"{CREDENTIALS}v1beta1"
 
 
 def _single(kubeconfig: Path | None, server: str) -> SingleConfig:
     try:
-        found = KubeConfig.from_file(kubeconfig) if kubeconfig is not None else KubeConfig.from_env()
+        kube_config = KubeConfig.from_file(kubeconfig) if kubeconfig is not None else KubeConfig.from_env()
     except ConfigError:
         if kubeconfig is not None or not server or "KUBECONFIG" in os.environ:
             raise
-        found = KubeConfig.from_server(server)
-    config = found.get()
+        kube_config = KubeConfig.from_server(server)
+    config = kube_config.get()
     assert config is not None, "it has a context, or has said so"
     return config

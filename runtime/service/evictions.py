@@ -35,17 +35,17 @@ class Evictions:
 
         Nodes on which the gang itself has its places (`own`) come first, then nodes that are in no sibling's answer.
         """
-        told = self._nodes.setdefault(gang, {})
+        node_by_uid = self._nodes.setdefault(gang, {})
         if len(self._nodes) > MAX_REMEMBERED:
             del self._nodes[next(iter(self._nodes))]
-        told.pop(uid, None)
+        node_by_uid.pop(uid, None)
         staying = {node: tuple(pod for pod in pods if not leaving(pod.uid)) for node, pods in victims.items()}
         staying = {node: pods for node, pods in staying.items() if pods}
         if not staying:
             return {}
-        places, taken = set(own), set(told.values())
+        places, taken = set(own), set(node_by_uid.values())
         node = min(staying, key=lambda name: (name in taken, name not in places))
-        told[uid] = node
+        node_by_uid[uid] = node
         return {node: staying[node]}
 
     def forget(self, gang: str) -> None:

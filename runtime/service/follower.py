@@ -96,10 +96,10 @@ class Follower:
             ending = ENDINGS.get(phase, Ending.DELETED)
             self._do(lambda following: following.gone(uid, ending, self._options.clock()))
 
-    def node(self, node: NodeObject, *, gone: bool) -> None:
+    def node(self, node: NodeObject, *, deleted: bool) -> None:
         """A node is there, is different, or is gone."""
         if self._cluster is not None:
-            self._do(lambda following: self._tell_node(following, node, gone=gone))
+            self._do(lambda following: self._tell_node(following, node, deleted=deleted))
 
     def tick(self) -> None:
         """Time has passed."""
@@ -135,9 +135,9 @@ class Follower:
         info = gang.places.bind_info(slot) if slot is not None else None
         return Told(pod, info, stage, tracked is not None and tracked.leaving)
 
-    def _tell_node(self, following: Following, node: NodeObject, *, gone: bool) -> None:
+    def _tell_node(self, following: Following, node: NodeObject, *, deleted: bool) -> None:
         now = self._options.clock()
-        if gone:
+        if deleted:
             following.node_gone(node.name, now)
         else:
             following.node(node.name, healthy=node.healthy, cordoned=node.cordoned, now=now)
@@ -161,7 +161,7 @@ class Follower:
         following = Following(self._allocator, self._options.clock(), self._options.delay, images)
         following.on_tear_down = lambda uids: self.to_delete.extend(uids)
         for node in self._tracker.nodes.values():
-            self._tell_node(following, node, gone=False)
+            self._tell_node(following, node, deleted=False)
         for gang in list(self._allocator.gangs.values()):
             self._tell(following, [pod.uid for pod in gang.pods])
         following.caught_up(self._options.clock())

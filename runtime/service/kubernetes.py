@@ -124,8 +124,8 @@ class KubernetesSource:
 
     def look(self, pod: PodObject) -> PodObject | None:
         """The pod as it is now, as the server says; none where it is gone."""
-        found = self._api.pod(pod.namespace, pod.name)
-        now = read_pod(found) if found is not None else None
+        document = self._api.pod(pod.namespace, pod.name)
+        now = read_pod(document) if document is not None else None
         return now if now is not None and now.uid == pod.uid else None
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
@@ -200,16 +200,16 @@ class Watch:
 
     def _list(self) -> None:
         items, version = self._api.list(self._kind)
-        found = {}
+        objects = {}
         for item in items:
             thing = self._read(item)
             if thing is not None:
-                found[_key(thing)] = thing
-        gone = [Change(thing, gone=True) for key, thing in self._known.items() if key not in found]
-        new = [Change(thing, gone=False) for key, thing in found.items() if self._known.get(key) != thing]
-        self._known, self._version, self._progress = found, version, True
+                objects[_key(thing)] = thing
+        deleted = [Change(thing, gone=True) for key, thing in self._known.items() if key not in objects]
+        new = [Change(thing, gone=False) for key, thing in objects.items() if self._known.get(key) != thing]
+        self._known, self._version, self._progress = objects, version, True
         self._source.hear(self._kind)
-        self._source.tell_all(self._kind, [*gone, *new])
+        self._source.tell_all(self._kind, [*deleted, *new])
 
     def _follow(self) -> None:
         for event in self._api.watch(self._kind, self._version):

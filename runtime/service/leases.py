@@ -33,11 +33,11 @@ class Leases:
 
     def over(self, now: float) -> list[str]:
         """What has not been asked for in time; it is reported once. Costs what it finds."""
-        found = []
-        for name, asked in self._asked.items():
-            if now - asked < self.seconds:
+        expired = []
+        for name, renewed_at in self._asked.items():
+            if now - renewed_at < self.seconds:
                 break
-            found.append(name)
-        for name in found:
+            expired.append(name)
+        for name in expired:
             del self._asked[name]
-        return found
+        return expired

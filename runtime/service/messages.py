@@ -97,10 +97,10 @@ def filter_answer(node: str = "", failed: Mapping[str, str] | None = None, error
 
 def preempt_answer(victims: Mapping[str, tuple[Pod, ...]]) -> dict[str, Any]:
     """Who has to go, by node."""
-    named = {
+    meta_victims = {
         node: {"Pods": [{"UID": pod.uid} for pod in pods], "NumPDBViolations": 0} for node, pods in victims.items()
     }
-    return {"NodeNameToMetaVictims": named}
+    return {"NodeNameToMetaVictims": meta_victims}
 
 
 def bind_answer(error: str = "") -> dict[str, Any]:

@@ -144,8 +144,8 @@ def read_pod(document: object) -> PodObject:
 
 def _asks(container: object) -> bool:
     limit = str(_table(_table(container, "resources"), "limits").get(ENABLE, "0"))
-    found = QUANTITY.fullmatch(limit)
-    return found is not None and any(digit in "123456789" for digit in found[1])
+    quantity = QUANTITY.fullmatch(limit)
+    return quantity is not None and any(digit in "123456789" for digit in quantity[1])
 
 
 def _table(document: object, key: str) -> Mapping[str, object]:

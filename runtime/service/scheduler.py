@@ -224,8 +224,8 @@ class PodScheduler(Observer):
         with self._locks.applications.write():
             tracked.attempts += 1
         with self._locks.nodes.read():
-            gone = node not in self.tracker.nodes
-        if gone or node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
+            node_deleted = node not in self.tracker.nodes
+        if node_deleted or node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
             self._bind(tracked)
         return filter_answer(node)
 
@@ -263,17 +263,17 @@ class PodScheduler(Observer):
         self._places.renew(request.uid, self._now())
         return tracked
 
-    def _known(self, asked: PodObject) -> tuple[Tracked, Pod]:
-        tracked = self.tracker.pod(asked.uid)
-        if tracked is None or tracked.seen.key != asked.key:
+    def _known(self, requested: PodObject) -> tuple[Tracked, Pod]:
+        tracked = self.tracker.pod(requested.uid)
+        if tracked is None or tracked.seen.key != requested.key:
             raise UserError(
-                f"there is no pod {asked.key} with uid {asked.uid}: it is gone, or completed, or does not ask to be "
+                f"there is no pod {requested.key} with uid {requested.uid}: it is gone, or completed, or does not ask to be "
                 "scheduled here, or nobody has told of it yet"
             )
         if tracked.phase is PodPhase.BOUND:
-            raise UserError(f"pod {asked.key} is bound")
-        if not tracked.journaled and asked.spec != tracked.seen.spec:
-            self._respecify(tracked, asked)
+            raise UserError(f"pod {requested.key} is bound")
+        if not tracked.journaled and requested.spec != tracked.seen.spec:
+            self._respecify(tracked, requested)
         if tracked.pod is None:
             raise UserError(tracked.problem)
         return tracked, tracked.pod

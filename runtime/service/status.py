@@ -37,8 +37,8 @@ def gang(status: GangStatus) -> dict[str, Any]:
         else None,
     }
     required = ("vc", "priority", "state")
-    shown = {name: value for name, value in fields.items() if value or name in required}
-    return {"metadata": {"name": status.name}, "status": shown}
+    present = {name: value for name, value in fields.items() if value or name in required}
+    return {"metadata": {"name": status.name}, "status": present}
 
 
 def has_cells(status: GangStatus) -> bool:
@@ -76,7 +76,7 @@ def _time(seconds: float) -> str:
 
 def problems(tracker: Tracker) -> dict[str, Any]:
     """Pods on which something cannot be understood, or contradicts where they run."""
-    found = [tracked for tracked in tracker.pods() if tracked.problem]
+    problematic = [tracked for tracked in tracker.pods() if tracked.problem]
     return {
         "items": [
             {
@@ -88,7 +88,7 @@ def problems(tracker: Tracker) -> dict[str, Any]:
                 "devices": list(tracked.info.leaf_cells) if tracked.info is not None else [],
                 "gang": tracked.pod.spec.gang.name if tracked.pod is not None else "",
             }
-            for tracked in found
+            for tracked in problematic
         ]
     }
 
@@ -128,10 +128,10 @@ def virtual_cluster(allocator: DurableAllocator, name: str) -> list[dict[str, An
     cluster = allocator.cluster
     tenant = cluster.tenants[name]
     healths = [top.healthy for top in top_cells(cluster, tenant)]
-    shown = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, healths, strict=True)]
+    trees = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, healths, strict=True)]
     for forest in cluster.forests.values():
-        shown += [_opportunistic(x, name) for x in forest.devices() if _is_opportunistic(x, name)]
-    return shown
+        trees += [_opportunistic(x, name) for x in forest.devices() if _is_opportunistic(x, name)]
+    return trees
 
 
 def _is_opportunistic(device: Device, tenant: str) -> bool:
@@ -155,15 +155,15 @@ def _physical(cell: PhysicalCell) -> dict[str, Any]:
         state = _common_state(x["cellState"] for x in children)
         priority = max(x["cellPriority"] for x in children)
         health = _health(healthy=all(x["cellHealthiness"] == "Healthy" for x in children))
-    shown = _cell(cell, state, priority, health)
+    tree = _cell(cell, state, priority, health)
     if children:
-        shown["cellChildren"] = children
+        tree["cellChildren"] = children
     if cell.virtual is not None:
-        shown["vc"] = cell.virtual.tenant.name
-        shown["virtualCell"] = _cell(cell.virtual, state, priority, health)
+        tree["vc"] = cell.virtual.tenant.name
+        tree["virtualCell"] = _cell(cell.virtual, state, priority, health)
     elif holder is not None and holder.spec.virtual_cluster:
-        shown["vc"] = holder.spec.virtual_cluster
-    return shown
+        tree["vc"] = holder.spec.virtual_cluster
+    return tree
 
 
 def _virtual(cell: VirtualCell, healthy: bool) -> dict[str, Any]:
@@ -175,12 +175,12 @@ def _virtual(cell: VirtualCell, healthy: bool) -> dict[str, Any]:
     priority = max(x["cellPriority"] for x in children) if children else cell.priority
     state = _state(physical) if isinstance(physical, PhysicalCell) else CellState.FREE.value
     health = _health(healthy=healthy)
-    shown = _cell(cell, state, priority, health)
+    tree = _cell(cell, state, priority, health)
     if children:
-        shown["cellChildren"] = children
+        tree["cellChildren"] = children
     if isinstance(physical, PhysicalCell):
-        shown["physicalCell"] = {**_cell(physical, state, priority, health), "vc": cell.tenant.name}
-    return shown
+        tree["physicalCell"] = {**_cell(physical, state, priority, health), "vc": cell.tenant.name}
+    return tree
 
 
 def _state(cell: PhysicalCell) -> str:

@@ -155,8 +155,8 @@ class Web:
         """
         body = await self._body(request)
         try:
-            asked = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
+            arguments = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(arguments), durable=False))
         except NotServingError:
             raise
         except Exception as error:
@@ -166,8 +166,8 @@ class Web:
         """Whom a pod displaces. The answer has no place for an error."""
         body = await self._body(request)
         try:
-            asked = read_preempt(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.preempt(asked)))
+            arguments = read_preempt(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.preempt(arguments)))
         except NotServingError:
             raise
         except Exception as error:
@@ -178,8 +178,8 @@ class Web:
         """Binds a pod to the node where it has its place. The answer has the errors."""
         body = await self._body(request)
         try:
-            asked = read_bind(body)
-            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
+            arguments = read_bind(body)
+            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(arguments), durable=False)
             await self.service.have_bound(tracked)
             return Json(bind_answer())
         except NotServingError:

@@ -108,8 +108,8 @@ def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
 
 def _since(tracker: Tracker, gang: Gang) -> float:
     """When its first pod was seen by this process, in seconds since the epoch; 0 where none was."""
-    found = (tracker.pod(pod.uid) for pod in gang.pods)
-    return min((tracked.since for tracked in found if tracked is not None), default=0)
+    tracked_pods = (tracker.pod(pod.uid) for pod in gang.pods)
+    return min((tracked.since for tracked in tracked_pods if tracked is not None), default=0)
 
 
 def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[int, int]:
@@ -125,28 +125,30 @@ def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[i
     return queue.index(gang) + 1, len(queue)
 
 
-def words(found: dict[str, Any]) -> list[str]:
+def words(answer: dict[str, Any]) -> list[str]:
     """The same as lines, for a terminal."""
-    pods = found["pods"]
-    head = f"{found['gang']}: {found['state']}, priority {found['priority']} in {found['virtualCluster'] or 'nothing'}"
-    lines = [f"{head}; {found['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
+    pods = answer["pods"]
+    head = (
+        f"{answer['gang']}: {answer['state']}, priority {answer['priority']} in {answer['virtualCluster'] or 'nothing'}"
+    )
+    lines = [f"{head}; {answer['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
     if pods["known"] < pods["expected"]:
         lines.append(f"only {pods['known']} of its pods are known")
-    if found["since"]:
+    if answer["since"]:
         lines.append(
-            f"waits since {found['since']}; place {found['place']} of {found['waiting']} in its virtual cluster"
+            f"waits since {answer['since']}; place {answer['place']} of {answer['waiting']} in its virtual cluster"
         )
-    lines.append(f"why: {found['reason']}")
+    lines.append(f"why: {answer['reason']}")
     for title, key in (("has to leave first", "wouldDisplace"), ("in the way", "inTheWay")):
-        for other in found[key]:
+        for other in answer[key]:
             where = ", ".join(other["nodes"])
             lines.append(
                 f"{title}: {other['gang']}, priority {other['priority']}, {other['devices']} devices on {where}"
             )
-    room = found["wouldMakeRoom"]
+    room = answer["wouldMakeRoom"]
     if room["gangsEnd"]:
         lines.append(f"would make room: {', '.join(room['gangsEnd'])} ending")
     if room["nodesHealthy"]:
         lines.append(f"would make room: {', '.join(room['nodesHealthy'])} becoming healthy")
-    lines += [f"problem: {problem}" for problem in found["problems"]]
-    return [*lines, *(f"{x['time']}  {x['text']}" for x in found["events"])]
+    lines += [f"problem: {problem}" for problem in answer["problems"]]
+    return [*lines, *(f"{x['time']}  {x['text']}" for x in answer["events"])]

@@ -53,22 +53,22 @@ class Checking:
     def look(self) -> None:
         """Compares."""
         self.looked += 1
-        given: Counter[tuple[str, str, str]] = Counter()
+        expected: Counter[tuple[str, str, str]] = Counter()
         for life in self.simulation.lives:
             if life.stage in (Stage.RUNNING, Stage.LEAVING):
                 assert life.placed is not None, "it runs"
                 for node, devices in life.placed.pods:
-                    given[life.request.gang, life.placed.chain, node] += devices
-        had: Counter[tuple[str, str, str]] = Counter()
+                    expected[life.request.gang, life.placed.chain, node] += devices
+        actual: Counter[tuple[str, str, str]] = Counter()
         free = healthy = 0
         for cell in self.cluster.leaf_cells():
             healthy += cell.healthy
             if cell.owner is not None:
-                had[cell.owner, cell.chain, cell.node] += 1
+                actual[cell.owner, cell.chain, cell.node] += 1
             else:
                 free += cell.healthy
         rooms = self.simulation.accounts.rooms
-        _same("leaf cells of gangs", had, given)
+        _same("leaf cells of gangs", actual, expected)
         _same("free leaf cells", free, rooms.free())
         _same("healthy leaf cells", healthy, rooms.healthy())
         self._promises()
@@ -92,6 +92,6 @@ def _waiting(simulation: Simulation) -> int:
     return sum(life.stage in stages for life in simulation.lives[: simulation.came])
 
 
-def _same(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise SafetyBrokenError(f"{what}: the allocator has {found}, the simulation {expected}")
+def _same(what: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        raise SafetyBrokenError(f"{what}: the allocator has {actual}, the simulation {expected}")

@@ -42,8 +42,8 @@ def measures(runs: Sequence[Run]) -> Iterator[Measure]:
         yield Measure(f"{tenant}: delay, p90", lambda s, t=tenant: s["tenants"][t]["delay"]["p90"], spoken)  # type: ignore[misc]
 
 
-def _common(found: Sequence[Figures]) -> list[str]:
-    return [key for key in found[0] if all(key in other for other in found)]
+def _common(summaries: Sequence[Figures]) -> list[str]:
+    return [key for key in summaries[0] if all(key in other for other in summaries)]
 
 
 def _number(value: float) -> str:

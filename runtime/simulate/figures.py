@@ -111,12 +111,12 @@ def _gangs(lives: Iterable[Life]) -> Figures:
 
 def _interruptions(lives: Iterable[Life]) -> Figures:
     """How often gangs were displaced, and how often a node failed under one."""
-    found = {"guaranteed": 0, "opportunistic": 0, "lost": 0, "demoted": 0}
+    counts = {"guaranteed": 0, "opportunistic": 0, "lost": 0, "demoted": 0}
     for life in lives:
-        found["guaranteed" if life.request.guaranteed else "opportunistic"] += life.preempted
-        found["lost"] += life.lost
-        found["demoted"] += life.demoted
-    return found
+        counts["guaranteed" if life.request.guaranteed else "opportunistic"] += life.preempted
+        counts["lost"] += life.lost
+        counts["demoted"] += life.demoted
+    return counts
 
 
 def delays(lives: Iterable[Life]) -> Figures:

@@ -87,16 +87,16 @@ def read_recipe(text: str) -> Recipe:
         return value
 
     def weights(name: str, least: int, most: int) -> tuple[tuple[int, float], ...]:
-        found = []
+        entries = []
         for part in values[name].split(","):
             key, _, weight = part.partition(":")
             try:
-                found.append((int(key), float(weight or "1")))
+                entries.append((int(key), float(weight or "1")))
             except ValueError:
-                found.append((least - 1, 0.0))
-        if not all(least <= key <= most and weight > 0 for key, weight in found):
+                entries.append((least - 1, 0.0))
+        if not all(least <= key <= most and weight > 0 for key, weight in entries):
             problems.append(f"generate: {name}={values[name]} is no list like {SETTINGS[name]}")
-        return tuple(found)
+        return tuple(entries)
 
     longest = seconds(values["longest"])
     if not longest:
@@ -155,8 +155,8 @@ def _draw(recipe: Recipe, configuration: Configuration, random: Random, tenant: 
     own = quota(configuration, tenant) or dict.fromkeys(configuration.forests, 1)
     chain = random.choices(list(own), list(own.values()))[0]
     shape = configuration.forests[chain].chain
-    wanted = random.choices([size for size, _ in recipe.sizes], [weight for _, weight in recipe.sizes])[0]
-    size = min(wanted, max(own[chain] // 2, min(own[chain], shape.leaves[shape.node]), 1))
+    drawn_size = random.choices([size for size, _ in recipe.sizes], [weight for _, weight in recipe.sizes])[0]
+    size = min(drawn_size, max(own[chain] // 2, min(own[chain], shape.leaves[shape.node]), 1))
     opportunistic = random.random() < recipe.opportunistic
     members = _members(recipe, random, size, shape.leaves[shape.node], own[chain])
     priority = random.choices([p for p, _ in recipe.priorities], [weight for _, weight in recipe.priorities])[0]

@@ -28,7 +28,7 @@ class Outage:
 
 def read_outages(path: Path, nodes: Iterable[str]) -> list[Outage]:
     """A CSV file with the columns `node,down,up`, in seconds; an empty `up` is never. Raises `WorkloadError`."""
-    known, problems, outages = set(nodes), [], []
+    node_names, problems, outages = set(nodes), [], []
     try:
         rows = list(csv.reader(path.read_text("utf-8").splitlines()))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -43,8 +43,8 @@ def read_outages(path: Path, nodes: Iterable[str]) -> list[Outage]:
             problems.append(f"{where}: has {len(row)} fields, but there are {len(COLUMNS)} columns")
             continue
         node, down, up = (cell.strip() for cell in row)
-        if node not in known:
-            problems.append(f"{where}, column node: there is no node {node!r}{suggestion(node, known)}")
+        if node not in node_names:
+            problems.append(f"{where}, column node: there is no node {node!r}{suggestion(node, node_names)}")
         begin, end = _seconds(down), _seconds(up) if up else None
         if begin is None:
             problems.append(f"{where}, column down: {down!r} is no number of seconds")

@@ -55,8 +55,8 @@ def steps(series: Figures) -> list[float]:
 def shown(run: Run) -> list[str]:
     """The virtual clusters that have a colour: those that use the most, in the order of the configuration."""
     use = {
-        name: found["guaranteed_utilisation"] + found["opportunistic_utilisation"]
-        for name, found in run.summary["tenants"].items()
+        name: tenant["guaranteed_utilisation"] + tenant["opportunistic_utilisation"]
+        for name, tenant in run.summary["tenants"].items()
     }
     most = sorted(use, key=lambda name: -use[name])[:MAX_COLOURS]
     return [name for name in use if name in most]

@@ -21,14 +21,14 @@ STEADY = 0.95
 def since(requests: Sequence[Request], moment: float) -> list[Request]:
     """What happens from a moment on, which is 0 then. Gangs that came before and still run have been submitted then,
     for the time that they have left."""
-    found = []
+    remaining = []
     for request in requests:
         late = moment - request.submitted
         if late <= 0:
-            found.append(replace(request, submitted=-late))
+            remaining.append(replace(request, submitted=-late))
         elif request.duration > late:
-            found.append(replace(request, submitted=0.0, duration=request.duration - late))
-    return found
+            remaining.append(replace(request, submitted=0.0, duration=request.duration - late))
+    return remaining
 
 
 def work(requests: Sequence[Request]) -> float:

@@ -120,19 +120,19 @@ def read_run(path: Path) -> Run:
     """From the folder of a run, or its `run.json`."""
     file = path / "run.json" if path.is_dir() else path
     try:
-        found = json.loads(file.read_text("utf-8"))
+        document = json.loads(file.read_text("utf-8"))
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(f"{file} is no JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UserError(f"{file} is no run of a simulation: it has no format {FORMAT!r}")
-    if found.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise UserError(
-            f"{file} is of version {found.get('version')!r}, but this reads version {VERSION}: run it again"
+            f"{file} is of version {document.get('version')!r}, but this reads version {VERSION}: run it again"
         )
     try:
-        return Run(_name(file), *(found[part] for part in ("settings", "workload", "summary", "series")))
+        return Run(_name(file), *(document[part] for part in ("settings", "workload", "summary", "series")))
     except KeyError as error:
         raise UserError(f"{file} is not whole: it has no {error.args[0]}") from error
 

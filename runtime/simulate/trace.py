@@ -137,15 +137,15 @@ class _Reader:
                 continue
             row = _Row(where, dict(zip(header, cells, strict=True)), self.problems)
             request = row.request()
-            known = gangs.get(request.gang)
-            if known is None:
+            earlier = gangs.get(request.gang)
+            if earlier is None:
                 gangs[request.gang], begun[request.gang] = request, line
             elif last != request.gang:
                 row.wrong(
                     "gang", f"{request.gang!r} is on line {begun[request.gang]} already; its rows belong together"
                 )
             else:
-                gangs[request.gang] = self._joined(row, known, request)
+                gangs[request.gang] = self._joined(row, earlier, request)
             last = request.gang
         if not gangs and not self.problems:
             self.problems.append(f"{self.path} has no gangs")
@@ -183,12 +183,12 @@ class _Reader:
             raise WorkloadError(self.problems)
         return header
 
-    def _joined(self, row: _Row, known: Request, request: Request) -> Request:
+    def _joined(self, row: _Row, earlier: Request, request: Request) -> Request:
         """The gang with another member."""
         for column, name in zip((*NEEDED[:4], *OPTIONAL), _FIELDS, strict=True):
-            if getattr(known, name) != getattr(request, name):
-                row.wrong(column, f"differs from the row above, which is of the same gang {known.gang!r}")
-        return replace(known, members=(*known.members, *request.members))
+            if getattr(earlier, name) != getattr(request, name):
+                row.wrong(column, f"differs from the row above, which is of the same gang {earlier.gang!r}")
+        return replace(earlier, members=(*earlier.members, *request.members))
 
 
 _FIELDS = (

@@ -81,13 +81,13 @@ class WorkloadError(UserError):
         return (*self.problems[: self.LIMIT], *([f"and {more} more like these"] if more > 0 else []))
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, candidates: Iterable[str]) -> str:
     """What somebody may have meant, as the end of a sentence."""
-    known = sorted(known)
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    candidates = sorted(candidates)
+    close = get_close_matches(word, candidates, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; there are {', '.join(known[:12])}{', …' if len(known) > 12 else ''}" if known else ""
+    return f"; there are {', '.join(candidates[:12])}{', …' if len(candidates) > 12 else ''}" if candidates else ""
 
 
 def check(requests: Iterable[Request], configuration: Configuration) -> None:
@@ -103,10 +103,10 @@ def check(requests: Iterable[Request], configuration: Configuration) -> None:
             strangers[key] = strangers.get(key, 0) + 1
         if request.leaf_type and request.leaf_type not in types:
             strangers["leaf cell type", request.leaf_type] = strangers.get(("leaf cell type", request.leaf_type), 0) + 1
-    known = {"virtual cluster": tenants.keys(), "leaf cell type": types}
+    candidates = {"virtual cluster": tenants.keys(), "leaf cell type": types}
     problems = [
         f"{number} gang{'s' if number > 1 else ''} of {what} {name!r}, which is not configured"
-        f"{suggestion(name, known.get(what, ()))}"
+        f"{suggestion(name, candidates.get(what, ()))}"
         for (what, name), number in strangers.items()
     ]
     if problems:

@@ -71,13 +71,13 @@ class Pages:
     def routes(self, at: str = "") -> list[Route]:
         """All below one path, which begins with a slash; none is the root."""
         files = [Route(f"{at}/{name}", _file(name, kind)) for name, kind in FILES.items()]
-        shown = [
+        views = [
             Route(f"{at}/", _file("view.html", "text/html")),
             Route(f"{at}/scene", self.scene),
             Route(f"{at}/stream", self.stream),
         ]
-        told = [] if self._controls is None else [Route(f"{at}/control", self.control, methods=["POST"])]
-        return [*shown, *files, *told]
+        controls = [] if self._controls is None else [Route(f"{at}/control", self.control, methods=["POST"])]
+        return [*views, *files, *controls]
 
     async def scene(self, _: Request) -> Response:
         """What stays."""
@@ -92,19 +92,19 @@ class Pages:
         return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
 
     async def _changes(self, request: Request) -> AsyncIterator[str]:
-        shown, remark, told = None, 0, None
+        last_frame, remark, last_how = None, 0, None
         self._watching += 1
         try:
             while not self._reel.over() and not await request.is_disconnected():
                 frame = await run_in_threadpool(self._reel.last)
                 remarks = self._reel.remarks(remark)
                 how = self._how()
-                if frame is not None and (frame is not shown or remarks or how != told):
-                    change = await run_in_threadpool(difference, shown, frame)
+                if frame is not None and (frame is not last_frame or remarks or how != last_how):
+                    change = await run_in_threadpool(difference, last_frame, frame)
                     remark = remarks[-1].number if remarks else remark
-                    said = [[x.time, x.text] for x in remarks]
-                    yield f"data: {json.dumps({**change, 'remarks': said, 'how': how}, separators=(',', ':'))}\n\n"
-                    shown, told = frame, how
+                    entries = [[x.time, x.text] for x in remarks]
+                    yield f"data: {json.dumps({**change, 'remarks': entries, 'how': how}, separators=(',', ':'))}\n\n"
+                    last_frame, last_how = frame, how
                 await asyncio.sleep(LOOK)
         finally:
             self._watching -= 1
@@ -120,8 +120,8 @@ class Pages:
         if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host')}":
             return PlainTextResponse("only the page itself may do that\n", status_code=403)
         try:
-            wanted = json.loads((await request.body())[:LONGEST])
-            pace, paused = wanted.get("pace"), wanted.get("paused")
+            command = json.loads((await request.body())[:LONGEST])
+            pace, paused = command.get("pace"), command.get("paused")
             self._controls.control(
                 pace=None if pace is None else float(pace), paused=None if paused is None else bool(paused)
             )

@@ -39,18 +39,18 @@ def read(path: Path) -> Found:
         raise UserError(f"{file} is no JSON: {error}") from error
     if not isinstance(jobs, list):
         raise UserError(f"{file} must be a JSON array of jobs")
-    found, problems = Found(), []
+    conversion, problems = Found(), []
     for number, job in enumerate(jobs, 1):
         try:
-            _add(found, job)
+            _add(conversion, job)
         except MalformedError as error:
             problems.append(f"{file}, job {number}: {error}")
     if problems:
         raise WorkloadError(problems)
-    return found
+    return conversion
 
 
-def _add(found: Found, job: object) -> None:
+def _add(conversion: Found, job: object) -> None:
     if not isinstance(job, dict):
         raise MalformedError("must be an object")
     submitted = _time(job, "submitted_time")
@@ -58,7 +58,7 @@ def _add(found: Found, job: object) -> None:
     if not isinstance(attempts, list) or not all(isinstance(attempt, dict) for attempt in attempts):
         raise MalformedError("attempts must be an array of objects")
     if submitted is None:
-        found.skipped["no time of submission"] += 1
+        conversion.skipped["no time of submission"] += 1
         return
     seconds, largest = 0.0, Counter[int]()
     for attempt in attempts:
@@ -70,14 +70,16 @@ def _add(found: Found, job: object) -> None:
         if _total(sizes) > _total(largest):
             largest = sizes
     if not seconds:
-        found.skipped["no attempt with a begin and an end"] += 1
+        conversion.skipped["no attempt with a begin and an end"] += 1
     elif not largest:
-        found.skipped["no devices"] += 1
+        conversion.skipped["no devices"] += 1
     else:
         members = tuple(Member(pods, size) for size, pods in sorted(largest.items(), reverse=True))
         moment = (submitted - datetime(1970, 1, 1)).total_seconds()
         failed = _text(job, "status") == "Failed"
-        found.requests.append(Request(_text(job, "jobid"), _text(job, "vc"), moment, seconds, members, failed=failed))
+        conversion.requests.append(
+            Request(_text(job, "jobid"), _text(job, "vc"), moment, seconds, members, failed=failed)
+        )
 
 
 def _devices(attempt: Mapping[str, Any]) -> Counter[int]:
