@@ -165,7 +165,7 @@ def run(arguments: list[str], folder: Path, most: float, interrupt: float | None
     return Ended(took, usage.ru_maxrss * 1024, process.returncode, text, wrong)
 
 
-def told(ended: Ended) -> str:
+def first_line(ended: Ended) -> str:
     """The first line of what was said, and whether a traceback was among it."""
     if "Traceback" in ended.errors or "mistake of fsm" in ended.errors:
         return "TRACEBACK " + ended.errors.strip().splitlines()[-1][:60]
@@ -184,9 +184,8 @@ def limit(row: Row, folder: Path) -> str:
     x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + PATIENCE)
     limits_text = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
     over = "" if row.seconds is None else f"{x.seconds - row.seconds:+.2f}"
-    return (
-        f"{row.name:31} {limits_text:11} {x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
-    )
+    figures = f"{x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}"
+    return f"{row.name:31} {limits_text:11} {figures}  {first_line(x)}"
 
 
 def interruption(at: float, name: str, text: str, folder: Path) -> str:
@@ -194,7 +193,7 @@ def interruption(at: float, name: str, text: str, folder: Path) -> str:
     path = folder / "spec.fsm"
     path.write_text(f"module limited\n{text}\n")
     x = run(["verify", str(path)], folder, PATIENCE, at)
-    return f"{name:31} at {at:6.3f} s {x.seconds:6.2f} s {'':6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
+    return f"{name:31} at {at:6.3f} s {x.seconds:6.2f} s {'':6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {first_line(x)}"
 
 
 @contextmanager

@@ -107,7 +107,7 @@ class Gang:
         """Pods that have a slot."""
         return tuple(slot.pod for slot in self.seated.values() if slot.pod is not None)
 
-    def known(self, pod: Pod) -> Pod | None:
+    def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""
         slot = self.seated.get(pod.uid)
         return self.waiting.get(pod.uid) if slot is None else slot.pod

@@ -114,7 +114,7 @@ def write_gang(gang: Gang) -> str:
 
 def write_pod(gang: Gang, pod: Pod) -> str:
     """A pod of a gang."""
-    member = gang.known(pod) or pod
+    member = gang.member(pod) or pod
     slot = gang.seated.get(pod.uid)
     same = gang.places.slots.get(member.spec.leaf_cells, ())
     seat = next((i for i, x in enumerate(same) if x is slot), -1)

@@ -45,7 +45,7 @@ def check_member(gang: Gang, pod: Pod) -> None:
     A pending gang has decided nothing yet: the specification of the pod that asks counts, as in HiveD. A gang with
     places takes a pod of its virtual cluster, priority and members for which it has a place left.
     """
-    member = gang.known(pod)
+    member = gang.member(pod)
     if member is not None and member.spec.leaf_cells != pod.spec.leaf_cells:
         was = member.spec.leaf_cells
         raise UserError(f"pod {pod.key} wants {pod.spec.leaf_cells} leaf cells, but wanted {was} before")

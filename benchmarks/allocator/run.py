@@ -130,8 +130,8 @@ def ratios(measurements: Figures) -> Figures:
     generated, library = (measurements[what]["median"] for what in MACHINES)
     times = {
         f"HiveD's time over ours, {what}": {
-            n: f"{figures[middle] / measurements[what][n][middle]:.1f} / {figures[last] / measurements[what][n][last]:.1f}"
-            for n, figures in sizes.items()
+            n: f"{x[middle] / measurements[what][n][middle]:.1f} / {x[last] / measurements[what][n][last]:.1f}"
+            for n, x in sizes.items()
         }
         for last in [f"{_clock(measurements)}p99"]
         for what, sizes in measurements.get("HiveD", {}).items()

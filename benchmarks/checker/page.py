@@ -21,20 +21,20 @@ class Promise:
     """Something that is promised, and what was measured."""
 
     what: str
-    wanted: float
+    limit: float
     value: float | None
     """None where it was not measured."""
     most: bool = False
     """Is what is wanted a limit from above?"""
 
     @property
-    def kept(self) -> bool:
-        return self.value is None or (self.value <= self.wanted if self.most else self.value >= self.wanted)
+    def is_kept(self) -> bool:
+        return self.value is None or (self.value <= self.limit if self.most else self.value >= self.limit)
 
     def data(self) -> dict[str, Any]:
         """For JSON."""
         value = None if self.value is None else round(self.value, 2)
-        return {"what": self.what, "wanted": self.wanted, "measured": value, "kept": value is None or self.kept}
+        return {"what": self.what, "wanted": self.limit, "measured": value, "kept": value is None or self.is_kept}
 
 
 def _best(

@@ -148,9 +148,9 @@ def main() -> int:
     (options.out / "checker.md").write_text(page(results, campaign))
     (options.out / "checker.svg").write_text(picture(campaign))
     print(page(results, campaign))
-    for line in (*campaign.mistakes, *(f"not kept: {x.what}: {x.value}" for x in judged if not x.kept)):
+    for line in (*campaign.mistakes, *(f"not kept: {x.what}: {x.value}" for x in judged if not x.is_kept)):
         print(line, file=sys.stderr)
-    return 1 if campaign.mistakes or not all(x.kept for x in judged) else 0
+    return 1 if campaign.mistakes or not all(x.is_kept for x in judged) else 0
 
 
 if __name__ == "__main__":

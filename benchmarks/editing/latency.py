@@ -119,8 +119,8 @@ def measured(folder: Path, text: str) -> dict[str, Any]:
     for name, (before, after) in edits_of(text).items():
         code = EDITS[name][2]
         spans = [timed(e, uri, t, has(code, t is after)) for _ in range(TIMES) for t in (after, before)]
-        results["edits"][name] = told(spans)
-    results["completion after an edit"] = told([completed(e, uri, text, n) for n in range(TIMES)])
+        results["edits"][name] = summarize(spans)
+    results["completion after an edit"] = summarize([completed(e, uri, text, n) for n in range(TIMES)])
     e.end()
     assert e.log == "", e.log
     results["verdicts"] = verdicts(folder, uri, text)
@@ -180,7 +180,7 @@ def verdicts(folder: Path, uri: str, text: str) -> dict[str, Any]:
         timed(e, uri, text, has("FSM301", False))
     e.end()
     assert e.log == "", e.log
-    return {"systems of the file": systems, "an invariant that an edit breaks": told(spans)}
+    return {"systems of the file": systems, "an invariant that an edit breaks": summarize(spans)}
 
 
 def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
     e = Editor([sys.executable, "-m", "fsmdsl", "lsp"], folder / "log3.txt")
     e.begin([folder])
     e.open(uri, text)
-    told_of(e, len(re.findall(r"(?m)^system ", text)), uri)
+    await_verdicts(e, len(re.findall(r"(?m)^system ", text)), uri)
     results: dict[str, Any] = {"lines": text.count("\n")}
     for n, size in enumerate(SIZES):
         for verdict, (old, new) in TOUCHED.items():
@@ -203,17 +203,17 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
                 spans.append(judged(e, uri, edited, verdict))
                 change(e, uri, text)
                 e.settled(uri, has("FSM301", False))
-            results[f"{size} states, {verdict}"] = told(spans)
+            results[f"{size} states, {verdict}"] = summarize(spans)
     e.end()
     return results
 
 
-def told_of(e: Editor, systems: int, uri: str) -> None:
+def await_verdicts(e: Editor, systems: int, uri: str) -> None:
     """Wait for the verdicts on so many systems."""
-    judged = 0
-    while judged < systems:
+    verdicts = 0
+    while verdicts < systems:
         lenses = e.ask("textDocument/codeLens", e.whole(uri))
-        judged = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
+        verdicts = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
 
 
 def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
@@ -270,7 +270,7 @@ def processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def told(spans: list[tuple[float, float]]) -> dict[str, float]:
+def summarize(spans: list[tuple[float, float]]) -> dict[str, float]:
     """The least (which a busy machine lengthens least), the middle, the worst; processor time on average."""
     walls, computed = [s[0] for s in spans], [s[1] for s in spans]
     return {

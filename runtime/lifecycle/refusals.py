@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from generated import confine, grove
 from generated.yunikorn import core
-from runtime.lifecycle.registry import Life
+from runtime.lifecycle.registry import Application
 
 LAST = 100
 """Unhandled events that are kept to be shown."""
@@ -52,6 +52,6 @@ def _kind(machine: object) -> str:
     return next(kind.__name__ for kind in type(machine).__mro__ if kind.__module__.startswith("generated."))
 
 
-def whose(life: Life) -> str:
+def whose(application: Application) -> str:
     """As unhandled events name it."""
-    return f"application {life.name}"
+    return f"application {application.name}"

@@ -26,12 +26,12 @@ class Alarm:
 class Timers:
     """Alarms by their time; of one time, in the order in which they were set. Setting one costs O(log n)."""
 
-    __slots__ = ("_heap", "_made", "_most", "_now")
+    __slots__ = ("_count", "_heap", "_most", "_now")
 
     def __init__(self, now: float) -> None:
         self._now = now
         self._heap: list[tuple[float, int, Alarm]] = []
-        self._made = 0
+        self._count = 0
         self._most = LEAST
 
     def time(self) -> float:
@@ -45,8 +45,8 @@ class Timers:
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
         """Calls back when so many seconds have passed."""
         alarm = Alarm(self._now + delay, callback)
-        self._made += 1
-        heappush(self._heap, (alarm.at, self._made, alarm))
+        self._count += 1
+        heappush(self._heap, (alarm.at, self._count, alarm))
         if len(self._heap) > self._most:
             self._sweep()
         return alarm

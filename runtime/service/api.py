@@ -91,7 +91,7 @@ class Api:
         }
         timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH + CONNECT_TIMEOUT)
         with (
-            _told(),
+            _as_api_errors(),
             self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
         ):
             if response.status_code >= 400:
@@ -167,7 +167,7 @@ class Api:
             raise _error(status, answer)
 
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        with _told():
+        with _as_api_errors():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
                 raise _error(response.status_code, response.content)
@@ -193,7 +193,7 @@ def _leases(namespace: str) -> str:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_api_errors() -> Iterator[None]:
     """Whatever goes wrong on the way is the same to who asks: there was no answer."""
     try:
         yield

@@ -37,7 +37,7 @@ class KubernetesSource:
         self._api = api
         self._changed = Condition()
         self._changes: list[Change] = []
-        self._listed: set[Kind] = set()
+        self._complete: set[Kind] = set()
         self._heard = dict.fromkeys(Kind, monotonic())
         """When the server has last answered, or told something."""
         self._failure: Exception | None = None
@@ -63,7 +63,7 @@ class KubernetesSource:
         self._begun = True
         for kind in Kind:
             Thread(target=Watch(self, self._api, kind).run, name=f"watch {kind.value}", daemon=True).start()
-        self._changed.wait_for(lambda: len(self._listed) == len(Kind) or self._failure or self.ended)
+        self._changed.wait_for(lambda: len(self._complete) == len(Kind) or self._failure or self.ended)
         if self.ended:
             raise EndedError
 
@@ -76,13 +76,13 @@ class KubernetesSource:
         """The same, after a list."""
         with self._changed:
             self._changes += changes
-            self._listed.add(kind)
+            self._complete.add(kind)
             self._changed.notify_all()
 
     def refuse(self, kind: Kind, error: ApiError) -> None:
         """The server does not let us list; at the beginning, that is the end."""
         with self._changed:
-            if kind not in self._listed:
+            if kind not in self._complete:
                 self.fail(
                     UserError(
                         f"the API server does not let this account list and watch {kind.value}: {error}; it needs a"
@@ -158,7 +158,7 @@ class Watch:
         self._source = source
         self._api = api
         self._kind = kind
-        self._known: dict[str, NodeObject | PodObject] = {}
+        self._objects: dict[str, NodeObject | PodObject] = {}
         """As they were last told: nodes by name, our pods by uid."""
         self._version = ""
         """Up to which everything is known; empty where that has to be listed."""
@@ -205,9 +205,9 @@ class Watch:
             thing = self._read(item)
             if thing is not None:
                 objects[_key(thing)] = thing
-        deleted = [Change(thing, gone=True) for key, thing in self._known.items() if key not in objects]
-        new = [Change(thing, gone=False) for key, thing in objects.items() if self._known.get(key) != thing]
-        self._known, self._version, self._progress = objects, version, True
+        deleted = [Change(thing, deleted=True) for key, thing in self._objects.items() if key not in objects]
+        new = [Change(thing, deleted=False) for key, thing in objects.items() if self._objects.get(key) != thing]
+        self._objects, self._version, self._progress = objects, version, True
         self._source.hear(self._kind)
         self._source.tell_all(self._kind, [*deleted, *new])
 
@@ -231,11 +231,11 @@ class Watch:
             return
         key = _key(thing)
         if event.get("type") == "DELETED":
-            if self._known.pop(key, None) is not None:
-                self._source.tell([Change(thing, gone=True)])
-        elif self._known.get(key) != thing:
-            self._known[key] = thing
-            self._source.tell([Change(thing, gone=False)])
+            if self._objects.pop(key, None) is not None:
+                self._source.tell([Change(thing, deleted=True)])
+        elif self._objects.get(key) != thing:
+            self._objects[key] = thing
+            self._source.tell([Change(thing, deleted=False)])
 
     def _read(self, item: object) -> NodeObject | PodObject | None:
         """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over."""

@@ -13,31 +13,31 @@ LEASE = 600.0
 class Leases:
     """By name, when it was last asked for: who has not been asked for longest, comes first."""
 
-    __slots__ = ("_asked", "seconds")
+    __slots__ = ("_renewed", "seconds")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._asked: dict[str, float] = {}
+        self._renewed: dict[str, float] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._asked
+        return name in self._renewed
 
     def renew(self, name: str, now: float) -> None:
         """It was asked for. Times must not fall."""
-        self._asked.pop(name, None)
-        self._asked[name] = now
+        self._renewed.pop(name, None)
+        self._renewed[name] = now
 
     def drop(self, name: str) -> None:
         """Nothing is kept any more."""
-        self._asked.pop(name, None)
+        self._renewed.pop(name, None)
 
     def over(self, now: float) -> list[str]:
         """What has not been asked for in time; it is reported once. Costs what it finds."""
         expired = []
-        for name, renewed_at in self._asked.items():
+        for name, renewed_at in self._renewed.items():
             if now - renewed_at < self.seconds:
                 break
             expired.append(name)
         for name in expired:
-            del self._asked[name]
+            del self._renewed[name]
         return expired

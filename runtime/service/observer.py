@@ -16,9 +16,9 @@ from runtime.durable import DurableAllocator
 from runtime.errors import Problem, UserError
 from runtime.pods import BindInfo, Pod
 from runtime.requests import IDENTITY, PREFERENCES, disagreements
-from runtime.service.follower import Follower, Options
 from runtime.service.history import History
 from runtime.service.leases import LEASE, Leases
+from runtime.service.lifecycle_reporter import LifecycleReporter, Options
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject
 from runtime.service.source import Change, latest
@@ -36,11 +36,11 @@ class Observer:
         locks: Locks,
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
     ) -> None:
         self.allocator = allocator
         self.tracker = Tracker()
-        self.lives = Follower(allocator, self.tracker, following)
+        self.lifecycle = LifecycleReporter(allocator, self.tracker, lifecycle)
         """Hears of all that happens, and is never asked."""
         self.history = History()
         self._locks = locks
@@ -57,15 +57,15 @@ class Observer:
         try:
             match change.thing:
                 case NodeObject():
-                    self._node(change.thing, deleted=change.gone)
+                    self._node(change.thing, deleted=change.deleted)
                 case PodObject():
-                    self._pod(change.thing, deleted=change.gone or change.thing.completed)
+                    self._pod(change.thing, deleted=change.deleted or change.thing.completed)
         except UserError as error:
             key = change.thing.key if isinstance(change.thing, PodObject) else ""
             log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
         finally:
             if isinstance(change.thing, PodObject):
-                self.lives.pod(change.thing.uid)
+                self.lifecycle.pod(change.thing.uid)
 
     def _node(self, node: NodeObject, *, deleted: bool) -> None:
         before = self.tracker.nodes.get(node.name)
@@ -78,11 +78,11 @@ class Observer:
         report(node.name)
         if node.name in self.allocator.cluster.nodes:
             self.history.node(before, None if deleted else node, node.name)
-        self.lives.node(node, deleted=deleted)
+        self.lifecycle.node(node, deleted=deleted)
 
     def _pod(self, seen: PodObject, *, deleted: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
-        namesake = self.tracker.named(seen.key)
+        namesake = self.tracker.by_key(seen.key)
         if namesake is not None and namesake is not tracked and not deleted:
             self._remove(namesake)
         if deleted:
@@ -101,13 +101,13 @@ class Observer:
         leaves = seen.leaving and not tracked.leaving
         tracked.leaving |= seen.leaving
         if leaves:
-            self._left(tracked)
+            self._evict_others(tracked)
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             self.allocator.submit(tracked.pod)
 
-    def _left(self, tracked: Tracked) -> None:
+    def _evict_others(self, tracked: Tracked) -> None:
         """A pod has been told to go."""
 
     def _add(self, seen: PodObject) -> Tracked:
@@ -160,13 +160,13 @@ class Observer:
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
         home = self.allocator.homes.get(tracked.seen.uid)
         if home is not None:
-            self.lives.catch_up(home.name)
+            self.lifecycle.catch_up(home.name)
         self._places.drop(tracked.seen.uid)
         with self._locks.applications.write():
             self.tracker.remove(tracked)
         if tracked.pod is not None:
             self.allocator.delete(tracked.pod)
-            self.lives.gone(tracked.pod.uid, phase)
+            self.lifecycle.pod_ended(tracked.pod.uid, phase)
 
     def _bound(self, tracked: Tracked, seen: PodObject) -> None:
         """Somebody has bound it: where it is now counts, whatever we had in mind."""
@@ -219,7 +219,7 @@ class Observer:
         them, so that the order of the list does not matter."""
         nodes, pods = latest(changes)
         self._track_journaled()
-        readable = {uid: self._asked(seen) for uid, seen in pods.items()}
+        readable = {uid: self._read_pod(seen) for uid, seen in pods.items()}
         if not any(self.allocator.pods()):
             self._take_back(nodes, pods, readable)
         for node in nodes.values():
@@ -230,8 +230,8 @@ class Observer:
             for tracked in [x for x in self.tracker.pods() if x.seen.uid not in pods]:
                 self._remove(tracked)
         for seen in sorted(pods.values(), key=lambda seen: _order(seen, readable[seen.uid])):
-            self.observe(Change(seen, gone=False))
-        self.lives.begin()
+            self.observe(Change(seen, deleted=False))
+        self.lifecycle.begin()
         self.allocator.touched()
         self.history.begin(self.allocator)
 
@@ -240,7 +240,7 @@ class Observer:
         self.history.look(self.allocator, self.allocator.touched())
         self.history.sample(self.allocator)
 
-    def _asked(self, seen: PodObject) -> Pod | None:
+    def _read_pod(self, seen: PodObject) -> Pod | None:
         """What a pod asks for, if that can be known; of those that were journaled, it is."""
         tracked = self.tracker.pod(seen.uid)
         if tracked is not None:

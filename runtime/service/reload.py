@@ -23,16 +23,16 @@ class Reload:
         self._path = path
         self._end = end
         self._every = every
-        self._known = _read(path)
+        self._content = _read(path)
         self._stopped = Event()
 
     def run(self) -> None:
         """A file that cannot be read, or has mistakes, changes nothing: the service goes on as it is."""
         while not self._stopped.wait(self._every):
             now = _read(self._path)
-            if now is None or now == self._known:
+            if now is None or now == self._content:
                 continue
-            self._known = now
+            self._content = now
             try:
                 read_configuration(self._path)
             except ConfigurationError as error:

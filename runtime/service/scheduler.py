@@ -18,8 +18,8 @@ from runtime.errors import UserError
 from runtime.pods import Pod
 from runtime.preemption.victims import displaced, reserver
 from runtime.service.evictions import Evictions
-from runtime.service.follower import Options
 from runtime.service.leases import LEASE, Leases
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import (
     COMPONENT,
@@ -51,12 +51,12 @@ class PodScheduler(Observer):
         look: Callable[[Tracked], object],
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
         delete: Callable[[Tracked], object] | None = None,
         *,
         evict: bool = False,
     ) -> None:
-        super().__init__(allocator, locks, lease, now, following)
+        super().__init__(allocator, locks, lease, now, lifecycle)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
         """How often somebody was not asked for in time, by what it had."""
         self._bind = bind
@@ -74,7 +74,7 @@ class PodScheduler(Observer):
         self._evictions = Evictions()
         self._unoffered: list[Tracked] = []
         """Pods that have just got a place that was not offered: whoever asked cannot bind them."""
-        self._terminate = following.terminate
+        self._terminate = lifecycle.terminate
         self._settings = allocator.configuration.settings
 
     # What nobody asks for any more
@@ -96,8 +96,8 @@ class PodScheduler(Observer):
 
     def tear_down(self) -> None:
         """Gangs that have been below their minimum for too long: their pods have to be deleted, by us if we may."""
-        self.lives.tick()
-        doomed, self.lives.to_delete = self.lives.to_delete, []
+        self.lifecycle.tick()
+        doomed, self.lifecycle.to_delete = self.lifecycle.to_delete, []
         if doomed:
             how = "they are deleted" if self._terminate else "somebody has to delete them"
             log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
@@ -117,7 +117,7 @@ class PodScheduler(Observer):
         gang = self.allocator.homes.get(uid)
         return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
 
-    def _left(self, tracked: Tracked) -> None:
+    def _evict_others(self, tracked: Tracked) -> None:
         """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
         gang = self.allocator.homes.get(tracked.seen.uid)
         if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
@@ -152,7 +152,7 @@ class PodScheduler(Observer):
         if now is None or now.completed:
             self._remove(tracked, now.phase if now is not None else "")
         elif now.node:
-            self.observe(Change(now, gone=False))
+            self.observe(Change(now, deleted=False))
         elif tracked.pod is not None:
             self._give_back("place", tracked.seen.key, [tracked.pod])
 
@@ -178,7 +178,7 @@ class PodScheduler(Observer):
                     self.allocator.submit(pod)
                 except UserError as error:
                     log.warning("%s", error)
-            self.lives.pod(pod.uid)
+            self.lifecycle.pod(pod.uid)
 
     def _heard_of(self, pod: Pod) -> None:
         """It was asked for: its gang keeps what it has reserved."""
@@ -193,10 +193,10 @@ class PodScheduler(Observer):
         try:
             return self._filter(request)
         finally:
-            self.lives.pod(request.pod.uid)
+            self.lifecycle.pod(request.pod.uid)
 
     def _filter(self, request: FilterRequest) -> dict[str, Any]:
-        tracked, pod = self._known(request.pod)
+        tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, request.nodes)
         answer = self.allocator.schedule(pod, request.nodes, Phase.FILTERING)
@@ -234,10 +234,10 @@ class PodScheduler(Observer):
         try:
             return self._preempt(request)
         finally:
-            self.lives.pod(request.pod.uid)
+            self.lifecycle.pod(request.pod.uid)
 
     def _preempt(self, request: PreemptRequest) -> dict[str, Any]:
-        tracked, pod = self._known(request.pod)
+        tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             raise UserError(f"pod {tracked.seen.key} has its place, and is being bound")
         answer = self.allocator.schedule(pod, request.nodes, Phase.PREEMPTING)
@@ -263,12 +263,12 @@ class PodScheduler(Observer):
         self._places.renew(request.uid, self._now())
         return tracked
 
-    def _known(self, requested: PodObject) -> tuple[Tracked, Pod]:
+    def _tracked_pod(self, requested: PodObject) -> tuple[Tracked, Pod]:
         tracked = self.tracker.pod(requested.uid)
         if tracked is None or tracked.seen.key != requested.key:
             raise UserError(
-                f"there is no pod {requested.key} with uid {requested.uid}: it is gone, or completed, or does not ask to be "
-                "scheduled here, or nobody has told of it yet"
+                f"there is no pod {requested.key} with uid {requested.uid}: it is gone, or completed, or does not ask "
+                "to be scheduled here, or nobody has told of it yet"
             )
         if tracked.phase is PodPhase.BOUND:
             raise UserError(f"pod {requested.key} is bound")

@@ -22,8 +22,8 @@ from runtime.journal import Journal, JournalError, set_aside
 from runtime.printing import say
 from runtime.service import logs
 from runtime.service.election import Election
-from runtime.service.follower import Options as Following
 from runtime.service.guard import Names
+from runtime.service.lifecycle_reporter import Options as LifecycleOptions
 from runtime.service.objects import NodeObject
 from runtime.service.reload import Reload
 from runtime.service.service import Service
@@ -139,7 +139,7 @@ def _service(options: Options, configuration: Configuration, api: Api | None) ->
         lambda: Journal(options.journal),
         _source(options, configuration, api),
         options.lease,
-        following=Following(options.lives, options.termination_delay, options.terminate),
+        lifecycle=LifecycleOptions(options.lives, options.termination_delay, options.terminate),
         evict=api is not None if options.evict is None else options.evict,
         election=_election(options, api),
         set_aside=lambda: set_aside(options.journal),
@@ -189,7 +189,7 @@ def _source(options: Options, configuration: Configuration, api: Api | None) -> 
             raise UserError(f"{options.events} cannot be read: {error.strerror}") from error
     log.warning("the cluster is in memory: all nodes count as healthy, and no pod is really bound")
     source = MemorySource()
-    source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in nodes(configuration))
+    source.tell(Change(NodeObject(name, healthy=True), deleted=False) for name in nodes(configuration))
     return source
 
 

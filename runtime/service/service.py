@@ -21,14 +21,14 @@ from runtime.journal import Journal
 from runtime.recovery import Recovered
 from runtime.service.election import Election
 from runtime.service.engine import Engine, NotServingError
-from runtime.service.follower import Options
 from runtime.service.leases import LEASE
-from runtime.service.life import Life
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
+from runtime.service.startup import Startup
 from runtime.service.tracker import Tracked
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ class Service:
         source: Source,
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
         *,
         evict: bool = False,
         election: Election | None = None,
@@ -70,7 +70,7 @@ class Service:
         self._journal = journal
         self._lease = lease
         self._now = now
-        self._following = following
+        self._lifecycle = lifecycle
         self._evict = evict
         self._election = election
         self._set_aside = set_aside
@@ -78,8 +78,8 @@ class Service:
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(BINDERS, "bind")
         self._stopping = False
-        self._life = Life(self._register, self._recover, self._run, self._fail)
-        self._beginning = Thread(target=self._life.begin, name="beginning", daemon=True)
+        self._startup = Startup(self._register, self._recover, self._run, self._fail)
+        self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
 
     # Beginning
 
@@ -104,8 +104,8 @@ class Service:
             self._look_later,
             self._lease,
             self._now,
-            self._following,
-            self._delete_later if self._following.terminate or self._evict else None,
+            self._lifecycle,
+            self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
         )
 
@@ -170,7 +170,7 @@ class Service:
         if self._election is not None and not self._election.leads:
             return False, f"standing by; {self._election.holder or 'nobody'} holds the Lease"
         serving = self._engine is not None and self._engine.serving
-        return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
+        return serving and self._startup.state is ShimSchedulerState.RUNNING, self._startup.state.display
 
     async def ask(self, call: Callable[[PodScheduler], Any], *, durable: bool = True) -> Any:
         """The result of a call, when what it has changed is on the disk.

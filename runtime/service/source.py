@@ -23,7 +23,7 @@ class Change:
     """A node or pod is there, is different, or is gone."""
 
     thing: NodeObject | PodObject
-    gone: bool
+    deleted: bool
 
 
 class Source(Protocol):
@@ -87,13 +87,13 @@ def latest(changes: Iterable[Change]) -> tuple[dict[str, NodeObject], dict[str, 
         match change.thing:
             case NodeObject(name=name):
                 nodes.pop(name, None)
-                if not change.gone:
+                if not change.deleted:
                     nodes[name] = change.thing
             case PodObject(uid=uid, key=key):
                 before = pods.pop(uid, None)
                 if uids.get(key, uid) != uid:
                     pods.pop(uids[key], None)
-                if not change.gone and not change.thing.completed:
+                if not change.deleted and not change.thing.completed:
                     pods[uid], uids[key] = _first(before, change.thing), uid
     return nodes, pods
 
@@ -131,7 +131,7 @@ class Pods:
             return True
         uid = change.thing.uid
         late = self._now.get(uid, change.thing) is None
-        self._now[uid] = None if late or change.gone else change.thing
+        self._now[uid] = None if late or change.deleted else change.thing
         return not late
 
     def now(self, pod: PodObject) -> PodObject | None:
@@ -179,7 +179,7 @@ class MemorySource:
 
     def delete(self, pod: PodObject) -> None:
         """Happens at once."""
-        self.tell([Change(pod, gone=True)])
+        self.tell([Change(pod, deleted=True)])
 
     def look(self, pod: PodObject) -> PodObject | None:
         """As it was last told of."""

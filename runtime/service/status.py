@@ -12,10 +12,10 @@ from runtime.cells import Cluster, Device, PhysicalCell, VirtualCell
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.inspect import top_cells
-from runtime.lifecycle.following import Following
+from runtime.lifecycle.follower import ApplicationFollower
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
-from runtime.service.follower import Follower
+from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.tracker import Tracker
 
 
@@ -93,20 +93,20 @@ def problems(tracker: Tracker) -> dict[str, Any]:
     }
 
 
-def following(follower: Follower) -> Following:
+def application_follower(reporter: LifecycleReporter) -> ApplicationFollower:
     """The lives of gangs, where they are followed; raises `UserError` where they are not."""
-    if follower.following is None:
+    if reporter.follower is None:
         raise UserError(
-            f"the lives of gangs are not followed any more, after {follower.faults} faults; see the log"
-            if follower.faults
+            f"the lives of gangs are not followed any more, after {reporter.faults} faults; see the log"
+            if reporter.faults
             else "the lives of gangs are not followed: the service was started with --no-lives"
         )
-    return follower.following
+    return reporter.follower
 
 
-def lives(follower: Follower) -> dict[str, Any]:
+def applications(reporter: LifecycleReporter) -> dict[str, Any]:
     """The lives of all gangs."""
-    return {**following(follower).overview(), "faults": follower.faults}
+    return {**application_follower(reporter).overview(), "faults": reporter.faults}
 
 
 # Cells, in HiveD's shape: it omits what is empty, and shows with each bound cell its counterpart, without children

@@ -57,7 +57,7 @@ class Tracker:
         """By uid."""
         return self._pods.get(uid)
 
-    def named(self, key: str) -> Tracked | None:
+    def by_key(self, key: str) -> Tracked | None:
         """By namespace and name."""
         return self._pods.get(self._keys.get(key, ""))
 

@@ -101,8 +101,8 @@ class Web:
             "/v2/inspect/opportunistic": self.looking(self.opportunistic),
             "/v2/inspect/events": self.looking(self.events),
             "/v2/inspect/usage": self.looking(self.usage),
-            "/v1/inspect/lives/": self.looking(self.lives),
-            "/v1/inspect/lives/{name:path}": self.looking(self.life),
+            "/v1/inspect/lives/": self.looking(self.applications),
+            "/v1/inspect/lives/{name:path}": self.looking(self.application),
             "/v1/inspect/clusterstatus": self.looking(self.cluster),
             "/v1/inspect/clusterstatus/physicalcluster": self.looking(self.physical),
             "/v1/inspect/clusterstatus/virtualclusters/": self.looking(self.tenants),
@@ -114,10 +114,10 @@ class Web:
         if isinstance(self.service.source, MemorySource):
             paths = {**paths, "/v1/simulation/events": self.simulate}
         self._paths = sorted(["/view/", *(sub(r"{.*}", "NAME", path) for path in paths if path != "/")])
-        routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
+        routes = [Route(path, _measured(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
         routes += self.look.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
-        often = {path: _told(handler, self.service, path) for path, handler in extender.items()}
+        often = {path: _measured(handler, self.service, path) for path, handler in extender.items()}
         between = [Middleware(Guard, names=self._names), Middleware(Shortcut, often=often)]
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
@@ -202,7 +202,7 @@ class Web:
         async def handler(request: Request) -> Response:
             if request.method != "GET":
                 raise HTTPException(400, "this can only be looked at, with GET")
-            await self.service.ask(lambda scheduler: scheduler.lives.catch_up())
+            await self.service.ask(lambda scheduler: scheduler.lifecycle.catch_up())
             try:
                 body = await run_in_threadpool(locked, request)
             except UserError as error:
@@ -269,13 +269,13 @@ class Web:
         """How full the cluster was, `seconds` ago at most."""
         return questions.usage(self.service.scheduler.history, _since(request))
 
-    def lives(self, _: Request) -> Any:
+    def applications(self, _: Request) -> Any:
         """The lives of all gangs."""
-        return status.lives(self.service.scheduler.lives)
+        return status.applications(self.service.scheduler.lifecycle)
 
-    def life(self, request: Request) -> Any:
+    def application(self, request: Request) -> Any:
         """That of one: all machines along it."""
-        return status.following(self.service.scheduler.lives).status(request.path_params["name"])
+        return status.application_follower(self.service.scheduler.lifecycle).status(request.path_params["name"])
 
     def cluster(self, _: Request) -> Any:
         """All cells."""
@@ -361,10 +361,10 @@ def _since(request: Request) -> float:
     return max(0.0, time.time() - seconds)
 
 
-def _told(handler: Handler, service: Service, path: str) -> Handler:
+def _measured(handler: Handler, service: Service, path: str) -> Handler:
     """Counts requests, and how long they take."""
 
-    async def told(request: Request) -> Response:
+    async def measured(request: Request) -> Response:
         begun, outcome = time.perf_counter(), "500"
         try:
             response = await handler(request)
@@ -380,7 +380,7 @@ def _told(handler: Handler, service: Service, path: str) -> Handler:
             service.metrics.requests.labels(path, outcome).inc()
             service.metrics.seconds.labels(path).observe(time.perf_counter() - begun)
 
-    return told
+    return measured
 
 
 async def _refused(_: Request, error: Exception) -> Response:

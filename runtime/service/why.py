@@ -49,8 +49,8 @@ def why(
         "place": place,
         "waiting": queue,
         "reason": reason,
-        "wouldDisplace": _named(victims),
-        "inTheWay": _named(in_the_way),
+        "wouldDisplace": _describe_largest(victims),
+        "inTheWay": _describe_largest(in_the_way),
         "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
         "nodes": sorted({place.node for same in gang.places.written for place in same}),
         "events": [event(x) for x in history.events(gang=name)],
@@ -100,7 +100,7 @@ def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:
     ]
 
 
-def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
+def _describe_largest(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
     """The largest first."""
     largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MAX_NAMED]
     return [describe(gang) for gang in largest]

@@ -50,8 +50,8 @@ def _overview(summary: Figures) -> str:
         [
             f"{gangs['all']:,} gangs on {summary['capacity']:,} leaf cells, {spoken(summary['seconds'])}",
             f"utilisation  {percent(came['utilisation'])} while gangs came ({spoken(came['seconds'])}),"
-            f" {percent(summary['utilisation'])} to the end; {percent(summary['useful_utilisation'])} without the work that"
-            f" was done twice ({hours(redone)} device-hours)",
+            f" {percent(summary['utilisation'])} to the end; {percent(summary['useful_utilisation'])} without the work"
+            f" that was done twice ({hours(redone)} device-hours)",
             f"outcome      {gangs['finished']:,} finished, {gangs['failed']:,} failed, {gangs['refused']:,} refused,"
             f" {gangs['running']:,} still running, {gangs['waiting']:,} still waiting",
             f"preemptions  {preempted['guaranteed']:,} of guaranteed gangs, {preempted['opportunistic']:,} of"

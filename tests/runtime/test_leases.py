@@ -55,7 +55,7 @@ class Served:
         self.start()
 
     def start(self, configuration: Configuration = CONFIGURATION) -> None:
-        self.source.tell(Change(read_node(node(name)), gone=False) for name in "ab")
+        self.source.tell(Change(read_node(node(name)), deleted=False) for name in "ab")
         self.service = Service(configuration, lambda: Journal(self.path), self.source, LEASE, lambda: self.now)
         self.service.start()
         until(lambda: self.service.ready()[0])
@@ -72,7 +72,7 @@ class Served:
         self.ask(lambda scheduler: check(scheduler.allocator))
 
     def add(self, *pods: Pod) -> None:
-        self.source.tell(Change(read_pod(written(pod)), gone=False) for pod in pods)
+        self.source.tell(Change(read_pod(written(pod)), deleted=False) for pod in pods)
 
     def filter(self, pod: Pod) -> str:
         """Where it goes, or why it does not."""
@@ -246,7 +246,7 @@ def test_a_reservation_that_has_come_to_something_is_forgotten(served: Served) -
     served.run(weak)
     served.add(*strong)
     served.preempt(strong[0])
-    served.source.tell(Change(read_pod(written(pod)), gone=True) for pod in weak)
+    served.source.tell(Change(read_pod(written(pod)), deleted=True) for pod in weak)
     for pod in strong:
         served.bind(pod, served.filter(pod))
     served.pass_time(2 * LEASE)

@@ -25,7 +25,7 @@ from runtime import Allocator, Bind, GangSpec, Member, Pod, PodSpec
 from runtime.errors import UserError
 from runtime.view import Film, Frame, Reel
 from runtime.view import reel as reel_module
-from runtime.view.film import Leaf, Shown, difference
+from runtime.view.film import GangView, Leaf, difference
 from runtime.view.live import Live
 from runtime.view.pages import STATIC
 
@@ -89,7 +89,7 @@ def test_a_frame_shows_who_has_what() -> None:
     assert sum(x.owner == "a" and x.state == "Used" and x.priority == 5 for x in frame.leaves) == 8
     assert sum(x.owner == "b" and x.priority == -1 for x in frame.leaves) == 2
     assert frame.healthy.count(False) == 1
-    assert frame.gangs["a"] == Shown("a", "research", 5, "Allocated", 1, "")
+    assert frame.gangs["a"] == GangView("a", "research", 5, "Allocated", 1, "")
 
 
 def applied(shown: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def test_differences_add_up_to_what_there_is() -> None:
         before = frame
         assert tuple(Leaf(*shown["leaves"][i]) for i in range(len(frame.leaves))) == frame.leaves
         assert tuple(shown["nodes"][i] for i in range(len(frame.healthy))) == frame.healthy
-        assert {k: Shown(*v) for k, v in shown["gangs"].items()} == frame.gangs
+        assert {k: GangView(*v) for k, v in shown["gangs"].items()} == frame.gangs
 
 
 def test_pictures_are_taken_no_more_often_than_said(monkeypatch: pytest.MonkeyPatch) -> None:

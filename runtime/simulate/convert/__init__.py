@@ -16,7 +16,7 @@ from runtime.simulate.workload import Request
 
 
 @dataclass(slots=True)
-class Found:
+class Conversion:
     """What a trace has."""
 
     requests: list[Request] = field(default_factory=list)

@@ -22,7 +22,7 @@ from typing import TextIO
 
 from runtime.errors import UserError
 from runtime.pods import OPPORTUNISTIC, Member
-from runtime.simulate.convert import Found
+from runtime.simulate.convert import Conversion
 from runtime.simulate.duration import pairs
 from runtime.simulate.workload import Request, WorkloadError
 
@@ -55,7 +55,7 @@ PODS = (
 MISSING = ("", "nan", "None")
 
 
-def read(path: Path, types: str = "") -> Found:
+def read(path: Path, types: str = "") -> Conversion:
     """All that used devices and has ended. `types` maps leaf cell types, as in `V100=V100 V100M32=V100`; `*` takes
     them as they are; others ask for any. Raises `UserError`."""
     tasks = path / "pai_task_table.csv" if path.is_dir() else path
@@ -127,9 +127,9 @@ def _rows(path: Path, columns: Sequence[str], problems: list[str]) -> Iterator[_
             yield _Row(f"{path}, line {line}", dict(zip(columns, cells, strict=True)), problems)
 
 
-def _jobs(tasks: Path, leaf_types: _Types, problems: list[str]) -> Found:
+def _jobs(tasks: Path, leaf_types: _Types, problems: list[str]) -> Conversion:
     """The trace of 2020. Without the table of jobs, all are of one user."""
-    conversion = Found()
+    conversion = Conversion()
     table = tasks.with_name(tasks.name.replace("task", "job"))
     users: dict[str, tuple[str, float | None]] = {}
     if table != tasks and table.exists():
@@ -145,7 +145,7 @@ def _jobs(tasks: Path, leaf_types: _Types, problems: list[str]) -> Found:
 
 
 def _job(
-    name: str, rows: Sequence[_Row], of: tuple[str, float | None], leaf_types: _Types, conversion: Found
+    name: str, rows: Sequence[_Row], of: tuple[str, float | None], leaf_types: _Types, conversion: Conversion
 ) -> Request | None:
     members, begins, ends, types = [], [], [], set()
     for row in rows:
@@ -171,9 +171,9 @@ def _job(
     return Request(name, user or "user", moment, end - begin, tuple(members), leaf_type=leaf_type, failed=failed)
 
 
-def _pods(rows: Iterator[_Row], leaf_types: _Types, problems: list[str]) -> Found:
+def _pods(rows: Iterator[_Row], leaf_types: _Types, problems: list[str]) -> Conversion:
     """The trace of 2023."""
-    conversion = Found()
+    conversion = Conversion()
     for row in rows:
         devices, begin, end = row.number("num_gpu"), row.number("scheduled_time"), row.number("deletion_time")
         submitted = row.number("creation_time")

@@ -18,7 +18,7 @@ from typing import Any
 
 from runtime.errors import UserError
 from runtime.pods import Member
-from runtime.simulate.convert import Found
+from runtime.simulate.convert import Conversion
 from runtime.simulate.workload import Request, WorkloadError
 
 MISSING = ("", "None", None)
@@ -28,7 +28,7 @@ class MalformedError(Exception):
     """A field is not as it should be."""
 
 
-def read(path: Path) -> Found:
+def read(path: Path) -> Conversion:
     """All jobs that ran. Raises `UserError`."""
     file = path / "cluster_job_log" if path.is_dir() else path
     try:
@@ -39,7 +39,7 @@ def read(path: Path) -> Found:
         raise UserError(f"{file} is no JSON: {error}") from error
     if not isinstance(jobs, list):
         raise UserError(f"{file} must be a JSON array of jobs")
-    conversion, problems = Found(), []
+    conversion, problems = Conversion(), []
     for number, job in enumerate(jobs, 1):
         try:
             _add(conversion, job)
@@ -50,7 +50,7 @@ def read(path: Path) -> Found:
     return conversion
 
 
-def _add(conversion: Found, job: object) -> None:
+def _add(conversion: Conversion, job: object) -> None:
     if not isinstance(job, dict):
         raise MalformedError("must be an object")
     submitted = _time(job, "submitted_time")

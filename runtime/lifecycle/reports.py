@@ -1,4 +1,4 @@
-"""Events of pods for lives that follow."""
+"""Reports about pods, for the life cycles that follow them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PodReport:
     """How a pod is."""
 
     pod: Pod

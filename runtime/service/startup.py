@@ -7,7 +7,7 @@ from collections.abc import Callable
 from generated.yunikorn.shim import ShimScheduler, ShimSchedulerState, System, VirtualClock
 
 
-class Life:
+class Startup:
     """Registers, recovers and runs; whatever fails on the way ends it.
 
     In the document, to register is to make oneself known to the core; here, the journal is opened. The machine has no

@@ -1,4 +1,4 @@
-"""What is journaled of a followed life: what nobody will tell again after a restart, and no more.
+"""The journaled part of an application: only what nothing else reports again after a restart.
 
 Which pods there are, where they are and how far, the cluster and the allocator say anew. They do not say since when a
 gang is there, that it has run, since when too few of its pods run, and which have done their work. Key: `follow/NAME`.
@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generated.grove import Clique, CliqueState, PodState
-from runtime.lifecycle.registry import Life, Slot
-from runtime.lifecycle.seating import IN_PLACE
+from runtime.lifecycle.reconcile import IN_PLACE
+from runtime.lifecycle.registry import Application, Slot
 
 PREFIX = "follow/"
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
-    """Of one life. Times are in seconds of the clock of the driver."""
+class PersistedState:
+    """Of one application. Times are in seconds of the clock of the driver."""
 
     submitted: float
     failures: int
@@ -31,74 +31,76 @@ class Remembered:
     """By clique: when it fell below its minimum; none where it has not."""
 
 
-def of_life(life: Life) -> Remembered:
+def snapshot(application: Application) -> PersistedState:
     """What is to be journaled."""
     done: list[int] = []
     begun = 0
-    for spec in life.spec.cliques:
-        done.append(sum(slot.done for slot in life.slots[begun : begun + spec.pods]))
+    for spec in application.spec.cliques:
+        done.append(sum(slot.done for slot in application.slots[begun : begun + spec.pods]))
         begun += spec.pods
-    return Remembered(life.submitted, life.failures, life.termination.armed, tuple(done), since(life))
+    return PersistedState(
+        application.submitted, application.failures, application.termination.armed, tuple(done), since(application)
+    )
 
 
-def since(life: Life) -> tuple[float | None, ...]:
+def since(application: Application) -> tuple[float | None, ...]:
     """By clique: when it fell below its minimum; none where it has not."""
-    return tuple(_since(life, clique) for clique in life.cliques)
+    return tuple(_since(application, clique) for clique in application.cliques)
 
 
-def _since(life: Life, clique: Clique) -> float | None:
+def _since(application: Application, clique: Clique) -> float | None:
     if clique.state is not CliqueState.BREACHED:
         return None
-    left = next(iter(life.grove.remaining(clique).values()), 0.0)
-    return round(life.registry.timers.time() + left - life.spec.termination_delay, 3)
+    left = next(iter(application.grove.remaining(clique).values()), 0.0)
+    return round(application.registry.timers.time() + left - application.spec.termination_delay, 3)
 
 
-def write(record: Remembered) -> str:
+def write(record: PersistedState) -> str:
     """As the journal has it."""
     fields = record
     written = [fields.submitted, fields.failures, fields.armed, fields.done, fields.since]
     return json.dumps(written, separators=(",", ":"))
 
 
-def read(images: Mapping[str, str]) -> dict[str, Remembered]:
+def read(images: Mapping[str, str]) -> dict[str, PersistedState]:
     """All that is journaled, by the name of the application."""
     records = {}
     for key, text in images.items():
         if key.startswith(PREFIX):
             submitted, failures, armed, done, since = json.loads(text)
-            records[key.removeprefix(PREFIX)] = Remembered(submitted, failures, armed, tuple(done), tuple(since))
+            records[key.removeprefix(PREFIX)] = PersistedState(submitted, failures, armed, tuple(done), tuple(since))
     return records
 
 
-def finished(life: Life, record: Remembered) -> list[Slot]:
+def finished_slots(application: Application, record: PersistedState) -> list[Slot]:
     """Places whose pods had done their work before the restart: any of those that nobody has taken."""
     slots: list[Slot] = []
     begun = 0
-    for spec, count in zip(life.spec.cliques, record.done, strict=False):
-        free = [slot for slot in life.slots[begun : begun + spec.pods] if slot.pod is None]
+    for spec, count in zip(application.spec.cliques, record.done, strict=False):
+        free = [slot for slot in application.slots[begun : begun + spec.pods] if slot.pod is None]
         slots += free[:count]
         begun += spec.pods
     return slots
 
 
-def armed(life: Life, record: Remembered) -> None:
+def restore_armed(application: Application, record: PersistedState) -> None:
     """The gang has run before, so that it can be below its minimum: that is played again, at the time when it was.
 
     All places run for a moment, and those that do not, are lost since. The gang must have its places.
     """
-    if not record.armed or life.termination.armed:
+    if not record.armed or application.termination.armed:
         return
-    short = [slot for slot in life.slots if slot.place.state in (PodState.PERMITTED, PodState.BOUND)]
-    if any(slot.place.state not in (PodState.PERMITTED, *IN_PLACE) for slot in life.slots):
+    short = [slot for slot in application.slots if slot.place.state in (PodState.PERMITTED, PodState.BOUND)]
+    if any(slot.place.state not in (PodState.PERMITTED, *IN_PLACE) for slot in application.slots):
         return
     for slot in short:
         _run(slot)
-    timers = life.registry.timers
+    timers = application.registry.timers
     now = timers.time()
     begun = 0
-    for number, spec in enumerate(life.spec.cliques):
+    for number, spec in enumerate(application.spec.cliques):
         since = record.since[number] if number < len(record.since) else None
-        mine = life.slots[begun : begun + spec.pods]
+        mine = application.slots[begun : begun + spec.pods]
         timers.go_back(now if since is None else min(since, now))
         for slot in short:
             if slot in mine:
