@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from generated.hived import AffinityGroup, Cell
-from runtime.cells import Books, DeviceMachine
+from runtime.cells import CellLedger, DeviceMachine
 from runtime.gangs import GangMachine
 
 
 class Bindings:
     """The actions of `Cell`. Allocating and reserving are the same to the books: the cell is taken at a priority."""
 
-    __slots__ = ("books",)
+    __slots__ = ("ledger",)
 
-    def __init__(self, books: Books) -> None:
-        self.books = books
+    def __init__(self, ledger: CellLedger) -> None:
+        self.ledger = ledger
 
     def allocate(self, cell: Cell, to: AffinityGroup) -> None:
         """A gang uses the cell; or has it back, when a preemption is called off."""
         assert isinstance(cell, DeviceMachine)
         assert isinstance(to, GangMachine)
-        self.books.put(cell.device, to.gang.virtual[cell.device], to.gang.priority)
+        self.ledger.put(cell.device, to.gang.virtual[cell.device], to.gang.priority)
 
     def reserve_for(self, cell: Cell, by: AffinityGroup) -> None:
         """A gang waits for the cell, or holds it back."""
@@ -28,4 +28,4 @@ class Bindings:
     def release(self, cell: Cell) -> None:
         """Nobody has it; often only until the next action."""
         assert isinstance(cell, DeviceMachine)
-        self.books.remove(cell.device)
+        self.ledger.remove(cell.device)

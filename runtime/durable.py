@@ -80,8 +80,8 @@ class DurableAllocator:
         """Gangs that the step under way has changed."""
         self._grouping = False
         self._touched: dict[str, None] = {}
-        self.companion: Callable[[], Mapping[str, str | None]] = dict
-        """What somebody else keeps in this journal, and has changed since asked last: committed with our steps."""
+        self.attached_changes: Callable[[], Mapping[str, str | None]] = dict
+        """Changes that another component keeps in this journal: taken before each commit, and committed with it."""
         with collector_paused():
             written = read(journal.images)
             takeover = self._begin(written)
@@ -199,7 +199,7 @@ class DurableAllocator:
             self._commit()
 
     def _commit(self, *, sync: bool = True) -> None:
-        changes = self.companion()
+        changes = self.attached_changes()
         if changes:
             self.journal.write("lives", changes)
         self.journal.commit()
@@ -322,7 +322,7 @@ class DurableAllocator:
         """All pods, with what is to be written on those that have a place."""
         for gang in self.gangs.values():
             for pod in gang.pods:
-                slot = gang.seated.get(pod.uid)
+                slot = gang.assigned.get(pod.uid)
                 yield pod, gang.places.bind_info(slot) if slot is not None else None
 
     def group(self, name: str) -> GangStatus | None:

@@ -68,7 +68,7 @@ class Gang:
     machine: GangMachine = field(init=False)
     waiting: dict[str, Pod] = field(default_factory=dict)
     """By uid: pods that are known, and have no slot."""
-    seated: dict[str, Slot] = field(default_factory=dict)
+    assigned: dict[str, Slot] = field(default_factory=dict)
     """By uid: the slots of the others."""
     places: Places = NOWHERE
     demotion: Demotion | None = None
@@ -105,27 +105,27 @@ class Gang:
     @property
     def allocated(self) -> tuple[Pod, ...]:
         """Pods that have a slot."""
-        return tuple(slot.pod for slot in self.seated.values() if slot.pod is not None)
+        return tuple(slot.pod for slot in self.assigned.values() if slot.pod is not None)
 
     def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""
-        slot = self.seated.get(pod.uid)
+        slot = self.assigned.get(pod.uid)
         return self.waiting.get(pod.uid) if slot is None else slot.pod
 
     def open_slot(self, size: int) -> Slot | None:
         """The first free slot of a size."""
         return next((slot for slot in self.places.slots.get(size, ()) if slot.pod is None), None)
 
-    def seat(self, pod: Pod, slot: Slot) -> None:
+    def assign(self, pod: Pod, slot: Slot) -> None:
         """A pod has a slot."""
         slot.pod = pod
-        self.seated[pod.uid] = slot
+        self.assigned[pod.uid] = slot
         self.waiting.pop(pod.uid, None)
 
     def leave(self, pod: Pod) -> None:
         """A pod is gone; its slot is free for another one."""
         self.waiting.pop(pod.uid, None)
-        slot = self.seated.pop(pod.uid, None)
+        slot = self.assigned.pop(pod.uid, None)
         if slot is not None:
             slot.pod = None
 

@@ -91,5 +91,5 @@ def _take(cycle: Cycle, pod: Pod, node: str, devices: list[Device]) -> tuple[Pod
 
 def _seat(cycle: Cycle, gang: Gang, slot: Slot, pod: Pod) -> tuple[Pod, BindInfo]:
     cycle.homes[pod.uid] = gang
-    gang.seat(pod, slot)
+    gang.assign(pod, slot)
     return pod, gang.places.bind_info(slot)

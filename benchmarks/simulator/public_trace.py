@@ -38,10 +38,10 @@ from runtime.simulate.convert.alibaba import read as read_pods  # noqa: E402
 from runtime.simulate.convert.nodes import read as read_nodes  # noqa: E402
 from runtime.simulate.engine import Clock, Rules, Simulation  # noqa: E402
 from runtime.simulate.figures import delays, quantile, rounded, summary, window  # noqa: E402
-from runtime.simulate.life import Life  # noqa: E402
-from runtime.simulate.press import pressed, since  # noqa: E402
+from runtime.simulate.job import Job  # noqa: E402
 from runtime.simulate.quotas import capacity  # noqa: E402
 from runtime.simulate.scheduler import PodByPod  # noqa: E402
+from runtime.simulate.time_scaling import compress_arrivals, starting_at  # noqa: E402
 from runtime.simulate.workload import Request  # noqa: E402
 
 RESULTS = ROOT / "benchmarks/results/public_trace.json"
@@ -127,23 +127,23 @@ def replay(name: str, load: float, traces: Path = TRACES) -> dict[str, Any]:
     """The trace at one load."""
     configuration = read_nodes(traces / "openb_node_list_gpu_node.csv", SHARES)
     conversion = read_pods(traces / "openb_pod_list_default.csv")
-    requests = since(prepared(conversion.requests, [], FREE, None), BEGIN)
+    requests = starting_at(prepared(conversion.requests, [], FREE, None), BEGIN)
     devices = capacity(read_configuration(configuration))
     scheduler = Measured(name, configuration)
-    simulation = scheduler.simulated(pressed(requests, devices, load), Rules(), 300.0)
+    simulation = scheduler.simulated(compress_arrivals(requests, devices, load), Rules(), 300.0)
     return {"load": load, "scheduler": name, **figures(simulation), **_effort(scheduler, simulation)}
 
 
 def figures(simulation: Simulation) -> dict[str, Any]:
     """What is compared. Delays are of gangs that came, not of those that were there at the beginning."""
     whole, ledger = summary(simulation), simulation.accounts.ledger
-    came = [life for life in simulation.lives if life.request.submitted]
+    came = [job for job in simulation.jobs if job.request.submitted]
     during = sum(end <= window(simulation) for end in ledger.ends)
     return {
-        "gangs": {"there": len(simulation.lives) - len(came), "came": len(came)},
+        "gangs": {"there": len(simulation.jobs) - len(came), "came": len(came)},
         "hours": round(window(simulation) / 3600, 2),
         "utilisation": whole["submitting"]["utilisation"],
-        "delay": {kind: _delay(lives) for kind, lives in _kinds(came).items()},
+        "delay": {kind: _delay(jobs) for kind, jobs in _kinds(came).items()},
         "preempted": whole["preemptions"],
         "redone_device_hours": round(whole["wasted_device_seconds"] / 3600, 1),
         "never_started": whole["gangs"]["never_started"],
@@ -156,17 +156,17 @@ def figures(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def _kinds(lives: list[Life]) -> dict[str, list[Life]]:
+def _kinds(jobs: list[Job]) -> dict[str, list[Job]]:
     return {
-        "all": lives,
-        "guaranteed": [life for life in lives if life.request.guaranteed],
-        "opportunistic": [life for life in lives if not life.request.guaranteed],
-        "of 8 devices": [life for life in lives if life.request.devices == FREE],
+        "all": jobs,
+        "guaranteed": [job for job in jobs if job.request.guaranteed],
+        "opportunistic": [job for job in jobs if not job.request.guaranteed],
+        "of 8 devices": [job for job in jobs if job.request.devices == FREE],
     }
 
 
-def _delay(lives: list[Life]) -> dict[str, Any]:
-    statistics = delays(lives)
+def _delay(jobs: list[Job]) -> dict[str, Any]:
+    statistics = delays(jobs)
     statistics["p95"] = rounded(quantile(statistics["quantiles"], 0.95))
     statistics["quantiles"] = [rounded(round(value)) for value in statistics["quantiles"][::2]]
     return statistics
@@ -198,12 +198,12 @@ def fill(name: str, pods: str, traces: Path = TRACES) -> dict[str, Any]:
     scheduler = Measured(name, configuration)
     simulation = scheduler.simulated(requests, rules)
     curve, requested, lent = [], 0, 0
-    for number, life in enumerate(simulation.lives, 1):
-        requested += life.request.devices
-        lent += life.request.devices * (life.first_started is not None)
+    for number, job in enumerate(simulation.jobs, 1):
+        requested += job.request.devices
+        lent += job.request.devices * (job.first_started is not None)
         if number % 25 == 0 or number == len(requests):
             curve.append([round(requested / devices, 4), round(lent / devices, 4)])
-    refused = [life.request.devices for life in simulation.lives if life.first_started is None]
+    refused = [job.request.devices for job in simulation.jobs if job.first_started is None]
     return {
         "pods": pods,
         "scheduler": name,

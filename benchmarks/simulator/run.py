@@ -102,7 +102,7 @@ def measured(name: str, requests: list[Request], outages: list[Outage]) -> dict[
     simulation.run()
     wall, processor = perf_counter() - begun, process_time() - used
     figures = summary(simulation)
-    runs = sum(life.runs for life in simulation.lives)
+    runs = sum(job.runs for job in simulation.jobs)
     return {
         "seconds": round(wall, 1),
         "processor_seconds": round(processor, 1),

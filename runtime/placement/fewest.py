@@ -15,12 +15,12 @@ from itertools import count, islice
 from runtime.cells import Device, Forest, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
+from runtime.placement.candidate_nodes import CandidateNodes
+from runtime.placement.disruption_cost import weight
 from runtime.placement.fitting import NOBODY, Victims
 from runtime.placement.mapping import map_cells
 from runtime.placement.misfit import Misfit
-from runtime.placement.offer import Offer
-from runtime.placement.toll import weight
-from runtime.placement.wanted import Devices, wanted
+from runtime.placement.requirements import Devices, requirements
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
@@ -55,11 +55,11 @@ class Fewest:
     """The search for one set of virtual leaf cells. `freed` is as in `map_cells`."""
 
     def __init__(
-        self, forest: Forest, leaves: Sequence[VirtualCell], offer: Offer, freed: Collection[VirtualCell]
+        self, forest: Forest, leaves: Sequence[VirtualCell], candidates: CandidateNodes, freed: Collection[VirtualCell]
     ) -> None:
         self.forest = forest
-        self.wanted = wanted(leaves)
-        self.offer = offer
+        self.required = requirements(leaves)
+        self.candidates = candidates
         self.freed = freed
 
     def peaceful(self) -> Devices | Misfit:
@@ -94,12 +94,12 @@ class Fewest:
     def _least(self) -> int:
         """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
         chain = self.forest.chain
-        usable = self.offer.nodes(self.forest)
+        usable = self.candidates.nodes(self.forest)
         used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
-        return used - (chain.leaves[chain.node] - self.wanted.least())
+        return used - (chain.leaves[chain.node] - self.required.least())
 
     def _attempt(self, victims: Victims) -> Devices | Misfit:
-        return map_cells(self.forest, self.wanted, self.offer, victims, self.freed)
+        return map_cells(self.forest, self.required, self.candidates, victims, self.freed)
 
     def _spare(self, devices: Devices, budget: Budget) -> Devices:
         """Without those victims that need not go, large ones first."""
@@ -114,7 +114,7 @@ class Fewest:
 
     def _rivals(self) -> list[Gang]:
         """Opportunistic gangs on those usable nodes that have the fewest of their pods; the smallest gangs first."""
-        level, usable = self.forest.chain.node, self.offer.nodes(self.forest)
+        level, usable = self.forest.chain.node, self.candidates.nodes(self.forest)
         sets = self.forest.by_opportunistic[level]
         busy = (position for used in sorted(sets) if used for position in each(sets[used] & usable))
         nodes = (self.forest.levels[level][position] for position in islice(busy, NODES))

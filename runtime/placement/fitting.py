@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
 from runtime.gangs import Gang
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.matching import match
-from runtime.placement.offer import Offer
-from runtime.placement.wanted import Devices, Wanted
+from runtime.placement.requirements import Devices, Requirements
 from runtime.preemption.victims import owner
 
 Victims: TypeAlias = Set[Gang] | None
@@ -22,12 +22,12 @@ NOBODY: Victims = frozenset()
 class Fitting:
     """One attempt to find devices for what a gang wants."""
 
-    def __init__(self, forest: Forest, required: Wanted, offer: Offer, victims: Victims) -> None:
+    def __init__(self, forest: Forest, required: Requirements, candidates: CandidateNodes, victims: Victims) -> None:
         self.forest = forest
-        self.wanted = required
-        self.offer = offer
+        self.required = required
+        self.candidates = candidates
         self.victims = victims
-        self.usable = offer.nodes(forest)
+        self.usable = candidates.nodes(forest)
         """The nodes that may have what is wanted of any node."""
         self._leaves: dict[VirtualCell, int] = {}
         self._going: Counter[PhysicalCell] = Counter()
@@ -59,7 +59,7 @@ class Fitting:
         """How many leaf cells in a virtual cell are wanted."""
         count = self._leaves.get(virtual)
         if count is None:
-            count = self._leaves[virtual] = self.wanted.leaves_in(virtual)
+            count = self._leaves[virtual] = self.required.leaves_in(virtual)
         return count
 
     def possible(self, virtual: VirtualCell, physical: PhysicalCell) -> bool:
@@ -71,7 +71,7 @@ class Fitting:
 
     def fit(self, virtual: VirtualCell, physical: PhysicalCell) -> Devices | None:
         """The devices for what is wanted in a virtual cell, if it can have this physical one."""
-        if physical.node is not None and not self.offer.has(physical.node):
+        if physical.node is not None and not self.candidates.has(physical.node):
             return None
         if isinstance(physical, Device):
             return {virtual: physical} if self._allowed(physical) else None
@@ -80,7 +80,7 @@ class Fitting:
         if not self.possible(virtual, physical):
             return None
         devices: Devices = {}
-        for pair in self.pair(self.wanted.children[virtual], [x for x in physical.children if x.virtual is None]):
+        for pair in self.pair(self.required.children[virtual], [x for x in physical.children if x.virtual is None]):
             if pair is None:
                 return None
             devices.update(pair[1])
@@ -91,7 +91,7 @@ class Fitting:
         if isinstance(physical, Device):
             yield virtual, physical
             return
-        for child, part in zip(self.wanted.children[virtual], physical.children, strict=False):
+        for child, part in zip(self.required.children[virtual], physical.children, strict=False):
             yield from self._alike(child, part)
 
     def _allowed(self, device: Device) -> bool:

@@ -14,7 +14,7 @@ from runtime.cells import Forest, PhysicalCell, VirtualCell
 from runtime.cells.bits import each, first, span
 from runtime.cells.free import FreeLists
 from runtime.placement.fitting import Fitting
-from runtime.placement.wanted import Devices
+from runtime.placement.requirements import Devices
 
 LIMIT = 200
 """How often to go back, for the preassigned cells of one gang in the whole chain."""
@@ -122,36 +122,36 @@ class FreeCells:
 
     def _place_all(self, region: PhysicalCell | None, limit: int) -> tuple[list[Devices], FreeLists]:
         """A free cell for each preassigned one; goes back when one finds none. As many as it gets."""
-        books = [self.forest.lists]
+        lists_by_depth = [self.forest.lists]
         open_choices: list[Iterator[tuple[PhysicalCell, Devices]]] = []
         devices: list[Devices] = []
-        most: tuple[list[Devices], FreeLists] = ([], books[0])
+        most: tuple[list[Devices], FreeLists] = ([], lists_by_depth[0])
         returns = 0
         while len(devices) < len(self.tops):
             if len(open_choices) == len(devices):
-                open_choices.append(self._candidates(self.tops[len(devices)], books[-1], region))
+                open_choices.append(self._candidates(self.tops[len(devices)], lists_by_depth[-1], region))
             choice = next(open_choices[-1], None)
             if choice is not None:
-                lists = books[-1].copy()
+                lists = lists_by_depth[-1].copy()
                 lists.take(choice[0].level, choice[0].position)
-                books.append(lists)
+                lists_by_depth.append(lists)
                 devices.append(choice[1])
                 continue
             returns += 1
             if len(devices) > len(most[0]):
-                most = (list(devices), books[-1])
+                most = (list(devices), lists_by_depth[-1])
             if not devices or returns > limit:
                 return most
             open_choices.pop()
-            books.pop()
+            lists_by_depth.pop()
             devices.pop()
-        return devices, books[-1]
+        return devices, lists_by_depth[-1]
 
     def _candidates(
         self, top: VirtualCell, lists: FreeLists, region: PhysicalCell | None
     ) -> Iterator[tuple[PhysicalCell, Devices]]:
         """Physical cells for a preassigned one: free ones of its level, then parts of larger and larger ones."""
-        demand = len(self.fitting.wanted.nodes_in(top))
+        demand = len(self.fitting.required.nodes_in(top))
         for level in range(top.level, lists.may_split(top.level) + 1):
             free = lists.free[level]
             for position in self._in_order(level, free if region is None else free & self._within(region, level)):

@@ -13,19 +13,19 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, islice
 
-from runtime.cells import ALL, FREE, Books, View, VirtualCell
+from runtime.cells import ALL, FREE, CellLedger, View, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
+from runtime.placement.candidate_nodes import CandidateNodes
+from runtime.placement.disruption_cost import DisruptionCost, disruption_cost, weight
 from runtime.placement.fewest import ATTEMPTS, NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
-from runtime.placement.offer import Offer
 from runtime.placement.packing import fits, holds
-from runtime.placement.proposal import Placement, Seat
-from runtime.placement.toll import Toll, toll, weight
-from runtime.placement.wanted import Devices
+from runtime.placement.proposal import Placement, PodAssignment
+from runtime.placement.requirements import Devices
 from runtime.pods import OPPORTUNISTIC
-from runtime.preemption.lazy import as_if_demoted, willing
+from runtime.preemption.lazy import as_if_demoted, demotable_gangs
 from runtime.preemption.victims import displaced
 
 TRIES = 8
@@ -35,9 +35,11 @@ Leaves = Sequence[tuple[VirtualCell, ...]]
 """The virtual leaf cells of each pod."""
 
 
-def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> Placement | str:
+def place(
+    ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
+) -> Placement | str:
     """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
-    search = _Search(books, view, sizes, priority, offer)
+    search = _Search(ledger, view, sizes, priority, candidates)
     for threshold in (ALL, priority):
         placement = search.first(threshold)
         if placement is not None:
@@ -51,13 +53,15 @@ def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: 
 
 
 class _Search:
-    def __init__(self, books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> None:
-        self.books = books
+    def __init__(
+        self, ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
+    ) -> None:
+        self.ledger = ledger
         self.view = view
         self.sizes = sizes
         self.priority = priority
-        self.offer = offer
-        self.allowed = offer.spots(view)
+        self.candidates = candidates
+        self.allowed = candidates.spots(view)
         self.unusable = False
         """Whether there is room on nodes that cannot be used."""
         self.budget = Budget()
@@ -86,17 +90,17 @@ class _Search:
 
     def _elsewhere(self, first: Placement) -> Placement:
         """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
-        chosen = [seat.virtual for seat in first.seats]
+        chosen = [assignment.virtual for assignment in first.assignments]
         different: dict[object, Leaves] = {signature(chosen): chosen}
         for leaves in self._alike(first):
             if different.setdefault(signature(leaves), leaves) is leaves:
                 placement = self._with_demoted(leaves, (), Fewest.peaceful)
                 if isinstance(placement, Placement):
                     return placement
-        best, least = first, placement_toll(first)
+        best, least = first, placement_cost(first)
         for leaves in different.values():
             placement = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
-            if isinstance(placement, Placement) and (cost := placement_toll(placement)) < least:
+            if isinstance(placement, Placement) and (cost := placement_cost(placement)) < least:
                 best, least = placement, cost
         return best
 
@@ -106,7 +110,7 @@ class _Search:
         Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
         less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
         """
-        chosen = [seat.virtual for seat in first.seats]
+        chosen = [assignment.virtual for assignment in first.assignments]
         yield from self._aside(first, chosen, self._lent_nodes, self._same_shape)
         yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
@@ -145,7 +149,11 @@ class _Search:
 
     def _lent_leaves(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
         """The leaf cells on which opportunistic gangs would have to go, of nodes of which not all are lent."""
-        pairs = [(x, leaf) for seat in placement.seats for x, leaf in zip(seat.devices, seat.virtual, strict=True)]
+        pairs = [
+            (x, leaf)
+            for assignment in placement.assignments
+            for x, leaf in zip(assignment.devices, assignment.virtual, strict=True)
+        ]
         nodes = {leaf.node for device, leaf in pairs if device.priority != OPPORTUNISTIC or self._uses(leaf)}
         return 0, {leaf for device, leaf in pairs if device.priority == OPPORTUNISTIC and leaf.node in nodes}
 
@@ -168,8 +176,8 @@ class _Search:
     def _lent(self, placement: Placement) -> int:
         """The nodes of the view on which opportunistic gangs would have to go."""
         spots = 0
-        for seat in placement.seats:
-            for device, leaf in zip(seat.devices, seat.virtual, strict=True):
+        for assignment in placement.assignments:
+            for device, leaf in zip(assignment.devices, assignment.virtual, strict=True):
                 assert leaf.node is not None, "leaf cells are in nodes"
                 if device.priority == OPPORTUNISTIC:
                     spots |= 1 << leaf.node.spot
@@ -187,8 +195,8 @@ class _Search:
         victims = displaced(first.devices())
         if not first.demote and weight(victims) == sum(device.priority >= 0 for device in first.devices()):
             other = self.first(self.priority, _killed(first)) if self._lazy() else None
-            return first if other is None or placement_toll(other) >= placement_toll(first) else other
-        solutions = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
+            return first if other is None or placement_cost(other) >= placement_cost(first) else other
+        solutions = [(placement_cost(first), 0, tuple[Gang, ...](), first)]
         waiting = list(solutions)
         tried = {frozenset[Gang]()}
 
@@ -198,7 +206,7 @@ class _Search:
             tried.add(frozenset(spared))
             other = self.first(self.priority, spared)
             if other is not None:
-                solutions.append((placement_toll(other), len(tried), spared, other))
+                solutions.append((placement_cost(other), len(tried), spared, other))
                 heapq.heappush(waiting, solutions[-1])
 
         for gang in _killed(first):
@@ -215,7 +223,7 @@ class _Search:
 
     def _lazy(self) -> bool:
         """Whether a weaker gang would rather be demoted than killed, on the first nodes of each class."""
-        return any(self._weaker(willing(self.view.nodes[spot].leaves())) for spot in self._few())
+        return any(self._weaker(demotable_gangs(self.view.nodes[spot].leaves())) for spot in self._few())
 
     def _weaker(self, gangs: Iterable[Gang]) -> list[Gang]:
         return [gang for gang in gangs if gang.priority < self.priority]
@@ -237,30 +245,30 @@ class _Search:
         for spot in self._few():
             spots |= 1 << spot
             used = {leaf for leaf in self.view.nodes[spot].leaves() if leaf.priority != FREE}
-            if used - {leaf for gang in self._weaker(willing(used)) for leaf in gang.virtual.values()}:
+            if used - {leaf for gang in self._weaker(demotable_gangs(used)) for leaf in gang.virtual.values()}:
                 taken |= {leaf for leaf in used if leaf.priority < self.priority}
         leaves = inside.place(self.view, self.sizes, self.priority, spots, taken)
         placement = self._mapped(leaves) if leaves is not None else None
         return (
-            placement if isinstance(placement, Placement) and placement_toll(placement) < placement_toll(best) else best
+            placement if isinstance(placement, Placement) and placement_cost(placement) < placement_cost(best) else best
         )
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
         """Without the nodes that are lent, or else without one of them after the other."""
-        least = placement_toll(best)
+        least = placement_cost(best)
         avoided, lent = 0, self._lent(best)
         while lent & ~avoided and self.budget.spend():
             avoided |= lent
             placement = self.first(self.priority, spared, avoided)
             if placement is None:
                 break
-            if placement_toll(placement) < least:
+            if placement_cost(placement) < least:
                 return placement
             lent = self._lent(placement)
         for spot in each(self._lent(best)):
             if self.budget.spend():
                 placement = self.first(self.priority, spared, 1 << spot)
-                if placement is not None and (cost := placement_toll(placement)) < least:
+                if placement is not None and (cost := placement_cost(placement)) < least:
                     best, least = placement, cost
         return best
 
@@ -282,15 +290,15 @@ class _Search:
         if the cells that they all free can be had elsewhere, so that nobody has to go.
         """
         leaves = [leaf for own in chosen for leaf in own]
-        demoted = willing(leaves)
+        demoted = demotable_gangs(leaves)
         placement = self._with_demoted(chosen, demoted, Fewest.first)
-        if demoted and isinstance(placement, Placement) and placement_toll(placement).killed:
+        if demoted and isinstance(placement, Placement) and placement_cost(placement).killed:
             nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
-            around = willing(x for node in nodes for x in node.leaves())
+            around = demotable_gangs(x for node in nodes for x in node.leaves())
             more = self._weaker(around)
             if len(more) > len(demoted):
                 other = self._with_demoted(chosen, more, Fewest.first)
-                if isinstance(other, Placement) and placement_toll(other) < placement_toll(placement):
+                if isinstance(other, Placement) and placement_cost(other) < placement_cost(placement):
                     return other
         return placement
 
@@ -299,13 +307,13 @@ class _Search:
     ) -> Placement | Misfit:
         leaves = [leaf for own in chosen for leaf in own]
         freed = {leaf.top for leaf in leaves if leaf.top.physical is not None} if demoted else ()
-        forest = self.books.cluster.forests[self.view.chain.name]
-        with as_if_demoted(self.books, demoted):
-            devices = search(Fewest(forest, leaves, self.offer, freed))
+        forest = self.ledger.cluster.forests[self.view.chain.name]
+        with as_if_demoted(self.ledger, demoted):
+            devices = search(Fewest(forest, leaves, self.candidates, freed))
         if isinstance(devices, Misfit):
             return devices
-        seats = (Seat(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
-        return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
+        assignments = (PodAssignment(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
+        return Placement(self.view.chain.name, tuple(assignments), tuple(demoted))
 
 
 def signature(chosen: Leaves) -> tuple[object, ...]:
@@ -332,9 +340,9 @@ def closeness(chosen: Leaves) -> list[int]:
     return counts[::-1]
 
 
-def placement_toll(placement: Placement) -> Toll:
+def placement_cost(placement: Placement) -> DisruptionCost:
     """What a placement costs others."""
-    return toll(displaced(placement.devices()), placement.demote)
+    return disruption_cost(displaced(placement.devices()), placement.demote)
 
 
 def _killed(placement: Placement) -> list[Gang]:

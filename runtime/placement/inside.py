@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from runtime.cells import ALL, FREE, View, VirtualCell
+from runtime.placement.assignment import assign_nodes
 from runtime.placement.leaves import nearest
 from runtime.placement.packing import Class
-from runtime.placement.seating import seat
 
 
 def place(
@@ -21,12 +21,12 @@ def place(
     """
     nodes = dict(view.rooms.classes(priority, ALL, allowed))
     _shrink(nodes, taken)
-    seats = seat(nodes, sizes, _better, _filled, view.around)
-    if seats is None:
+    assignments = assign_nodes(nodes, sizes, _better, _filled, view.around)
+    if assignments is None:
         return None
     costs: dict[int, dict[VirtualCell, int]] = {}
     chosen = []
-    for size, spot in zip(sizes, seats, strict=True):
+    for size, spot in zip(sizes, assignments, strict=True):
         node = view.nodes[spot]
         if spot not in costs:
             costs[spot] = {}

@@ -10,18 +10,22 @@ from collections.abc import Collection
 
 from runtime.cells import Forest, VirtualCell
 from runtime.cells.bits import each
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.fitting import Fitting, Victims
 from runtime.placement.free import FreeCells
 from runtime.placement.misfit import Misfit, misfit
-from runtime.placement.offer import Offer
-from runtime.placement.wanted import Devices, Wanted
+from runtime.placement.requirements import Devices, Requirements
 
 NO_WAY = Misfit(0)
 """Where not everybody may be displaced, there is another way, and nobody asks what not to want."""
 
 
 def map_cells(
-    forest: Forest, required: Wanted, offer: Offer, victims: Victims = None, freed: Collection[VirtualCell] = ()
+    forest: Forest,
+    required: Requirements,
+    candidates: CandidateNodes,
+    victims: Victims = None,
+    freed: Collection[VirtualCell] = (),
 ) -> Devices | Misfit:
     """A device for each virtual leaf cell that is wanted, on usable nodes.
 
@@ -29,7 +33,7 @@ def map_cells(
     are not enough physical cells for all, it is the others that the gang must not want. What not to want is said only
     where anybody may be displaced.
     """
-    fitting = Fitting(forest, required, offer, victims)
+    fitting = Fitting(forest, required, candidates, victims)
     if victims is not None and required.tops and not fitting.usable:
         return NO_WAY
     mapping = dict(required.ready)
@@ -63,14 +67,14 @@ def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCe
     alone = next(x for x in children if x not in paired)
     used = {pair[0] for pair in pairs if pair is not None}
     alike = [x for x in parent.children if x.physical is None and x not in paired]
-    return misfit(alone, fitting.wanted, alike, [x for x in free if x not in used], fitting.usable)
+    return misfit(alone, fitting.required, alike, [x for x in free if x not in used], fitting.usable)
 
 
 def _place_tops(fitting: Fitting, mapping: Devices, freed: Collection[VirtualCell]) -> Devices | Misfit:
     """For unbound preassigned cells: larger ones first, and of a level those of which most is wanted."""
-    if not fitting.wanted.tops:
+    if not fitting.required.tops:
         return {}
-    tops = sorted(fitting.wanted.tops, key=lambda x: (x.level, x in freed, fitting.leaves(x)), reverse=True)
+    tops = sorted(fitting.required.tops, key=lambda x: (x.level, x in freed, fitting.leaves(x)), reverse=True)
     placed, lists = FreeCells(fitting, tops, list(mapping.values())).place()
     if len(placed) == len(tops):
         return {leaf: device for devices in placed for leaf, device in devices.items()}
@@ -83,4 +87,4 @@ def _place_tops(fitting: Fitting, mapping: Devices, freed: Collection[VirtualCel
         for level in range(alone.level, lists.may_split(alone.level) + 1)
         for position in each(lists.free[level])
     )
-    return misfit(alone, fitting.wanted, alike, regions, fitting.usable)
+    return misfit(alone, fitting.required, alike, regions, fitting.usable)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from runtime.cells import PhysicalCell, VirtualCell
 from runtime.cells.bits import span
-from runtime.placement.wanted import Wanted
+from runtime.placement.requirements import Requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Misfit:
 
 def misfit(
     cell: VirtualCell,
-    required: Wanted,
+    required: Requirements,
     alike: Iterable[VirtualCell],
     regions: Iterable[PhysicalCell],
     usable: int,

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.cells import ALL, FREE, GUARANTEED, Device, Forest, PhysicalCell
+from runtime.placement.assignment import assign_nodes
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.leaves import nearest
-from runtime.placement.offer import Offer
 from runtime.placement.packing import Class
-from runtime.placement.seating import seat
 
 
-def place(forest: Forest, sizes: Sequence[int], offer: Offer) -> list[tuple[Device, ...]] | None:
+def place(forest: Forest, sizes: Sequence[int], candidates: CandidateNodes) -> list[tuple[Device, ...]] | None:
     """The leaf cells of each pod; sizes fall.
 
     Opportunistic gangs are packed among themselves, and away from guaranteed ones and from where those will
     come next.
     """
     cells = forest.levels[forest.chain.node]
-    pairs = forest.nodes.classes(GUARANTEED, ALL, offer.nodes(forest))
+    pairs = forest.nodes.classes(GUARANTEED, ALL, candidates.nodes(forest))
     nodes = {(free, room): bits for (room, free), bits in pairs if free}
-    seats = seat(nodes, sizes, _better, _filled, forest.around, shunned=forest.held)
-    if seats is None:
+    assignments = assign_nodes(nodes, sizes, _better, _filled, forest.around, shunned=forest.held)
+    if assignments is None:
         return None
     costs: dict[int, dict[Device, int]] = {}
     chosen = []
-    for size, position in zip(sizes, seats, strict=True):
+    for size, position in zip(sizes, assignments, strict=True):
         node: PhysicalCell = cells[position]
         if position not in costs:
             costs[position] = {device: 0 for device in node.devices() if device.priority == FREE}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from runtime.cells import Books, Device, VirtualCell
+from runtime.cells import CellLedger, Device, VirtualCell
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
 
-def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
+def demotable_gangs(leaves: Iterable[VirtualCell]) -> list[Gang]:
     """The gangs that use any of these leaf cells and would rather be demoted than killed."""
     gangs: dict[int, Gang] = {}
     for leaf in leaves:
@@ -23,24 +23,24 @@ def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
     return list(gangs.values())
 
 
-def demote(books: Books, gang: Gang) -> None:
+def demote(ledger: CellLedger, gang: Gang) -> None:
     """In the books: its leaf cells count for nobody any more."""
     for device in gang.virtual:
-        books.remove(device)
-        books.put(device, None, OPPORTUNISTIC)
+        ledger.remove(device)
+        ledger.put(device, None, OPPORTUNISTIC)
 
 
 @contextmanager
-def as_if_demoted(books: Books, gangs: Iterable[Gang]) -> Iterator[None]:
+def as_if_demoted(ledger: CellLedger, gangs: Iterable[Gang]) -> Iterator[None]:
     """For trying out: the books as they would be, and afterwards exactly as they were."""
     demoted: list[Gang] = []
     try:
         for gang in gangs:
             demoted.append(gang)
-            demote(books, gang)
+            demote(ledger, gang)
         yield
     finally:
         for gang in reversed(demoted):
             for device, virtual in gang.virtual.items():
-                books.remove(device)
-                books.put(device, virtual, gang.priority)
+                ledger.remove(device)
+                ledger.put(device, virtual, gang.priority)

@@ -35,7 +35,7 @@ def victims(gangs: Iterable[Gang]) -> dict[str, tuple[Pod, ...]]:
     """All their pods, by node: a gang that loses one pod is of no use to anybody."""
     by_node: dict[str, list[Pod]] = {}
     for gang in gangs:
-        for slot in gang.seated.values():
+        for slot in gang.assigned.values():
             if slot.pod is not None:
                 by_node.setdefault(slot.place.node, []).append(slot.pod)
     return {node: tuple(pods) for node, pods in by_node.items()}

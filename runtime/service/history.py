@@ -146,10 +146,10 @@ class History:
         with self._lock:
             self._events.clear()
         self._states = {name: _state_of(gang) for name, gang in allocator.gangs.items()}
-        placed = sum(len(gang.seated) for gang in allocator.gangs.values())
+        placed = sum(len(gang.assigned) for gang in allocator.gangs.values())
         self._record(Kind.STARTED, detail=f"{len(self._states)} gangs are known, {placed} pods have places")
 
-    def look(self, allocator: DurableAllocator, names: Iterable[str]) -> None:
+    def record_changes(self, allocator: DurableAllocator, names: Iterable[str]) -> None:
         """Records how these gangs differ from when they were last looked at."""
         for name in names:
             gang, before = allocator.gangs.get(name), self._states.get(name)

@@ -122,7 +122,7 @@ class KubernetesSource:
 
     # Single pods
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as it is now, as the server says; none where it is gone."""
         document = self._api.pod(pod.namespace, pod.name)
         now = read_pod(document) if document is not None else None
@@ -135,7 +135,7 @@ class KubernetesSource:
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
-            now = self.look(pod)
+            now = self.fetch(pod)
             if now is None:
                 raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more") from error
             if now.node != node:

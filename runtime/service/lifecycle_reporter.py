@@ -126,7 +126,7 @@ class LifecycleReporter:
 
     def _read(self, uid: str, gang: Gang) -> PodReport:
         tracked = self._tracker.pod(uid)
-        slot = gang.seated.get(uid)
+        slot = gang.assigned.get(uid)
         pod = gang.waiting.get(uid) if slot is None else slot.pod
         assert pod is not None, "it is one of the gang"
         stage = Stage.WAITING
@@ -166,7 +166,7 @@ class LifecycleReporter:
             self._tell(follower, [pod.uid for pod in gang.pods])
         follower.caught_up(self._options.clock())
         self.follower = follower
-        self._allocator.companion = self._changes
+        self._allocator.attached_changes = self._changes
 
     def _fail(self) -> None:
         self.faults += 1

@@ -237,7 +237,7 @@ class Observer:
 
     def write_history(self) -> None:
         """At the end of a cycle: what it has changed."""
-        self.history.look(self.allocator, self.allocator.touched())
+        self.history.record_changes(self.allocator, self.allocator.touched())
         self.history.sample(self.allocator)
 
     def _read_pod(self, seen: PodObject) -> Pod | None:

@@ -48,7 +48,7 @@ class PodScheduler(Observer):
         allocator: DurableAllocator,
         locks: Locks,
         bind: Callable[[Tracked], object],
-        look: Callable[[Tracked], object],
+        refresh: Callable[[Tracked], object],
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
         lifecycle: Options = Options(),  # noqa: B008 - it is frozen
@@ -61,7 +61,7 @@ class PodScheduler(Observer):
         """How often somebody was not asked for in time, by what it had."""
         self._bind = bind
         """Binds a pod without being asked to, and later."""
-        self._look = look
+        self._refresh = refresh
         """Finds out what has become of a pod, and tells `settle`, later."""
         self._delete = delete
         """Has a pod deleted, later; none where nobody may."""
@@ -88,7 +88,7 @@ class PodScheduler(Observer):
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
             if tracked is not None and tracked.phase is PodPhase.BINDING:
-                self._look(tracked)
+                self._refresh(tracked)
         for name in self._reservations.over(self._now()):
             gang = self.allocator.gangs.get(name)
             if gang is not None and gang.state is AffinityGroupState.PREEMPTING:

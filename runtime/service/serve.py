@@ -115,7 +115,7 @@ def serve(options: Options) -> int:
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
-    web.look.reel.over = lambda: server.should_exit
+    web.snapshot_view.feed.over = lambda: server.should_exit
 
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -101,7 +101,7 @@ class Service:
             allocator,
             self.locks,
             self._bind_later,
-            self._look_later,
+            self._refresh_later,
             self._lease,
             self._now,
             self._lifecycle,
@@ -221,15 +221,15 @@ class Service:
         except Exception as error:
             log.warning("pod %s could not be deleted: %s", seen.key, error)
 
-    def _look_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._look, tracked.seen)
+    def _refresh_later(self, tracked: Tracked) -> None:
+        self._binders.submit(self._refresh, tracked.seen)
 
-    def _look(self, seen: PodObject) -> None:
+    def _refresh(self, seen: PodObject) -> None:
         """Whatever comes of it is told to the scheduler, in a cycle."""
         assert self._engine is not None, "it has asked"
         with suppress(NotServingError):
             try:
-                now = self.source.look(seen)
+                now = self.source.fetch(seen)
             except Exception as error:
                 log.warning("what has become of pod %s cannot be found out: %s", seen.key, error)
                 self._engine.submit(lambda scheduler: scheduler.renew(seen.uid))

@@ -41,7 +41,7 @@ class Source(Protocol):
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
 
     def silence(self) -> float:
@@ -181,7 +181,7 @@ class MemorySource:
         """Happens at once."""
         self.tell([Change(pod, deleted=True)])
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """As it was last told of."""
         with self._lock:
             return self._pods.now(pod)
@@ -239,7 +239,7 @@ class FileSource:
         finally:
             os.close(file)
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """As the file says, as far as it has been read."""
         return self._pods.now(pod)
 

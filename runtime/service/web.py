@@ -24,11 +24,11 @@ from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import questions, status
 from runtime.service.engine import NotServingError
+from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
-from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
-from runtime.service.relief import relief
 from runtime.service.service import Service
+from runtime.service.snapshot_view import SnapshotView
 from runtime.service.source import MemorySource, read_change
 from runtime.service.why import why
 
@@ -51,8 +51,8 @@ class Json(Response):
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-class Shortcut:
-    """What is asked for each pod is answered without looking for its route among all the others."""
+class FastPath:
+    """Serves the requests that are made for every pod directly, without searching all routes."""
 
     def __init__(self, app: ASGIApp, often: Mapping[str, Handler]) -> None:
         self._app, self._often = app, often
@@ -77,7 +77,7 @@ class Web:
         self.service = service
         self._names = names or Names("127.0.0.1")
         self._largest = largest
-        self.look = Look(service)
+        self.snapshot_view = SnapshotView(service)
 
     def app(self) -> Starlette:
         """All of them."""
@@ -89,24 +89,24 @@ class Web:
         paths: Mapping[str, Handler] = {
             "/": self.paths,
             **extender,
-            "/v1/inspect/affinitygroups/": self.looking(self.groups),
-            "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
-            "/v2/inspect/gangs/": self.looking(self.full_groups),
-            "/v2/inspect/gangs/{name:path}": self.looking(self.full_group),
-            "/v2/inspect/problems": self.looking(self.problems),
+            "/v1/inspect/affinitygroups/": self.inspection(self.groups),
+            "/v1/inspect/affinitygroups/{name:path}": self.inspection(self.group),
+            "/v2/inspect/gangs/": self.inspection(self.full_groups),
+            "/v2/inspect/gangs/{name:path}": self.inspection(self.full_group),
+            "/v2/inspect/problems": self.inspection(self.problems),
             "/v2/inspect/why/{name:path}": self.why,
-            "/v2/inspect/nodes/{name:path}": self.looking(self.node),
-            "/v2/inspect/virtualclusters/": self.looking(self.quotas),
-            "/v2/inspect/virtualclusters/{name:path}": self.looking(self.quota),
-            "/v2/inspect/opportunistic": self.looking(self.opportunistic),
-            "/v2/inspect/events": self.looking(self.events),
-            "/v2/inspect/usage": self.looking(self.usage),
-            "/v1/inspect/lives/": self.looking(self.applications),
-            "/v1/inspect/lives/{name:path}": self.looking(self.application),
-            "/v1/inspect/clusterstatus": self.looking(self.cluster),
-            "/v1/inspect/clusterstatus/physicalcluster": self.looking(self.physical),
-            "/v1/inspect/clusterstatus/virtualclusters/": self.looking(self.tenants),
-            "/v1/inspect/clusterstatus/virtualclusters/{name}": self.looking(self.tenant),
+            "/v2/inspect/nodes/{name:path}": self.inspection(self.node),
+            "/v2/inspect/virtualclusters/": self.inspection(self.quotas),
+            "/v2/inspect/virtualclusters/{name:path}": self.inspection(self.quota),
+            "/v2/inspect/opportunistic": self.inspection(self.opportunistic),
+            "/v2/inspect/events": self.inspection(self.events),
+            "/v2/inspect/usage": self.inspection(self.usage),
+            "/v1/inspect/lives/": self.inspection(self.applications),
+            "/v1/inspect/lives/{name:path}": self.inspection(self.application),
+            "/v1/inspect/clusterstatus": self.inspection(self.cluster),
+            "/v1/inspect/clusterstatus/physicalcluster": self.inspection(self.physical),
+            "/v1/inspect/clusterstatus/virtualclusters/": self.inspection(self.tenants),
+            "/v1/inspect/clusterstatus/virtualclusters/{name}": self.inspection(self.tenant),
             "/metrics": self.metrics,
             "/healthz": self.healthy,
             "/readyz": self.ready,
@@ -115,10 +115,10 @@ class Web:
             paths = {**paths, "/v1/simulation/events": self.simulate}
         self._paths = sorted(["/view/", *(sub(r"{.*}", "NAME", path) for path in paths if path != "/")])
         routes = [Route(path, _measured(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
-        routes += self.look.pages.routes("/view")
+        routes += self.snapshot_view.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
         often = {path: _measured(handler, self.service, path) for path, handler in extender.items()}
-        between = [Middleware(Guard, names=self._names), Middleware(Shortcut, often=often)]
+        between = [Middleware(Guard, names=self._names), Middleware(FastPath, often=often)]
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager
@@ -189,7 +189,7 @@ class Web:
 
     # Looking
 
-    def looking(self, look: Callable[[Request], Any]) -> Handler:
+    def inspection(self, read: Callable[[Request], Any]) -> Handler:
         """An endpoint that looks at what there is, while no cycle changes it.
 
         One cycle goes before, so that all is seen that had happened when it was asked.
@@ -197,7 +197,7 @@ class Web:
 
         def locked(request: Request) -> bytes:
             with self.service.locks.partition.read():
-                return bytes(Json(look(request)).body)
+                return bytes(Json(read(request)).body)
 
         async def handler(request: Request) -> Response:
             if request.method != "GET":
@@ -316,7 +316,7 @@ class Web:
         except UserError as error:
             raise HTTPException(400, str(error)) from error
         if question is not None:
-            answer["wouldMakeRoom"] = await run_in_threadpool(relief, question)
+            answer["wouldMakeRoom"] = await run_in_threadpool(what_would_free_space, question)
         return Json(answer)
 
     # How it is

@@ -12,10 +12,10 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced
+from runtime.service.free_space import Question
 from runtime.service.history import History
 from runtime.service.questions import event, time_text
 from runtime.service.questions import gang as describe
-from runtime.service.relief import Question
 from runtime.service.tracker import Tracker
 
 MAX_NAMED = 20
@@ -44,7 +44,7 @@ def why(
         "priority": gang.spec.priority,
         "state": gang.state.value,
         "devices": gang.spec.gang.leaf_cells,
-        "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.seated)},
+        "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.assigned)},
         "since": time_text(since) if since and waiting else None,
         "place": place,
         "waiting": queue,

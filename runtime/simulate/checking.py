@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runtime.errors import SafetyBrokenError
-from runtime.simulate.life import Stage
+from runtime.simulate.job import Stage
 from runtime.simulate.observe import ClusterFace, Event
 from runtime.simulate.quotas import promised
 
@@ -28,37 +28,37 @@ class Checking:
 
     def __init__(self, simulation: Simulation, moments: int = MOMENTS) -> None:
         self.simulation = simulation
-        self.step = max(1, 2 * len(simulation.lives) // moments)
-        self.looked = 0
+        self.step = max(1, 2 * len(simulation.jobs) // moments)
+        self.comparisons = 0
         self._moment = 0
 
     def begin(self, cluster: ClusterFace, capacity: int) -> None:
         """All is free."""
         self.cluster = cluster
-        self.look()
+        self.compare()
 
     def advance(self, to: float) -> None:
         """The present moment is over: everything must fit together."""
         self._moment += 1
         if self._moment % self.step == 0:
-            self.look()
+            self.compare()
 
     def event(self, event: Event) -> None:
         """In the middle of a moment, nothing needs to fit."""
 
     def end(self, time: float) -> None:
         """At last."""
-        self.look()
+        self.compare()
 
-    def look(self) -> None:
+    def compare(self) -> None:
         """Compares."""
-        self.looked += 1
+        self.comparisons += 1
         expected: Counter[tuple[str, str, str]] = Counter()
-        for life in self.simulation.lives:
-            if life.stage in (Stage.RUNNING, Stage.LEAVING):
-                assert life.placed is not None, "it runs"
-                for node, devices in life.placed.pods:
-                    expected[life.request.gang, life.placed.chain, node] += devices
+        for job in self.simulation.jobs:
+            if job.stage in (Stage.RUNNING, Stage.LEAVING):
+                assert job.placed is not None, "it runs"
+                for node, devices in job.placed.pods:
+                    expected[job.request.gang, job.placed.chain, node] += devices
         actual: Counter[tuple[str, str, str]] = Counter()
         free = healthy = 0
         for cell in self.cluster.leaf_cells():
@@ -76,9 +76,9 @@ class Checking:
 
     def _promises(self) -> None:
         used: Counter[str] = Counter()
-        for life in self.simulation.lives:
-            request = life.request
-            if life.stage in (Stage.RUNNING, Stage.LEAVING) and request.guaranteed and not request.lazy_preemption:
+        for job in self.simulation.jobs:
+            request = job.request
+            if job.stage in (Stage.RUNNING, Stage.LEAVING) and request.guaranteed and not request.lazy_preemption:
                 used[request.tenant] += request.devices
         for tenant, devices in used.items():
             most = promised(self.simulation.configuration, tenant)
@@ -89,7 +89,7 @@ class Checking:
 def _waiting(simulation: Simulation) -> int:
     """Gangs come in the order in which they are numbered."""
     stages = (Stage.WAITING, Stage.CLAIMING)
-    return sum(life.stage in stages for life in simulation.lives[: simulation.came])
+    return sum(job.stage in stages for job in simulation.jobs[: simulation.came])
 
 
 def _same(what: str, actual: object, expected: object) -> None:

@@ -142,14 +142,14 @@ def _simulated(
     if check:
         observers.append(Checking(simulation))
     if not quiet and sys.stderr.isatty():
-        observers.append(Progress(len(simulation.lives)))
+        observers.append(Progress(len(simulation.jobs)))
     begun = perf_counter()
     simulation.run(observers)
     took = perf_counter() - begun
     run = run_of(simulation, out.resolve().name if out else "this run", scenario.settings(simulation.configuration))
     say(f"simulated in {took:.1f} s; asked for {simulation.asked:,} placements", err=True)
     if out is not None:
-        write_run(out, run, simulation.lives)
+        write_run(out, run, simulation.jobs)
         _plot(out, [run], enabled=plots)
     return run
 
@@ -208,11 +208,11 @@ def generate(settings: str, config: Path, seed: int, out: Path) -> None:
 def press(source: Path, config: Path, load: float, begin: float, out: Path) -> None:
     """Lets the gangs of a trace come so fast that they need a share --load of the cluster; durations stay."""
     from runtime.config import read_configuration
-    from runtime.simulate.press import pressed, since
     from runtime.simulate.quotas import capacity
+    from runtime.simulate.time_scaling import compress_arrivals, starting_at
     from runtime.simulate.trace import read_trace, write_trace
 
-    requests = pressed(since(read_trace(source), begin), capacity(read_configuration(config)), load)
+    requests = compress_arrivals(starting_at(read_trace(source), begin), capacity(read_configuration(config)), load)
     _written(out, lambda: write_trace(out, requests))
     there = sum(not request.submitted for request in requests)
     last = spoken(requests[-1].submitted)

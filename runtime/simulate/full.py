@@ -40,7 +40,7 @@ class FullLife(PodByPod):
         gang, pods = self.allocator.gangs[request.gang], self._pods[request.gang]
         reports: list[PodReport] = []
         if isinstance(outcome, Placed):
-            reports = [PodReport(pod, gang.places.bind_info(gang.seated[pod.uid]), Stage.RUNNING) for pod in pods]
+            reports = [PodReport(pod, gang.places.bind_info(gang.assigned[pod.uid]), Stage.RUNNING) for pod in pods]
         elif not self.follower.knows(pods[0].uid):
             reports = [PodReport(pod, None, Stage.WAITING) for pod in pods]
         self.follower.pods_reported(reports, self._clock())

@@ -63,7 +63,7 @@ class Recipe:
     mixed: float
     """The share of gangs of several pods that have a small pod besides."""
     lazy: float
-    """The share of guaranteed gangs that would rather lose their guarantee than their life."""
+    """The share of guaranteed gangs that prefer losing their guarantee to being preempted."""
     failed: float
     """The share of gangs that end early, with an error of their own."""
     daily: float

@@ -17,7 +17,7 @@ from typing import Any
 from runtime.errors import UserError
 from runtime.simulate.engine import Simulation
 from runtime.simulate.figures import Figures, rounded, series, summary
-from runtime.simulate.life import Life
+from runtime.simulate.job import Job
 from runtime.simulate.workload import Request
 
 FORMAT, VERSION = "gang-simulation", 1
@@ -58,7 +58,7 @@ class Run:
 def run_of(simulation: Simulation, name: str, settings: Mapping[str, Any]) -> Run:
     """A simulation that has run."""
     rules = {k: v if not (isinstance(v, float) and isinf(v)) else None for k, v in asdict(simulation.rules).items()}
-    requests = [life.request for life in simulation.lives]
+    requests = [job.request for job in simulation.jobs]
     workload = {
         "gangs": len(requests),
         "device_seconds": rounded(sum(r.devices * r.duration for r in requests)),
@@ -77,7 +77,7 @@ def _digest(requests: Iterable[Request]) -> str:
     return digest.hexdigest()[:16]
 
 
-def write_run(folder: Path, run: Run, lives: Iterable[Life]) -> None:
+def write_run(folder: Path, run: Run, jobs: Iterable[Job]) -> None:
     """Both files, in a folder that is made if there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,14 +86,14 @@ def write_run(folder: Path, run: Run, lives: Iterable[Life]) -> None:
         with (folder / "gangs.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(GANG_COLUMNS)
-            writer.writerows(map(_row, lives))
+            writer.writerows(map(_row, jobs))
     except OSError as error:
         raise UserError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
 
 
-def _row(life: Life) -> list[object]:
-    request = life.request
-    started = life.first_started
+def _row(job: Job) -> list[object]:
+    request = job.request
+    started = job.first_started
     return [
         request.gang,
         request.tenant,
@@ -102,17 +102,17 @@ def _row(life: Life) -> list[object]:
         len(request.sizes),
         rounded(request.submitted),
         "" if started is None else rounded(started),
-        "" if life.ended is None else rounded(life.ended),
+        "" if job.ended is None else rounded(job.ended),
         "" if started is None else rounded(started - request.submitted),
-        rounded(life.waited),
-        life.runs,
-        life.preempted,
-        life.lost,
-        "yes" if life.demoted else "",
-        rounded(life.used),
-        rounded(life.wasted),
-        life.stage.value,
-        life.reason,
+        rounded(job.waited),
+        job.runs,
+        job.preempted,
+        job.lost,
+        "yes" if job.demoted else "",
+        rounded(job.used),
+        rounded(job.wasted),
+        job.stage.value,
+        job.reason,
     ]
 
 

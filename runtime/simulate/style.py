@@ -77,8 +77,8 @@ def chart(title: str, subtitle: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for text, height, look in ((title, 47, {"fontsize": 13, "fontweight": "bold"}), (subtitle, 29, {"color": SOFT})):
-        axes.annotate(text, (0, 1), (0, height), xycoords="axes fraction", textcoords="offset points", **look)
+    for text, height, font in ((title, 47, {"fontsize": 13, "fontweight": "bold"}), (subtitle, 29, {"color": SOFT})):
+        axes.annotate(text, (0, 1), (0, height), xycoords="axes fraction", textcoords="offset points", **font)
     return figure, axes
 
 
@@ -115,8 +115,8 @@ def last_came(axes: Axes, time: float, end: float) -> None:
     """A mark where the last gang was submitted, if things went on for a while."""
     if time < 0.97 * end:
         axes.axvline(time, color=SOFT, linewidth=0.8, linestyle=(0, (2, 2)))
-        look: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 8.5, "color": SOFT}
-        axes.annotate("last gang came", (time, 0.93), (5, -3), ("data", "axes fraction"), "offset points", **look)
+        text_style: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 8.5, "color": SOFT}
+        axes.annotate("last gang came", (time, 0.93), (5, -3), ("data", "axes fraction"), "offset points", **text_style)
 
 
 def whole(axes: Axes) -> None:

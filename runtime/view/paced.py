@@ -7,8 +7,8 @@ from threading import Condition, Event
 from time import monotonic
 from typing import Protocol
 
-from runtime.view.film import Cluster, Film
-from runtime.view.reel import Reel
+from runtime.view.feed import FrameFeed
+from runtime.view.recording import Cluster, Recorder
 
 FRAME = 0.25
 """Seconds between two pictures."""
@@ -55,17 +55,17 @@ def words(event: Happening) -> str:
 
 
 class Paced:
-    """An observer of a simulation: shows it on a reel, and sets its pace. Its controls may be used by any thread."""
+    """An observer of a simulation: shows it on a feed, and sets its pace. Its controls may be used by any thread."""
 
-    def __init__(self, reel: Reel, pace: float) -> None:
+    def __init__(self, feed: FrameFeed, pace: float) -> None:
         """`pace`: virtual seconds in a second."""
-        self.reel = reel
+        self.feed = feed
         self.ended = False
         self._pace = pace
         self._paused = False
         self._changed = Condition()
         self._begun = Event()
-        self._film: Film | None = None
+        self._recorder: Recorder | None = None
         self._pictured = float("-inf")
         self._now = 0.0
         self._clock = monotonic()
@@ -92,19 +92,19 @@ class Paced:
             self._changed.notify_all()
 
     def scene(self) -> dict[str, object]:
-        """See `Film.scene`. Waits for the beginning; empty where that does not come."""
+        """See `Recorder.scene`. Waits for the beginning; empty where that does not come."""
         self._begun.wait(PREPARING)
-        return {} if self._film is None else self._film.scene()
+        return {} if self._recorder is None else self._recorder.scene()
 
     # What the simulation tells
 
     def begin(self, cluster: Cluster, capacity: int) -> None:
         """Before anything happens."""
-        self._film = Film(cluster)
+        self._recorder = Recorder(cluster)
         self._picture()
         self._clock = monotonic()
         self._begun.set()
-        self.reel.remark(0.0, f"{capacity:,} leaf cells")
+        self.feed.remark(0.0, f"{capacity:,} leaf cells")
 
     def advance(self, to: float) -> None:
         """Waits as long as it takes at this pace, and shows the picture now and then."""
@@ -136,16 +136,16 @@ class Paced:
 
     def event(self, event: Happening) -> None:
         """This has happened."""
-        self.reel.remark(event.time, words(event))
+        self.feed.remark(event.time, words(event))
 
     def end(self, time: float) -> None:
         """Nothing will happen any more."""
         self._now = time
         self._picture()
-        self.reel.remark(time, "the end")
+        self.feed.remark(time, "the end")
         self.ended = True
 
     def _picture(self) -> None:
-        assert self._film is not None, "it has begun"
+        assert self._recorder is not None, "it has begun"
         self._pictured = monotonic()
-        self.reel.show(self._film.frame(self._now))
+        self.feed.show(self._recorder.frame(self._now))

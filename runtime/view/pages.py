@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from runtime.view.film import difference
-from runtime.view.reel import Reel
+from runtime.view.feed import FrameFeed
+from runtime.view.recording import difference
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -32,7 +32,7 @@ FILES = {
     "AffinityGroup.svg": "image/svg+xml",
 }
 LOOK = 0.25
-"""Seconds between two looks at the reel."""
+"""Seconds between two looks at the feed."""
 WATCHERS = 32
 """Pages that look on at a time: each holds a connection."""
 LONGEST = 4096
@@ -62,8 +62,8 @@ class Controls(Protocol):
 class Pages:
     """What is to be seen of one cluster."""
 
-    def __init__(self, reel: Reel, scene: Callable[[], dict[str, Any]], controls: Controls | None = None) -> None:
-        self._reel = reel
+    def __init__(self, feed: FrameFeed, scene: Callable[[], dict[str, Any]], controls: Controls | None = None) -> None:
+        self._feed = feed
         self._scene = scene
         self._controls = controls
         self._watching = 0
@@ -95,9 +95,9 @@ class Pages:
         last_frame, remark, last_how = None, 0, None
         self._watching += 1
         try:
-            while not self._reel.over() and not await request.is_disconnected():
-                frame = await run_in_threadpool(self._reel.last)
-                remarks = self._reel.remarks(remark)
+            while not self._feed.over() and not await request.is_disconnected():
+                frame = await run_in_threadpool(self._feed.last)
+                remarks = self._feed.remarks(remark)
                 how = self._how()
                 if frame is not None and (frame is not last_frame or remarks or how != last_how):
                     change = await run_in_threadpool(difference, last_frame, frame)

@@ -70,7 +70,7 @@ def _agree(application: Application, gang: Gang, scheduler: PodScheduler) -> Non
 
 
 def _agree_pod(slot: Slot, gang: Gang, scheduler: PodScheduler, *, torn: bool) -> None:
-    seat, tracked = gang.seated.get(slot.uid), scheduler.tracker.pod(slot.uid)
+    seat, tracked = gang.assigned.get(slot.uid), scheduler.tracker.pod(slot.uid)
     assert slot.task is not None
     assert tracked is not None
     assert slot.is_allocated == (seat is not None)

@@ -91,7 +91,7 @@ def test_applications_pass_through_their_machines() -> None:
             seen[to] = {name: life.core.state.display for name, life in lives.items()}
 
     made.run([Look()])
-    assert all(life.stage.over for life in made.lives)
+    assert all(job.stage.over for job in made.jobs)
     states = [list(dict.fromkeys(now[name] for now in seen.values() if name in now)) for name in ("weak", "strong")]
     assert states == [["Starting", "Accepted", "Running"], ["Accepted", "Starting", "Completing"]]
     following.tick(made.clock.time + 60)

@@ -23,11 +23,11 @@ from fsmdsl.model.workspace import load
 from generated.hived import AffinityGroupState
 from runtime import Allocator, Bind, GangSpec, Member, Pod, PodSpec
 from runtime.errors import UserError
-from runtime.view import Film, Frame, Reel
-from runtime.view import reel as reel_module
-from runtime.view.film import GangView, Leaf, difference
+from runtime.view import Frame, FrameFeed, Recorder
+from runtime.view import feed as feed_module
 from runtime.view.live import Live
 from runtime.view.pages import STATIC
+from runtime.view.recording import GangView, Leaf, difference
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -71,7 +71,7 @@ def start(allocator: Allocator, name: str, leaf_cells: int = 8, tenant: str = "r
 
 
 def test_the_scene_has_every_leaf_cell_once() -> None:
-    scene = Film(cluster(racks=4)).scene()
+    scene = Recorder(cluster(racks=4)).scene()
     (chain,) = scene["chains"]
     places = [n for rack in chain["racks"] for _, first, count in rack["nodes"] for n in range(first, first + count)]
     assert places == list(range(4 * 4 * 8))
@@ -81,7 +81,7 @@ def test_the_scene_has_every_leaf_cell_once() -> None:
 
 def test_a_frame_shows_who_has_what() -> None:
     allocator = cluster()
-    film = Film(allocator)
+    film = Recorder(allocator)
     start(allocator, "a")
     start(allocator, "b", leaf_cells=2, priority=-1)
     allocator.node_bad("n1-3")
@@ -102,7 +102,7 @@ def applied(shown: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 def test_differences_add_up_to_what_there_is() -> None:
     allocator, choice = cluster(racks=2), random.Random(3)
-    film, before, live = Film(allocator), None, [start(allocator, "first")]
+    film, before, live = Recorder(allocator), None, [start(allocator, "first")]
     shown: dict[str, Any] = {"leaves": {}, "nodes": {}, "gangs": {}}
     for n in range(60):
         match choice.randrange(4):
@@ -123,18 +123,18 @@ def test_differences_add_up_to_what_there_is() -> None:
 
 def test_pictures_are_taken_no_more_often_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, now = [], 100.0
-    monkeypatch.setattr(reel_module, "monotonic", lambda: now)
+    monkeypatch.setattr(feed_module, "monotonic", lambda: now)
 
     def take() -> Frame:
         taken.append(1)
         return Frame(0.0, (), (), {})
 
-    reel = Reel(take, every=0.2)
+    feed = FrameFeed(take, every=0.2)
     for _ in range(50):
-        reel.last()
+        feed.last()
     assert len(taken) == 1
     now += 0.21
-    reel.last()
+    feed.last()
     assert len(taken) == 2
 
 
@@ -181,7 +181,7 @@ def test_a_simulation_keeps_its_pace(live: Live) -> None:
     began = time.monotonic()
     live.paced.advance(30.0)
     assert 0.25 < time.monotonic() - began < 30.0, "0.3 where nothing else is done"
-    last = live.paced.reel.last()
+    last = live.paced.feed.last()
     assert last is not None
     assert 0.0 < last.time <= 30.0
 

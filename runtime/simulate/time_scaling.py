@@ -18,7 +18,7 @@ STEADY = 0.95
 """The load before the beginning is at most this: a cluster that gets more than it can do has no steady state."""
 
 
-def since(requests: Sequence[Request], moment: float) -> list[Request]:
+def starting_at(requests: Sequence[Request], moment: float) -> list[Request]:
     """What happens from a moment on, which is 0 then. Gangs that came before and still run have been submitted then,
     for the time that they have left."""
     remaining = []
@@ -36,7 +36,7 @@ def work(requests: Sequence[Request]) -> float:
     return sum(request.devices * request.duration for request in requests)
 
 
-def pressed(requests: Sequence[Request], devices: int, load: float) -> list[Request]:
+def compress_arrivals(requests: Sequence[Request], devices: int, load: float) -> list[Request]:
     """The same gangs, coming so fast that they need a share `load` of so many devices, in the order of time; before
     them, submitted at 0, those that are there already.
 

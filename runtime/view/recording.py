@@ -1,4 +1,4 @@
-"""Still pictures of a cluster, and how two of them differ: what the page is sent."""
+"""Frames: the state of a cluster at a moment, and the difference of two frames, which is what the page receives."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ class _Node:
     count: int
 
 
-class Film:
-    """A cluster that does not change its shape. Not for several threads at once."""
+class Recorder:
+    """Records frames of a cluster whose cells do not change. Not thread-safe."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Looks at every leaf cell once."""

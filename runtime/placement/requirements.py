@@ -14,7 +14,7 @@ Devices: TypeAlias = dict[VirtualCell, Device]
 
 
 @dataclass(slots=True)
-class Wanted:
+class Requirements:
     """The chosen leaf cells, and what is above them."""
 
     ready: Devices = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Wanted:
         return [node for child in self.children[cell] for node in self.nodes_in(child)]
 
 
-def wanted(leaves: Iterable[VirtualCell]) -> Wanted:
+def requirements(leaves: Iterable[VirtualCell]) -> Requirements:
     """What is to be found for these leaf cells."""
-    required = Wanted()
+    required = Requirements()
     for leaf in leaves:
         if isinstance(leaf.physical, Device):
             required.ready[leaf] = leaf.physical
