@@ -47,7 +47,7 @@ def functions(count: int) -> str:
 
 
 def ring(count: int) -> str:
-    """A machine of so many states."""
+    """A machine with a number of states."""
     rows = "\n".join(f"    state S{n}\n    S{n} -> S{(n + 1) % count} on go" for n in range(1, count))
     return f"machine M {{\nevent go from environment\ninitial state S0\nS0 -> S1 on go\n{rows}\n}}\nsystem S {{ m: M }}"
 
@@ -61,7 +61,7 @@ def channel(kind: str) -> str:
 
 
 def counters(count: int, extra: str = "") -> str:
-    """More states than anybody has time for."""
+    """More states than can be explored."""
     return (
         "machine M { n: 0..9  initial state A  event go, back from environment\n"
         "A on go when n < 9 do n = n + 1\nA on back when n > 0 do n = n - 1 }\n"
@@ -139,7 +139,7 @@ class Ended:
 
 
 def run(arguments: list[str], folder: Path, most: float, interrupt: float | None = None) -> Ended:
-    """Run `fsm`, for `most` seconds; `interrupt`: press Ctrl-C after so many."""
+    """Run `fsm`, for `most` seconds; `interrupt`: press Ctrl-C after this many seconds."""
     with TemporaryFile() as output, TemporaryFile() as errors:
         begun = perf_counter()
         process = subprocess.Popen(

@@ -20,7 +20,7 @@ BIND_INFO = PREFIX + "pod-bind-info"
 OLD_ISOLATION = PREFIX + "pod-gpu-isolation"
 
 LARGEST = 300_000
-"""How many values an annotation may have: what Kubernetes lets through, with room to spare."""
+"""Maximum number of values in an annotation: more than Kubernetes lets through."""
 
 OLD_NAMES = {
     "gpuType": "leafCellType",

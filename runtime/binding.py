@@ -26,6 +26,6 @@ class Bindings:
         self.allocate(cell, by)
 
     def release(self, cell: Cell) -> None:
-        """Nobody has it; often only until the next action."""
+        """It is unused; often only until the next action."""
         assert isinstance(cell, DeviceMachine)
         self.ledger.remove(cell.device)

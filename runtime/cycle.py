@@ -46,13 +46,13 @@ class Cycle:
         self._changes = 0
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
-        """By gang: the count of changes when places were found, the places, and whom to demote for them."""
+        """By gang: the count of changes when places were found, the places, and the gangs to demote for them."""
         self._chosen: tuple[Gang | None, int, frozenset[str] | None, Placement | str] = (None, 0, None, "")
-        """The latest decision: for whom, at which count of changes, among which nodes, and what."""
+        """The latest decision: the gang, the count of changes, the candidate nodes, and the result."""
         cluster.bind_actions(Bindings(self.ledger))
 
     def set_health(self, node: str, *, healthy: bool) -> None:
-        """A node turns good or bad. Whoever is on it stays."""
+        """A node turns good or bad. Pods on it stay."""
         if self.ledger.set_health(node, healthy=healthy):
             self._changes += 1
 
@@ -197,7 +197,7 @@ class Cycle:
         self._changes += 1
 
     def take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
-        """A pending gang takes leaf cells, or reserves them where somebody uses some of them."""
+        """A pending gang takes leaf cells, or reserves them where some are in use."""
         for other in demoted:
             other.demote(Demotion(gang.name, self.now()))
         overthrown = [reserver(device) for device in places.virtual]

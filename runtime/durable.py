@@ -63,12 +63,12 @@ class Opened:
 class DurableAllocator:
     """An `Allocator` with a journal: every call returns when what it has changed is on the disk.
 
-    Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may learn of
+    Several calls in a `with allocator.cycle():` are committed together at its end; until then, no one may learn of
     their answers. With `cycle(sync=False)` they survive a crash of the process, but perhaps no loss of power before
     `journal.sync()` has returned.
 
     A call that fails by a fault of the allocator leaves everything as it was before: the allocator is built anew from
-    the journal. `JournalError` is final: whoever gets one has to end, and open the journal again.
+    the journal. `JournalError` is final: the process has to end, and to open the journal again.
     """
 
     def __init__(self, configuration: Configuration, journal: Journal, now: Callable[[], float] = time) -> None:

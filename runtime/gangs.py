@@ -10,7 +10,7 @@ from runtime.cells import Device, VirtualCell
 from runtime.pods import BindInfo, Pod, PodPlacement, PodSpec
 
 MAX_LEAVES = 1_000_000
-"""Leaf cells of a gang, to its machine. One that wants more waits for ever."""
+"""Maximum number of leaf cells of a gang, to its machine. A larger gang waits for ever."""
 
 
 class GangMachine(AffinityGroup):

@@ -1,4 +1,4 @@
-"""What there is to say of gangs and cells. Reads, and computes on demand what nobody needs to decide."""
+"""The state of gangs and cells, for display. Computes on demand what decisions do not need."""
 
 from __future__ import annotations
 

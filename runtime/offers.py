@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from runtime.answers import Phase
 
 MAX_REMEMBERED = 64
-"""Pods that have not reserved anything, and whose last filtering is remembered."""
+"""Maximum number of pods without a reservation whose last filtering is remembered."""
 
 
 class Offers:

@@ -23,7 +23,7 @@ class Restored:
     missing: tuple[str, ...]
     """Devices that the configuration does not have."""
     taken: tuple[str, ...]
-    """Devices that somebody else has."""
+    """Devices that other gangs have."""
     lost: str
     """Why the gang can have no guarantee any more; empty where it has one, or never had."""
 

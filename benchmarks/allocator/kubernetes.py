@@ -2,7 +2,7 @@
 
     python benchmarks/allocator/kubernetes.py [--gangs 500] [--pods 8]
 
-Starts the control plane of `tests/runtime/e2e` (see there) with so many fake nodes that all gangs fit, and runs, one
+Starts the control plane of `tests/runtime/e2e` (see there) with enough fake nodes for all gangs, and runs, one
 after the other: pods of the same kube-scheduler that differ from those of gangs in that it asks no extender for them;
 gangs of one pod; gangs of several. Pods are created by four threads as fast as the API server takes them. Each phase is
 run once with pods created while the kube-scheduler works, and the first two again with a backlog: pods are created
@@ -150,7 +150,7 @@ def measure(behind: Behind, gangs: int, pods: int) -> list[dict[str, Any]]:
 
 
 def run(gangs: int, pods: int, requests: int | None) -> list[dict[str, Any]]:
-    """All phases on a control plane of their own, with so many requests of the kube-scheduler in a second."""
+    """All phases on a control plane of their own, with a rate of requests of the kube-scheduler."""
     plane = ControlPlane(Path(tempfile.mkdtemp(prefix="kubernetes-")), requests=requests)
     nodes = _nodes(gangs, pods)
     try:

@@ -57,7 +57,7 @@ ROUNDS = 6
 GROWTH = 1.2
 """How much longer a decision may take at most in the largest cluster than in the smallest."""
 LENT = ("full of opportunistic gangs, 1 pod of 8", "full of opportunistic gangs, 8 pods of 8")
-"""Somebody has to go, and fewest are looked for: bounded, and slower."""
+"""Some gangs have to leave, and the smallest set is searched for: bounded, and slower."""
 PLAIN = ("first fit over all nodes, half full", "first fit over all nodes, nearly full")
 JOURNALED = ("journaled, a commit each", "journaled, 32 in a commit")
 MACHINES = ("machines, generated", "machines, transitions")

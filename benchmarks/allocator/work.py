@@ -97,16 +97,16 @@ class Running:
         self.priority = priority
         self.gangs: dict[str, list[list[Pod]]] = {"A": [], "B": []}
         self.used = {"A": 0, "B": 0}
-        self.made = 0
+        self.gang_count = 0
         while any(n + 64 <= self.most for n in self.used.values()):
             self.add_some()
         for _ in range(32):
             self.add(self.new(8))
 
     def new(self, *sizes: int, priority: int | None = None) -> list[Pod]:
-        """A gang that nobody has placed yet, of the one virtual cluster or the other in turns."""
-        self.made += 1
-        return gang(self.made, *sizes, priority=self.priority if priority is None else priority)
+        """A gang without a place yet, of the one virtual cluster or the other in turns."""
+        self.gang_count += 1
+        return gang(self.gang_count, *sizes, priority=self.priority if priority is None else priority)
 
     def add(self, pods: list[Pod]) -> bool:
         """Places a gang, if there is room, and it does not make more devices busy than wanted."""
@@ -133,7 +133,7 @@ class Running:
             self.allocator.delete(pod)
 
     def make_room(self, tenant: str, devices: int) -> None:
-        """Some end, until so many more devices may be used."""
+        """Ends some gangs, until enough devices are free."""
         own = self.gangs[tenant]
         while self.used[tenant] + devices > self.most:
             at = self.random.randrange(len(own))
@@ -169,7 +169,7 @@ class Stopwatch:
         self.so_far = wall + perf_counter() - begun[0], cpu + thread_time() - begun[1]
 
     def lap(self, decisions: int = 1, *, counts: bool = True) -> None:
-        """So many decisions have been taken; to have to wait is quick, and would make others look better."""
+        """Counts decisions; to have to wait is quick, and would make others look better."""
         self.refused += not counts
         if counts:
             self.wall.append(self.so_far[0] / decisions * 1000)
@@ -283,7 +283,7 @@ def displacing(devices: int, *sizes: int) -> Figures:
 
 
 def journaled(devices: int, together: int) -> Figures:
-    """The same as half full, with a journal that is synchronised; so many gangs in one commit."""
+    """The same as half full, with a journal that is synchronised; `together` gangs in one commit."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         config = read_configuration(configuration(devices))
         allocator = DurableAllocator(config, Journal(Path(folder) / "journal"))
@@ -310,7 +310,7 @@ def journaled(devices: int, together: int) -> Figures:
 
 
 def recovery(gangs: int) -> Figures:
-    """So many gangs of eight devices, each on a node: from the journal, and from what bound pods carry. Seconds."""
+    """Recovery of gangs of eight devices, each on a node: from the journal, and from what bound pods carry. Seconds."""
     devices = -(-gangs * 8 // (4 * RACK)) * 4 * RACK
     config = read_configuration(configuration(devices))
     figures: Figures = {}

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 OURS = [x for x in TOOLS if x.cached is not None]
 SIZES = ["3_4_2", "4_6_2", "5_6_2", "5_7_2"]
 SLACK = 1.05
-"""How many times as long something may take."""
+"""Maximum ratio of the new time to the old time."""
 
 COMMANDS: list[tuple[str, ...]] = [("--help",), ("check", "specs"), ("test", "specs"), ("verify", "specs")]
 """What else is run, in the folder of the older one."""

@@ -16,7 +16,7 @@ from process import Ran, run
 from tools import Counts, Size, Tool
 
 PATIENCE = 60.0
-"""A tool that has taken so many seconds for a size is not run again."""
+"""Maximum number of seconds of a run after which a tool is run again at the same size."""
 
 
 @dataclass(slots=True)

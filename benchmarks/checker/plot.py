@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 760, 460
 LEFT, RIGHT, TOP, BOTTOM = 80, 170, 46, 54
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart also by those who see few colours (Okabe and Ito)."""
+"""Distinguishable for the colour-blind (Okabe and Ito)."""
 
 APART = 15.0
 """Pixels between two labels."""

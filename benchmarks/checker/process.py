@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from time import perf_counter
 
 EVERY = 0.05
-"""Seconds between two looks at the memory."""
+"""Seconds between two readings of the memory."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -38,7 +38,7 @@ class Ran:
 
 
 def run(command: Sequence[str], folder: Path, longest: float, environment: Mapping[str, str] | None = None) -> Ran:
-    """Run a command to its end, or for so many seconds at most."""
+    """Run a command to its end, or for at most `longest` seconds."""
     with TemporaryFile() as output:
         begun = perf_counter()
         process = subprocess.Popen(

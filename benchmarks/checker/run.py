@@ -37,7 +37,7 @@ FULL = [*USUAL, "5_8_2", "6_7_2"]
 """Sizes, from 812 states to 56 million."""
 
 LONGEST = {"quick": 60.0, "usual": 200.0, "full": 450.0}
-"""Seconds that a run may take."""
+"""Maximum number of seconds for a run."""
 
 SYMMETRIC = {"quick": ["4_6_2"], "usual": ["5_6_2", "6_7_2"], "full": ["5_6_2", "6_7_2", "6_8_2", "7_8_2"]}
 

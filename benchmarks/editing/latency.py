@@ -45,7 +45,7 @@ DECLARED = re.compile(r"(?m)^(?:machine|system|enum|let|opaque|channel|scenario)
 
 
 def text_of(lines: int) -> str:
-    """Copies of a spec, each with names of its own, until there are so many lines."""
+    """Copies of a spec, each with its own names, up to a number of lines."""
     spec = (ROOT / "specs" / "grove" / "grove.fsm").read_text("utf-8")
     text, copy = "module made\n", 0
     while text.count("\n") < lines:
@@ -209,7 +209,7 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
 
 
 def await_verdicts(e: Editor, systems: int, uri: str) -> None:
-    """Wait for the verdicts on so many systems."""
+    """Wait for the verdicts on all systems."""
     verdicts = 0
     while verdicts < systems:
         lenses = e.ask("textDocument/codeLens", e.whole(uri))

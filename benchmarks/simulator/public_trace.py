@@ -174,9 +174,9 @@ def _delay(jobs: list[Job]) -> dict[str, Any]:
 
 def _effort(scheduler: Measured, simulation: Simulation) -> dict[str, Any]:
     return {
-        "asked": simulation.asked,
+        "asked": simulation.queries,
         "processor_seconds": round(scheduler.seconds, 1),
-        "ms_an_ask": round(scheduler.seconds / simulation.asked * 1000, 2),
+        "ms_an_ask": round(scheduler.seconds / simulation.queries * 1000, 2),
         "panics": getattr(scheduler.inner, "panics", 0),
     }
 

@@ -17,7 +17,7 @@ from runtime.simulate.style import BEYOND, PALETTE, chart, legend, styled, waits
 COLOURS = {"allocator": PALETTE[0], "hived": PALETTE[5], "first-fit": PALETTE[2]}
 DASHES = {"allocator": "-", "hived": (0, (5, 1.5)), "first-fit": (0, (1.2, 1.2))}
 LOAD = 1.2
-"""Whose delays are drawn."""
+"""The load whose delays are drawn."""
 PODS = "openb_pod_list_multigpu50.csv"
 Runs = Sequence[dict[str, Any]]
 

@@ -108,7 +108,7 @@ def measured(name: str, requests: list[Request], outages: list[Outage]) -> dict[
         "processor_seconds": round(processor, 1),
         "share_of_scheduler": round(scheduler.seconds / wall, 3),
         "placements": runs,
-        "asked": simulation.asked,
+        "asked": simulation.queries,
         "ms_a_gang": round(processor / len(requests) * 1000, 3),
         "utilisation_while_gangs_came": figures["submitting"]["utilisation"],
         "delay_mean": figures["delay"]["mean"],

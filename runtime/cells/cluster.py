@@ -1,4 +1,4 @@
-"""The cluster as configured: physical cells, virtual clusters, and who is pinned to whom."""
+"""The cluster as configured: physical cells, virtual clusters, and pinned cells."""
 
 from __future__ import annotations
 

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from runtime.cells.bits import span
 
 ALL = -1
-"""Room next to every pod, opportunistic ones included: nobody is displaced."""
+"""Room next to every pod, opportunistic ones included: no pod is displaced."""
 GUARANTEED = 0
 """Room next to guaranteed pods."""
 FREE = -2
-"""The priority of a cell that nobody has."""
+"""The priority of an unused cell."""
 
 THRESHOLDS = 16
-"""How many priorities to keep an index for. Another one costs a pass over all nodes."""
+"""Maximum number of priorities with an index. Another one costs a pass over all nodes."""
 
 
 class NodeIndex:
@@ -66,7 +66,7 @@ class NodeIndex:
                     yield (room, less), both
 
     def change(self, node: int, priority: int, by: int) -> None:
-        """So many more leaf cells of a node are in use at a priority."""
+        """The number of leaf cells of a node in use at a priority changes."""
         used = self.used[node]
         bit = 1 << node
         for threshold, rooms in self._rooms.items():

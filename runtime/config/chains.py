@@ -10,7 +10,7 @@ from runtime.config.source import Value
 
 LEVELS = 32
 LEAVES = 1 << 22
-"""What a cell may have: far beyond any hardware, and far below what ends in a lack of memory."""
+"""Maximum number of leaf cells in a cell: beyond any hardware, and small enough for the memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one written in C where PyYAML was built with it: large clusters are long documents."""
 
 DEEPEST = 100
-"""How deep a document may be nested."""
+"""Maximum nesting depth of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Value:
 def read_text(text: str, largest: int = 10_000_000) -> Value:
     """The value of a YAML text; refuses what is no YAML, or says something twice.
 
-    Aliases cost nothing to write: with all of them written out, it may have so many values.
+    Aliases cost nothing to write: this is the maximum number of values with all of them expanded.
     """
     try:
         if sum(map(text.count, "[{-:?")) > DEEPEST:
@@ -89,14 +89,14 @@ class _Composer(yaml.constructor.SafeConstructor):
     def __init__(self) -> None:
         super().__init__()
         self.problems: list[Problem] = []
-        self.known: dict[int, Value] = {}
+        self.values: dict[int, Value] = {}
         self.open: set[int] = set()
         self.sizes: dict[int, int] = {}
         """Values in a value, aliases written out."""
 
     def value(self, node: yaml.Node, path: str) -> Value:
-        if id(node) in self.known:
-            return self.known[id(node)]
+        if id(node) in self.values:
+            return self.values[id(node)]
         line = node.start_mark.line + 1
         if id(node) in self.open:
             self.problems.append(Problem(path, line, "contains itself"))
@@ -105,7 +105,7 @@ class _Composer(yaml.constructor.SafeConstructor):
         value = Value(self._content(node, path), line, node.value if isinstance(node, yaml.ScalarNode) else "")
         self.open.discard(id(node))
         self.sizes[id(node)] = 1 + sum(self.sizes.get(id(x), 1) for x in _inside(node))
-        self.known[id(node)] = value
+        self.values[id(node)] = value
         return value
 
     def _content(self, node: yaml.Node, path: str) -> Content:

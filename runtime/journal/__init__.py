@@ -19,7 +19,7 @@ from runtime.journal.witness import Witness
 __all__ = ["Damage", "Journal", "JournalError", "set_aside", "steps"]
 
 LEAST = 1_000_000
-"""A snapshot is worth while after so many bytes of records, and twice as many as it had itself."""
+"""Minimum number of bytes of records before a snapshot; it also needs twice the size of the last snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Journal:
         self._store.snapshot(self._number, self._tip, content)
 
     def _fail(self, error: Exception) -> NoReturn:
-        """What is in memory is ahead of what lasts: nobody may act on it."""
+        """Memory is ahead of the disk: its contents must not be acted on."""
         self._failed = f"journal {self.path} cannot be written: {error}"
         raise JournalError(self._failed) from error
 

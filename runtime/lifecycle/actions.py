@@ -52,10 +52,10 @@ class CoreActions:
 
 
 class ShimActions:
-    """Of applications, as whoever submits them sees them. There are no placeholders: gangs are placed whole."""
+    """Of applications, from the side that submits them. There are no placeholders: gangs are placed whole."""
 
     def request(self, shim_application: ShimApplication) -> None:
-        """The allocator knows a pod of it already: nobody refuses it any more."""
+        """The allocator knows a pod of it already: it cannot be refused any more."""
         assert isinstance(shim_application, Shim)
         shim_application.owner.core.run()
         shim_application.accept_application()
@@ -162,7 +162,7 @@ class QueueActions:
     """Of queues and the whole cluster."""
 
     def stamp(self, object_state: ObjectState) -> None:
-        """Nobody asks when it changed."""
+        """The time of the change is not needed."""
 
 
 class NodeActions:

@@ -32,7 +32,7 @@ from runtime.lifecycle.timers import Timers
 from runtime.pods import Pod, PodSpec
 
 MAX_PAST = 1000
-"""Applications that are remembered when they are over, for three days at most."""
+"""Maximum number of ended applications that are kept, for at most three days."""
 
 
 class ApplicationFollower:
@@ -223,7 +223,7 @@ class ApplicationFollower:
                 self._fire(application, application.gang.preempted)
 
     def _over(self, application: Application) -> None:
-        """The last pod of a gang is gone: it has done its work, or has failed, or nobody wants it any more."""
+        """The last pod of a gang is gone: it has done its work, or has failed, or was deleted."""
         if all(slot.done for slot in application.slots):
             end(application)
         elif any(slot.failures and not slot.done for slot in application.slots):
@@ -363,7 +363,7 @@ class ApplicationFollower:
         return status.of_application(application)
 
     def overview(self) -> dict[str, Any]:
-        """Queues, nodes, applications by state, what must be deleted, and events that nobody took; as JSON has it."""
+        """Queues, nodes, applications by state, pods to delete, and events that were not accepted; as JSON has it."""
         applications = self.registry.applications.values()
         return {
             **status.of_all(self.registry),

@@ -73,7 +73,7 @@ def read(images: Mapping[str, str]) -> dict[str, PersistedState]:
 
 
 def finished_slots(application: Application, record: PersistedState) -> list[Slot]:
-    """Places whose pods had done their work before the restart: any of those that nobody has taken."""
+    """Places whose pods had done their work before the restart: any of those without a pod."""
     slots: list[Slot] = []
     begun = 0
     for spec, count in zip(application.spec.cliques, record.done, strict=False):

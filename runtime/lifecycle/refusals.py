@@ -11,7 +11,7 @@ from generated.yunikorn import core
 from runtime.lifecycle.registry import Application
 
 LAST = 100
-"""Unhandled events that are kept to be shown."""
+"""Maximum number of unhandled events that are kept for display."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ class Core(core.Application):
 
 
 class Shim(ShimApplication):
-    """An application, as whoever submitted it sees it."""
+    """An application, from the side that submitted it."""
 
     __slots__ = ("owner",)
     owner: Application
@@ -277,7 +277,7 @@ class Queues:
 
 @dataclass(slots=True, eq=False)
 class Registry:
-    """All applications, queues and nodes, and what has moved since somebody looked."""
+    """All applications, queues and nodes, and what has moved since it was last reconciled."""
 
     allocator: Allocator | DurableAllocator
     timers: Timers

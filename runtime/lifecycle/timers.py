@@ -1,4 +1,4 @@
-"""The clock of all machines: it goes when somebody says so."""
+"""The clock of all machines, advanced by the caller."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
 LEAST = 1000
-"""Alarms that may be set before any are swept."""
+"""Minimum number of alarms in the heap before cancelled ones are removed."""
 
 
 class Alarm:
@@ -43,7 +43,7 @@ class Timers:
         self._now = now
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
-        """Calls back when so many seconds have passed."""
+        """Calls back after `delay` seconds."""
         alarm = Alarm(self._now + delay, callback)
         self._count += 1
         heappush(self._heap, (alarm.at, self._count, alarm))
@@ -91,7 +91,7 @@ class OwnTimers:
         return self._timers.time()
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
-        """Calls back when so many seconds have passed."""
+        """Calls back after `delay` seconds."""
 
         def ring() -> None:
             self._hear()

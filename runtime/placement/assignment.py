@@ -10,10 +10,10 @@ from runtime.cells.bits import first
 from runtime.placement.packing import Class, pack
 
 Around: TypeAlias = Callable[[int, int], int]
-"""The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+"""The nodes in the cell a number of levels above a node; none where there is no such cell."""
 
 REGIONS = 32
-"""How many cells of a level to look at, for one that has all the nodes that a gang needs."""
+"""Maximum number of cells of a level that are searched for one with all the nodes that a gang needs."""
 
 
 def assign_nodes(

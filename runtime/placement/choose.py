@@ -1,4 +1,4 @@
-"""Where a gang goes: the first chain in which nobody of its virtual cluster is displaced, else where least is."""
+"""Where a gang goes: the first chain without victims in its virtual cluster, else the one with the least cost."""
 
 from __future__ import annotations
 

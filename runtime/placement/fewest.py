@@ -1,6 +1,6 @@
 """Devices for virtual leaf cells that displace as few devices of opportunistic gangs as possible.
 
-If nobody has to go, nobody goes: that is one attempt. Otherwise a first way is found that avoids cells with many
+If no gang has to leave, none does: that is one attempt. Otherwise a first way is found that avoids cells with many
 opportunistic pods, and then improved: its victims are spared one by one, and smaller sets of victims are tried, from
 small to large. Each attempt is one search for devices, and the number of attempts for a decision is bounded: the first
 way is always found, and the smallest set of victims where few gangs come into question.
@@ -25,16 +25,16 @@ from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
 ATTEMPTS = 32
-"""How many attempts to make for one decision, beyond the first ways."""
+"""Maximum number of attempts for one decision, beyond the first placements."""
 
 SPARED = 8
-"""How many victims of the first way to try to spare."""
+"""Maximum number of victims of the first placement that are tried to be spared."""
 
 NODES = 8
-"""On how many nodes to look for gangs that might be displaced instead."""
+"""Maximum number of nodes that are searched for gangs that might be displaced instead."""
 
 GANGS = 12
-"""How many of these gangs to consider, the smallest ones."""
+"""Maximum number of these gangs that are considered, the smallest ones."""
 
 
 class Budget:
@@ -92,7 +92,7 @@ class Fewest:
         return best
 
     def _least(self) -> int:
-        """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
+        """Lower bound of displaced devices, by numbers alone: as if all were on one node, the best one."""
         chain = self.forest.chain
         usable = self.candidates.nodes(self.forest)
         used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
@@ -132,7 +132,7 @@ def _guest(device: Device) -> Gang | None:
 
 
 def _subsets(gangs: Sequence[Gang], most: int) -> Iterator[tuple[Gang, ...]]:
-    """Sets of gangs that have fewer devices than so many, small ones first; gangs rise by size."""
+    """Sets of gangs with fewer devices than `most`, small sets first; gangs rise by size."""
     sizes = [len(gang.virtual) for gang in gangs]
     number = count()
     heap: list[tuple[int, int, tuple[int, ...]]] = [(0, next(number), ())]

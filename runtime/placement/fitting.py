@@ -46,7 +46,7 @@ class Fitting:
                 cell = cell.parent
 
     def _with_room(self, least: int) -> int:
-        """The nodes that have so many leaf cells which no opportunistic gang uses that has to stay."""
+        """The nodes with at least this many leaf cells that are not used by an opportunistic gang that has to stay."""
         chain = self.forest.chain
         most = chain.leaves[chain.node] - least
         nodes = sum(nodes for used, nodes in self.forest.by_opportunistic[chain.node].items() if used <= most)
@@ -87,7 +87,7 @@ class Fitting:
         return devices
 
     def _alike(self, virtual: VirtualCell, physical: PhysicalCell) -> Iterator[tuple[VirtualCell, Device]]:
-        """In a cell on one node that nobody uses, any child will do for any other."""
+        """In an unused cell on one node, all children are interchangeable."""
         if isinstance(physical, Device):
             yield virtual, physical
             return

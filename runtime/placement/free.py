@@ -17,16 +17,16 @@ from runtime.placement.fitting import Fitting
 from runtime.placement.requirements import Devices
 
 LIMIT = 200
-"""How often to go back, for the preassigned cells of one gang in the whole chain."""
+"""Maximum number of backtracking steps for the preassigned cells of one gang in the whole chain."""
 
 RETURNS = 8
-"""The same in a region."""
+"""Maximum number of backtracking steps in one region."""
 
 REGIONS = 32
-"""How many regions of a level to look at, of those that have free cells."""
+"""Maximum number of regions of a level, among those with free cells, that are examined."""
 
 ATTEMPTS = 4
-"""In how many of them to try, of those that have room enough."""
+"""Maximum number of regions, among those with enough room, in which placement is attempted."""
 
 
 class FreeCells:
@@ -107,11 +107,11 @@ class FreeCells:
                     yield from range(position * inside, (position + 1) * inside)
 
     def _roomy(self, region: PhysicalCell, leaves: int) -> bool:
-        """Whether the usable nodes of a region can have so many leaf cells; as far as numbers say."""
+        """Whether the usable nodes of a region have enough leaf cells, by their numbers alone."""
         chain = self.forest.chain
         if region.level <= chain.node:
             return True
-        nodes = self._nodes(region) & self.fitting.usable & ~self.forest.held
+        nodes = self._nodes(region) & self.fitting.usable & ~self.forest.bound_nodes
         return nodes.bit_count() * chain.leaves[chain.node] >= leaves
 
     def _nodes(self, cell: PhysicalCell) -> int:

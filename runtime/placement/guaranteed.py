@@ -1,7 +1,7 @@
-"""Where a guaranteed gang goes inside of one view: first such that nobody of its virtual cluster is displaced.
+"""Where a guaranteed gang goes inside of one view: first without displacing gangs of its virtual cluster.
 
-What a virtual cluster gets depends on itself alone, as long as nodes are good: whom it has lent cells to decides only
-which of equally good ones are taken, and which physical ones stand for them.
+As long as nodes are good, what a virtual cluster gets depends on itself alone. The gangs that borrow its cells only
+decide which of equally good cells are taken, and which physical cells stand for them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from runtime.preemption.lazy import as_if_demoted, demotable_gangs
 from runtime.preemption.victims import displaced
 
 TRIES = 8
-"""How many other virtual cells to look at, when those found have no usable physical ones, or are lent."""
+"""Maximum number of other virtual cells that are examined, if the chosen ones are unusable or lent."""
 
 Leaves = Sequence[tuple[VirtualCell, ...]]
 """The virtual leaf cells of each pod."""
@@ -67,7 +67,7 @@ class _Search:
         self.budget = Budget()
 
     def first(self, threshold: int, spared: Collection[Gang] = (), avoided: int = 0) -> Placement | None:
-        """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
+        """Places where gangs below a priority may be displaced; with `ALL`, none of the virtual cluster."""
         spots = self.allowed & ~avoided
         own = (leaf for gang in spared for leaf in gang.virtual.values())
         taken = frozenset(leaf for leaf in own if leaf is not None and leaf.view is self.view)
@@ -107,7 +107,7 @@ class _Search:
     def _alike(self, first: Placement) -> Iterator[Leaves]:
         """Other virtual leaf cells that are as good to the virtual cluster.
 
-        Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
+        Only an empty node is as good as another one: the gangs that borrow its cells must not make a virtual cluster
         less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
         """
         chosen = [assignment.virtual for assignment in first.assignments]
@@ -144,7 +144,7 @@ class _Search:
             nodes, taken = nodes | more[0], taken | more[1]
 
     def _lent_nodes(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
-        """The nodes on which opportunistic gangs would have to go, and nobody of the virtual cluster is."""
+        """The nodes on which opportunistic gangs would have to leave, without a gang of the virtual cluster."""
         return sum(1 << spot for spot in each(self._lent(placement)) if not self.view.rooms.used[spot]), set()
 
     def _lent_leaves(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
@@ -170,7 +170,7 @@ class _Search:
         return closeness(other) <= closeness(one) and holds(more - less, less - more)
 
     def _uses(self, leaf: VirtualCell) -> bool:
-        """Whether somebody of the virtual cluster is on the node of a leaf cell."""
+        """Whether a gang of the virtual cluster is on the node of a leaf cell."""
         return leaf.node is not None and bool(self.view.rooms.used[leaf.node.spot])
 
     def _lent(self, placement: Placement) -> int:
@@ -186,8 +186,8 @@ class _Search:
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.
 
-        Where nobody goes who keeps a device, it can be better only if somebody is demoted instead: one attempt. Else
-        whoever goes leaves all its leaf cells, and perhaps nobody else has to.
+        If no victim keeps a device, only demoting gangs instead can be better: one attempt. Else
+        each victim leaves all its leaf cells, which may spare the others.
 
         One gang after the other is spared as long as that is better; then sets of gangs, those first with which it
         was cheapest so far, for half of the attempts.
@@ -234,10 +234,10 @@ class _Search:
         return [spot for _, own in classes for spot in islice(each(own), NODES)]
 
     def _demoting(self, best: Placement) -> Placement:
-        """Such that whoever loses cells is demoted, if somebody has to go who would rather be: one attempt.
+        """A placement that demotes gangs instead of killing them, if some victim prefers demotion: one attempt.
 
-        Who is demoted stays on its devices. So a node is taken from all its gangs, or only what is free of it. Looked
-        at are the first nodes of each class.
+        A demoted gang stays on its devices. So either all gangs of a node give way, or only its free cells are used.
+        Only the first nodes of each class are examined.
         """
         if not any(gang.spec.lazy_preemption for gang in _killed(best)):
             return best
@@ -286,8 +286,8 @@ class _Search:
     def _mapped(self, chosen: Leaves) -> Placement | Misfit:
         """The physical cells for virtual ones, as they will be when those who would rather be demoted are.
 
-        Whoever is demoted, and would have to go all the same, takes others with him who would rather be demoted, too,
-        if the cells that they all free can be had elsewhere, so that nobody has to go.
+        A demoted gang may still have to leave. Then other gangs that prefer demotion are demoted with it, if the
+        cells that they free together can be provided elsewhere, so that no gang has to leave.
         """
         leaves = [leaf for own in chosen for leaf in own]
         demoted = demotable_gangs(leaves)
@@ -352,7 +352,7 @@ def _killed(placement: Placement) -> list[Gang]:
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:
-    """Why a gang does not fit into a view with nobody else in it; empty where it does, as far as numbers say."""
+    """Why a gang does not fit into an empty view, by numbers alone; empty where it does."""
     rooms = [view.chain.leaves[node.level] for node in view.nodes]
     if fits(Counter(rooms), sizes):
         return ""

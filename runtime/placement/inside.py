@@ -16,7 +16,7 @@ def place(
 ) -> list[tuple[VirtualCell, ...]] | None:
     """The leaf cells of each pod, on allowed nodes; sizes fall.
 
-    With priority `ALL` nobody is displaced, and gangs are packed: each pod goes where the least room is left over.
+    With priority `ALL` no gang is displaced, and gangs are packed: each pod goes where the least room is left over.
     With another one it goes where it displaces least. Leaf cells of the view that are `taken` are not used.
     """
     nodes = dict(view.rooms.classes(priority, ALL, allowed))

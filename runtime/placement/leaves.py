@@ -29,7 +29,7 @@ class _Cell(Generic[T]):
 
 
 def nearest(node: Tree, size: int, costs: dict[T, int]) -> tuple[T, ...]:
-    """So many of the leaf cells that have a cost, out of the smallest cell that has so many.
+    """`size` of the leaf cells that have a cost, out of the smallest cell that has enough of them.
 
     Of equally small cells that where they cost least, then that with the fewest others, in it and around it, so that
     large cells stay whole. The node must have enough.
@@ -71,7 +71,7 @@ def _smallest(cell: Tree, size: int, costs: dict[T, int]) -> tuple[list[T], list
 
 
 def _compact(parts: Iterable[list[T]], size: int) -> list[T]:
-    """So many leaf cells from as few parts as possible, leaving as few torn as possible."""
+    """`size` leaf cells from as few parts as possible, leaving as few parts divided as possible."""
     rest = [part for part in parts if part]
     chosen: list[T] = []
     while size:

@@ -17,7 +17,7 @@ from runtime.placement.misfit import Misfit, misfit
 from runtime.placement.requirements import Devices, Requirements
 
 NO_WAY = Misfit(0)
-"""Where not everybody may be displaced, there is another way, and nobody asks what not to want."""
+"""Returned where only some gangs may be displaced: the caller has another attempt and ignores the nodes."""
 
 
 def map_cells(
@@ -29,9 +29,9 @@ def map_cells(
 ) -> Devices | Misfit:
     """A device for each virtual leaf cell that is wanted, on usable nodes.
 
-    Preassigned cells that were `freed` by those whom the gang displaces come before others of their level: if there
+    Preassigned cells that were `freed` by the gangs that the gang displaces come before others of their level: if there
     are not enough physical cells for all, it is the others that the gang must not want. What not to want is said only
-    where anybody may be displaced.
+    where all gangs may be displaced.
     """
     fitting = Fitting(forest, required, candidates, victims)
     if victims is not None and required.tops and not fitting.usable:

@@ -1,4 +1,4 @@
-"""Who can be paired with whom: augmenting paths, so that a pairing is found whenever there is one."""
+"""Maximum bipartite matching by augmenting paths: a pairing is found whenever one exists."""
 
 from __future__ import annotations
 

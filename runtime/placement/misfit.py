@@ -63,7 +63,7 @@ def _above(node: VirtualCell, level: int) -> VirtualCell:
 
 
 def _beyond(cell: VirtualCell, level: int, most: int) -> int:
-    """In each cell of a level in a cell, all nodes but so many."""
+    """In each cell of a level in a cell, all nodes except `most`."""
     if cell.level > level:
         return sum(_beyond(child, level, most) for child in cell.children)
     chain, inside = cell.chain, cell

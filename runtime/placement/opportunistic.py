@@ -1,4 +1,4 @@
-"""Placement of opportunistic gangs: on physical cells that nobody uses, whoever they are promised to."""
+"""Placement of opportunistic gangs: on unused physical cells, promised or not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def place(forest: Forest, sizes: Sequence[int], candidates: CandidateNodes) -> l
     cells = forest.levels[forest.chain.node]
     pairs = forest.nodes.classes(GUARANTEED, ALL, candidates.nodes(forest))
     nodes = {(free, room): bits for (room, free), bits in pairs if free}
-    assignments = assign_nodes(nodes, sizes, _better, _filled, forest.around, shunned=forest.held)
+    assignments = assign_nodes(nodes, sizes, _better, _filled, forest.around, shunned=forest.bound_nodes)
     if assignments is None:
         return None
     costs: dict[int, dict[Device, int]] = {}

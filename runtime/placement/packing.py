@@ -14,7 +14,7 @@ Class: TypeAlias = tuple[int, int]
 """The room of a node at the priority of the gang, and its room at another priority."""
 
 LIMIT = 20_000
-"""How many partial placements to look at before giving up on a gang of mixed sizes."""
+"""Maximum number of partial placements that are examined for a gang of mixed sizes."""
 
 
 def fits(room: Mapping[int, int], sizes: Sequence[int]) -> bool:

@@ -34,7 +34,7 @@ class Placement:
     demote: tuple[Gang, ...] = ()
     """Gangs that first have to lose their guarantee, and go on opportunistically."""
     peaceful: bool = False
-    """Nobody of the same virtual cluster is displaced, or demoted."""
+    """No gang of the same virtual cluster is displaced or demoted."""
 
     def devices(self) -> Iterator[Device]:
         """All leaf cells."""

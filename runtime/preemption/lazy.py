@@ -24,7 +24,7 @@ def demotable_gangs(leaves: Iterable[VirtualCell]) -> list[Gang]:
 
 
 def demote(ledger: CellLedger, gang: Gang) -> None:
-    """In the books: its leaf cells count for nobody any more."""
+    """In the ledger: its leaf cells no longer count for a virtual cell."""
     for device in gang.virtual:
         ledger.remove(device)
         ledger.put(device, None, OPPORTUNISTIC)

@@ -1,4 +1,4 @@
-"""Whom a placement displaces."""
+"""The gangs that a placement displaces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def displaced(devices: Iterable[Device]) -> list[Gang]:
 
 
 def victims(gangs: Iterable[Gang]) -> dict[str, tuple[Pod, ...]]:
-    """All their pods, by node: a gang that loses one pod is of no use to anybody."""
+    """All their pods, by node: a gang that loses one pod cannot run."""
     by_node: dict[str, list[Pod]] = {}
     for gang in gangs:
         for slot in gang.assigned.values():

@@ -1,8 +1,8 @@
 """A Kubernetes API server, as far as it matters here: lists and watches of nodes and pods, binding, and Leases.
 
-How to reach the server, and as whom (kubeconfig, service account, certificates, tokens), is the part of lightkube.
+lightkube provides the address of the server and the credentials (kubeconfig, service account, certificates, tokens).
 The requests are made here: lightkube's watch waits for ever on a connection that has died without a word, and begins
-anew in silence where the past is gone, so that nobody would learn what was deleted meanwhile.
+anew in silence where the past is gone, so that deletions in between would go unnoticed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from runtime.service.election import LeaseConflictError
 from runtime.service.objects import PodObject
 
 PAGE = 500
-"""Things in one piece of a list."""
+"""Maximum number of objects in one page of a list."""
 WATCH = 60
 """Seconds after which the server ends a watch. Another one goes on where it was, so that a connection that died without
 a word is missed for no longer than this."""
@@ -38,9 +38,9 @@ CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
 JSON = {"Content-Type": "application/json"}
 WHO = ("Authorization",)
-"""Headers that say who asks."""
+"""Headers that identify the caller."""
 CREDENTIALS = "client.authentication.k8s.io/"
-"""Versions of plugins for credentials begin so."""
+"""Prefix of the versions of credential plugins."""
 
 
 class Kind(Enum):
@@ -178,7 +178,7 @@ class Api:
         return answer
 
     def close(self) -> None:
-        """Lets go of all connections that nobody reads from."""
+        """Closes all idle connections."""
         self._client.close()
         if self._direct is not None:
             self._direct.close()
@@ -194,7 +194,7 @@ def _leases(namespace: str) -> str:
 
 @contextmanager
 def _as_api_errors() -> Iterator[None]:
-    """Whatever goes wrong on the way is the same to who asks: there was no answer."""
+    """Reports every failure on the way to the server as an `ApiError` with status 0."""
     try:
         yield
     except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError) as error:

@@ -1,7 +1,7 @@
 """The thread that runs cycles: what has happened, what was asked, one commit, the answers.
 
-It does not wait for the disk. Whoever acts on an answer so that others rely on it (binds a pod, has one deleted, names
-victims) first waits for `Journal.sync`, in another thread: one write to the disk serves all who wait.
+It does not wait for the disk. A caller whose action others rely on (it binds or deletes a pod, or names victims) first
+waits for `Journal.sync`, in another thread: one write to the disk serves all waiting callers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from runtime.service.source import Source
 log = logging.getLogger(__name__)
 
 MAX_REQUESTS = 64
-"""Requests in a cycle, so that the first one does not wait for too many others."""
+"""Maximum number of requests in a cycle, so that the first one does not wait for too many others."""
 IDLE = 0.02
-"""Seconds after which the source is looked at when nobody asks."""
+"""Seconds after which the source is polled when there is no request."""
 
 
 class NotServingError(Exception):

@@ -1,8 +1,8 @@
-"""Whom an outer scheduler is told to delete when a gang preempts.
+"""The pods that an outer scheduler is told to delete when a gang preempts.
 
 A kube-scheduler deletes the victims on one node for each pod that it preempts for, and does so again for that pod only
 when they are gone. So each pod of a gang is answered with one node, another one than its siblings, and with no victim
-that leaves already: a node that nobody but leaving pods is on needs no second preemption.
+that leaves already: a node with leaving pods alone needs no second preemption.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from runtime.pods import Pod
 
 MAX_REMEMBERED = 1000
-"""Gangs that are remembered."""
+"""Maximum number of gangs that are remembered."""
 
 
 class Evictions:

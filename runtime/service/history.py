@@ -22,11 +22,11 @@ from runtime.service.objects import NodeObject
 
 MAX_EVENTS = 10_000
 MAX_NAMES = 8
-"""Names of nodes or gangs in one event."""
+"""Maximum number of names of nodes or gangs in one event."""
 SAMPLE_INTERVAL = 15.0
 """Seconds between two samples of the usage."""
 MAX_SAMPLES = 5760
-"""A day of them."""
+"""Maximum number of samples: one day."""
 
 
 class Kind(Enum):
@@ -61,7 +61,7 @@ class Event:
     nodes: tuple[str, ...] = ()
     """Where the gang is, or the node that it happened to."""
     others: tuple[str, ...] = ()
-    """Gangs that it concerns too: for whom it leaves, or who has to leave for it."""
+    """Other gangs involved: the gang that it leaves for, or the gangs that leave for it."""
     detail: str = ""
 
     @property

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 FIRST, LONGEST = 0.25, 30.0
 """Seconds between two attempts; each failure doubles them."""
 CALM = 10.0
-"""A watch that has lasted so many seconds was no failure."""
+"""Number of seconds after which a watch that ends does not count as a failure."""
 
 
 class KubernetesSource:
@@ -91,7 +91,7 @@ class KubernetesSource:
                 )
 
     def fail(self, error: Exception) -> None:
-        """Nobody watches any more; polling raises an error."""
+        """Stops the watches; polling raises an error."""
         with self._changed:
             self._failure = error
             self._changed.notify_all()
@@ -106,7 +106,7 @@ class KubernetesSource:
 
     @property
     def ended(self) -> bool:
-        """Whether nobody wants to know any more."""
+        """Whether the source was closed."""
         return self._ended.is_set()
 
     def sleep(self, seconds: float) -> None:
@@ -253,5 +253,5 @@ def _key(thing: NodeObject | PodObject) -> str:
 
 
 def _late(version: str, seen: str) -> bool:
-    """Versions are numbers that rise, except where somebody has built another server."""
+    """Versions are rising numbers, except with unusual servers."""
     return version.isdecimal() and seen.isdecimal() and int(version) <= int(seen)

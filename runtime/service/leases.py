@@ -1,6 +1,6 @@
-"""For how long something is kept for somebody who does not ask for it any more.
+"""How long something is kept for a client that does not ask for it any more.
 
-An outer scheduler does not say that it has given up on a pod. Times are not journaled: after a restart, everybody is
+An outer scheduler does not say that it has given up on a pod. Times are not journaled: after a restart, every client is
 given as long again.
 """
 

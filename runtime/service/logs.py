@@ -1,7 +1,7 @@
 """Log lines that only the service writes.
 
-Names come from whoever makes pods, and may hold anything. What could end a line, or change how a terminal shows it, is
-written as an escape; the lines of a traceback are indented, so that none looks like a record.
+Names come from the creators of pods, and may contain anything. Characters that could end a line, or change how a
+terminal shows it, are written as escapes; the lines of a traceback are indented, so that none looks like a record.
 """
 
 from __future__ import annotations

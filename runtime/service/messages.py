@@ -15,7 +15,7 @@ from runtime.pods import Pod
 from runtime.service.objects import PodObject, read_pod
 
 COMPONENT = "hivedscheduler"
-"""The node, which there is not, under which a reason to wait is given."""
+"""Name of a non-existent node, under which the reason for waiting is returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FilterRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreemptRequest:
-    """Whom on these nodes must a pod displace?"""
+    """A question: the pods that a pod must displace on these nodes."""
 
     pod: PodObject
     nodes: tuple[str, ...]

@@ -53,7 +53,7 @@ class Metrics:
 
 
 class Inventory(Collector):
-    """Counted when somebody asks."""
+    """Computed on each request."""
 
     def __init__(self, scheduler: PodScheduler, source: Source, locks: Locks) -> None:
         self._scheduler = scheduler

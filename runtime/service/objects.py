@@ -21,7 +21,7 @@ from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
 
 LONGEST = 256 * 1024
-"""Characters of an annotation; Kubernetes takes no more for all of an object's."""
+"""Maximum number of characters of an annotation; Kubernetes accepts no more for all annotations of an object."""
 QUANTITY = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
 """A number of something, as Kubernetes writes it: `1`, `1k`, `2e3`; the first group is its digits."""
 
@@ -34,14 +34,14 @@ class NodeObject:
     healthy: bool
     """Schedulable, and ready."""
     cordoned: bool = False
-    """Somebody wants nothing more to be placed there."""
+    """The node is cordoned: no new pods are placed there."""
     reason: str = ""
     """Why it is bad; empty where it is healthy."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodObject:
-    """A pod. Annotations are as written; nobody has looked into them."""
+    """A pod. Annotations are unparsed."""
 
     uid: str
     namespace: str
@@ -54,9 +54,9 @@ class PodObject:
     bind_info: str
     completed: bool
     phase: str = ""
-    """As its node says: Pending, Running, Succeeded or Failed; empty where nobody has said."""
+    """As its node says: Pending, Running, Succeeded or Failed; empty if unknown."""
     leaving: bool = False
-    """Somebody has asked for it to be deleted."""
+    """Its deletion has been requested."""
     isolation: str = ""
     """The devices that its containers see, as written."""
 

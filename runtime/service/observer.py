@@ -169,7 +169,7 @@ class Observer:
             self.lifecycle.pod_ended(tracked.pod.uid, phase)
 
     def _bound(self, tracked: Tracked, seen: PodObject) -> None:
-        """Somebody has bound it: where it is now counts, whatever we had in mind."""
+        """It was bound by another scheduler: its actual node counts, not our decision."""
         if tracked.phase is PodPhase.BOUND:
             return
         info = tracked.info

@@ -1,4 +1,4 @@
-"""What operators ask of nodes, virtual clusters and opportunistic gangs. Whoever looks holds the partition to read."""
+"""Answers to operators about nodes, virtual clusters and opportunistic gangs. Called under the partition lock."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _bad(allocator: DurableAllocator, virtual_cluster: VirtualCluster) -> int:
 
 
 def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
-    """Gangs that run without a guarantee: they leave first, whoever is promised the cells."""
+    """Gangs that run without a guarantee: they leave first when cells are needed for a guarantee."""
     gangs = [x for x in allocator.gangs.values() if x.virtual and x.priority == OPPORTUNISTIC]
     gangs.sort(key=lambda x: (x.state is not State.BEING_PREEMPTED, -len(x.virtual), x.name))
     return {

@@ -1,4 +1,4 @@
-"""Ends a service whose configuration file has changed, so that whoever keeps it running starts it with the new one."""
+"""Ends the service when its configuration file changes, so that its supervisor restarts it with the new one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from runtime.errors import ConfigurationError
 log = logging.getLogger(__name__)
 
 EVERY = 5.0
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 
 class Reload:

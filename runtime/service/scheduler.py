@@ -1,4 +1,4 @@
-"""The scheduler between a cluster and the allocator: what an extender is asked, and what nobody asks for any more.
+"""The scheduler between a cluster and the allocator: calls of an extender, and the expiry of places.
 
 Belongs to the thread that runs cycles, which holds the partition.
 """
@@ -58,13 +58,13 @@ class PodScheduler(Observer):
     ) -> None:
         super().__init__(allocator, locks, lease, now, lifecycle)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
-        """How often somebody was not asked for in time, by what it had."""
+        """How many places and reservations expired, by kind."""
         self._bind = bind
         """Binds a pod without being asked to, and later."""
         self._refresh = refresh
         """Finds out what has become of a pod, and tells `settle`, later."""
         self._delete = delete
-        """Has a pod deleted, later; none where nobody may."""
+        """Has a pod deleted, later; none where that is not permitted."""
         self._deleted = Leases(AGAIN)
         """By uid: pods that we have had deleted, and that are still there."""
         self._evict = evict
@@ -73,11 +73,11 @@ class PodScheduler(Observer):
         """Of those deleted, the uids of victims."""
         self._evictions = Evictions()
         self._unoffered: list[Tracked] = []
-        """Pods that have just got a place that was not offered: whoever asked cannot bind them."""
+        """Pods that have just got a place that was not offered: the outer scheduler cannot bind them."""
         self._terminate = lifecycle.terminate
         self._settings = allocator.configuration.settings
 
-    # What nobody asks for any more
+    # Expiry
 
     def expire(self) -> None:
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
@@ -279,7 +279,7 @@ class PodScheduler(Observer):
         return tracked, tracked.pod
 
     def _wait(self, tracked: Tracked) -> None:
-        """Whoever comes later waits with it, as long as the configuration says."""
+        """Later requests wait as well, as long as the configuration says."""
         self._move(tracked, PodPhase.WAITING)
         if self._settings.waiting_block_milliseconds:
             time.sleep(self._settings.waiting_block_milliseconds / 1000)

@@ -61,7 +61,7 @@ class Options:
     grace: int
     """Seconds to finish what is under way, when it is told to stop."""
     lease: float
-    """Seconds after which a place, or a reservation, that nobody asks for is given back."""
+    """Seconds after which a place or reservation that is not asked for is given back."""
     lives: bool
     """Whether the lives of gangs are followed."""
     termination_delay: float
@@ -147,7 +147,7 @@ def _service(options: Options, configuration: Configuration, api: Api | None) ->
 
 
 def _outcome(failure: Exception | None) -> int:
-    """The status of the process; raises what whoever runs it can put right."""
+    """The exit code of the process; raises errors that the operator can fix."""
     match failure:
         case None:
             return 0

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 BINDERS = 16
-"""Pods that are bound, or deleted, at a time. Each has a thread, and that a connection."""
+"""Maximum number of pods that are bound or deleted at a time. Each uses a thread with its own connection."""
 
 
 class LeadershipLostError(Exception):
@@ -158,7 +158,7 @@ class Service:
 
     @property
     def allocator(self) -> DurableAllocator:
-        """To look at, by whoever holds the partition."""
+        """For readers that hold the partition lock."""
         return self.scheduler.allocator
 
     def ready(self) -> tuple[bool, str]:
@@ -257,7 +257,7 @@ class Service:
 
 
 def _tell(takeover: Recovered) -> None:
-    """What a changed configuration has done to whoever runs."""
+    """The effects of a changed configuration on running gangs."""
     if not (takeover.demoted or takeover.missing or takeover.refused):
         log.info("the configuration has changed; all gangs continue as they were")
     for name, why in takeover.demoted.items():

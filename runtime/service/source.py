@@ -48,11 +48,11 @@ class Source(Protocol):
         """Seconds since the cluster was last heard of; 0 where it cannot be away. May be called from any thread."""
 
     def close(self) -> None:
-        """Nobody wants to know any more. May be called from any thread; whoever is in `poll` gets `EndedError`."""
+        """Ends the source. May be called from any thread; a thread in `poll` gets `EndedError`."""
 
 
 class EndedError(Exception):
-    """The source was closed while somebody waited for it."""
+    """The source was closed while a thread waited for it."""
 
 
 def read_change(line: str | bytes) -> Change | None:
@@ -120,7 +120,7 @@ def deleted_event(pod: PodObject) -> bytes:
 
 
 class Pods:
-    """Pods as they were last told of. To one that was deleted nothing can happen, whoever tells of it too late."""
+    """Pods as last reported. Late reports about a deleted pod are ignored."""
 
     def __init__(self) -> None:
         self._now: dict[str, PodObject | None] = {}
@@ -135,7 +135,7 @@ class Pods:
         return not late
 
     def now(self, pod: PodObject) -> PodObject | None:
-        """A pod as it is; one that nobody has told of is as it was."""
+        """A pod as last reported; without a report, as it was."""
         return self._now.get(pod.uid, pod)
 
     def refuse(self, pod: PodObject) -> None:
@@ -145,7 +145,7 @@ class Pods:
 
 
 class MemorySource:
-    """A cluster that somebody tells what happens."""
+    """A cluster in memory, which receives events by calls."""
 
     lists_all = False
 
@@ -195,7 +195,7 @@ class MemorySource:
 
 
 class FileSource:
-    """A cluster that is a file of watch events, one on a line: recorded, or written by whoever simulates one.
+    """A cluster that is a file of watch events, one on a line: recorded, or written by a simulation.
 
     What is in the file at the beginning is the first list. Bindings are added to it.
     """
@@ -248,5 +248,5 @@ class FileSource:
         return 0.0
 
     def close(self) -> None:
-        """Lets go of the file, which nobody reads any more."""
+        """Closes the file."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""What there is, as the inspect endpoints tell it. Whoever looks holds the partition to read."""
+"""The state, as the inspect endpoints return it. The caller holds the partition's read lock."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 REQUEST_TIMEOUT = 10.0
-"""Seconds that a body may take to arrive."""
+"""Maximum number of seconds for a body to arrive."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -150,7 +150,7 @@ class Web:
     async def filter(self, request: Request) -> Response:
         """Which node a pod goes to. The answer has the errors.
 
-        It does not wait for the disk: the place is only reserved, and nobody has the pod there before `bind`, which
+        It does not wait for the disk: the place is only reserved, and no pod is there before `bind`, which
         waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
         """
         body = await self._body(request)
@@ -163,7 +163,7 @@ class Web:
             return Json(filter_answer(error=describe(error)[1]))
 
     async def preempt(self, request: Request) -> Response:
-        """Whom a pod displaces. The answer has no place for an error."""
+        """The pods that a pod displaces. The answer has no field for an error."""
         body = await self._body(request)
         try:
             arguments = read_preempt(body)
@@ -350,7 +350,7 @@ class Web:
 
 
 def _since(request: Request) -> float:
-    """The moment so many `seconds` ago; the epoch without any. Raises `UserError`."""
+    """The moment `seconds` ago, a query parameter; the epoch without it. Raises `UserError`."""
     text = request.query_params.get("seconds", "")
     try:
         seconds = float(text or "inf")

@@ -19,7 +19,7 @@ from runtime.service.questions import gang as describe
 from runtime.service.tracker import Tracker
 
 MAX_NAMED = 20
-"""Gangs that are named."""
+"""Maximum number of gangs that are named."""
 
 
 def why(

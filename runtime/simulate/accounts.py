@@ -11,7 +11,7 @@ from runtime.simulate.quotas import capacity
 from runtime.simulate.rooms import Rooms
 
 GANGS = (2, 4, 8, 16, 32, 64, 128)
-"""For which numbers of devices fragmentation is measured."""
+"""Numbers of devices for which fragmentation is measured."""
 
 
 def used_level(tenant: str, *, guaranteed: bool) -> str:
@@ -60,7 +60,7 @@ class Accounts:
         self._levels[job.request.tenant, job.request.guaranteed].change(time, by * job.request.devices)
 
     def interrupted(self, job: Job, again: float, why: str) -> None:
-        """A gang was displaced or lost; so many seconds of its work have to be done again."""
+        """A gang was displaced or lost; `again` is the number of seconds of its work that it has to redo."""
         work = again * job.request.devices
         job.wasted += work
         self.ledger.count(f"{why} {'guaranteed' if job.request.guaranteed else 'opportunistic'}")

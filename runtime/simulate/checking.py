@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtime.simulate.engine import Simulation
 
 MOMENTS = 200
-"""How many moments of a run to look at, about."""
+"""Approximate number of moments of a run that are checked."""
 
 
 class Checking:

@@ -147,7 +147,7 @@ def _simulated(
     simulation.run(observers)
     took = perf_counter() - begun
     run = run_of(simulation, out.resolve().name if out else "this run", scenario.settings(simulation.configuration))
-    say(f"simulated in {took:.1f} s; asked for {simulation.asked:,} placements", err=True)
+    say(f"simulated in {took:.1f} s; asked for {simulation.queries:,} placements", err=True)
     if out is not None:
         write_run(out, run, simulation.jobs)
         _plot(out, [run], enabled=plots)

@@ -2,7 +2,7 @@
 
 1. the clock moves on to the next moment at which something happens
 2. all that happens at this moment: gangs end or leave, nodes are repaired or fail, gangs come
-3. whoever claimed leaf cells that are free now has them
+3. gangs whose claimed leaf cells are free now get them
 4. queues are asked: guaranteed ones, then opportunistic ones, of which those come first that use the least
 
 A gang that is told to leave, or whose node fails, waits again, and has to do again what it did since its last
@@ -98,7 +98,7 @@ class Simulation:
         """How many gangs wait now."""
         self.came = 0
         """How many have been submitted."""
-        self.asked = 0
+        self.queries = 0
         """How often the scheduler was asked for a place."""
         self._by_name = {job.request.gang: job for job in self.jobs}
         self._on_node: dict[str, dict[Job, None]] = {}
@@ -118,7 +118,7 @@ class Simulation:
                 self._at(outage.up, REPAIR, outage.node)
 
     def run(self, observers: Sequence[Observer] = ()) -> None:
-        """Until nobody runs or comes any more, or until the end that the rules set."""
+        """Until all gangs have ended, or until the end that the rules set."""
         with seldom_collecting():
             self._run(Observers(observers))
 
@@ -255,7 +255,7 @@ class Simulation:
         self._wait(job)
 
     def _given_back(self, tenant: str, *, guaranteed: bool) -> None:
-        """Whoever waits for this asks again.
+        """Queues that may profit ask again.
 
         A virtual cluster depends on others only where nodes are bad: then its queues ask again from time to time.
         """
@@ -271,7 +271,7 @@ class Simulation:
     # Asking
 
     def _claim(self) -> None:
-        """Whoever has nobody left to wait for has what it claimed."""
+        """Gangs whose victims have all left get the leaf cells that they claimed."""
         while ready := [job for job in self._claiming if not job.victims]:
             for job in sorted(ready):
                 if job in self._claiming and not job.victims:
@@ -310,7 +310,7 @@ class Simulation:
                 self._tell(Kind.EVICTED, victim, detail=job.request.gang)
 
     def _ask(self) -> None:
-        """All queues, as long as they have somebody who may have a place."""
+        """All queues, as long as they have a gang that may get a place."""
         for queue in self.queues.values():
             if queue.stale and queue.length:
                 queue.look_again(self.accounts.rooms.may_fit)
@@ -344,7 +344,7 @@ class Simulation:
                     queue.refuse(job)
 
     def _answer(self, job: Job) -> Placed | Claimed | Refused:
-        self.asked += 1
+        self.queries += 1
         try:
             return self.scheduler.ask(job.request)
         except UserError as error:

@@ -43,7 +43,7 @@ class Recipe:
 
     gangs: int
     days: float
-    """They come within so many days, which begin on a Monday at midnight."""
+    """Number of days within which they arrive; the first is a Monday, from midnight."""
     load: float
     """Device-seconds that they need, for each that the cluster has in these days."""
     sizes: tuple[tuple[int, float], ...]
@@ -151,7 +151,7 @@ class _Drawn:
 
 
 def _draw(recipe: Recipe, configuration: Configuration, random: Random, tenant: str) -> _Drawn:
-    """A gang that its virtual cluster can have. Nobody asks for more than half of a chain, or a node."""
+    """A gang that fits its virtual cluster: at most half of a chain, or a node."""
     own = quota(configuration, tenant) or dict.fromkeys(configuration.forests, 1)
     chain = random.choices(list(own), list(own.values()))[0]
     shape = configuration.forests[chain].chain
@@ -199,7 +199,7 @@ def _arrivals(recipe: Recipe, random: Random) -> list[float]:
 
 
 def _rate(recipe: Recipe, time: float) -> float:
-    """Highest at two in the afternoon; never 0, so that there is somebody to draw."""
+    """Highest at two in the afternoon; never 0, so that every time can be drawn."""
     day, hour = int(time // DAY) % 7, time % DAY / 3600
     return max(1e-9, (1 + recipe.daily * cos((hour - 14) / 24 * 2 * pi)) * (1 - recipe.weekly * (day >= 5)))
 

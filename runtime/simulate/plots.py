@@ -32,7 +32,7 @@ from runtime.simulate.style import (
 )
 
 MAX_COLOURS = 7
-"""How many virtual clusters have a colour of their own."""
+"""Maximum number of virtual clusters with a colour of their own."""
 PALE = 0.55
 BARS = 90
 

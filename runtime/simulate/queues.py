@@ -87,7 +87,7 @@ class Queue:
     possible: set[tuple[Lane, tuple[int, ...]]] = field(default_factory=set)
     """Sizes of pods with which a gang could run if it were alone."""
     awake: bool = True
-    """Somebody may have a place who has not been asked for."""
+    """Some gang that may get a place has not been tried."""
     stale: bool = False
     """Something was given back that may be enough for one that was refused."""
 
@@ -121,7 +121,7 @@ class Queue:
         return best.job if best is not None else None
 
     def _ready(self) -> Iterator[Head]:
-        """By lane: the first who may have a place, unless somebody has waited for the same long enough."""
+        """By lane: the first gang that may get a place, unless another has waited for the same long enough."""
         first = self._heads()
         for lane, shapes in self.lanes.items():
             refused = self.refused[lane]

@@ -1,8 +1,8 @@
-"""How many leaf cells of each node are free: what is left for whom, and what is left for nobody.
+"""Free leaf cells by node: which gangs they can serve, and which are stranded.
 
-Fragmentation is measured on the cluster as it stands, whoever the free leaf cells are promised to. A gang of n
-devices that fits on a node needs one node with n free devices; a larger one needs so many nodes of one chain that are
-free as a whole. Free devices that the largest possible number of such gangs would leave over are stranded for n.
+Fragmentation is measured on the cluster as it is, regardless of the virtual cluster that leaf cells are promised to. A
+gang of n devices that fits on a node needs one node with n free devices; a larger one needs whole free nodes of one
+chain. Free devices that the largest possible number of such gangs would leave over are stranded for n.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Rooms:
         self._free: dict[tuple[str, str], int] = {}
         """By chain and node; negative numbers never."""
         self._counts: dict[str, Counter[int]] = {}
-        """By chain: how many healthy nodes have so many free."""
+        """By chain: number of free leaf cells -> number of healthy nodes."""
         self._bad: set[str] = set()
         self._chains: dict[str, list[str]] = defaultdict(list)
         """By node: the chains that it is in."""
@@ -52,7 +52,7 @@ class Rooms:
         return sum(self.sizes[chain] for chain in self._chains[node])
 
     def change(self, chain: str, node: str, by: int) -> None:
-        """So many leaf cells of a node more are free."""
+        """The number of free leaf cells of a node changes."""
         free = self._free[chain, node]
         self._free[chain, node] = free + by
         if node not in self._bad:
@@ -74,7 +74,7 @@ class Rooms:
         return len(self._bad)
 
     def free(self) -> int:
-        """Leaf cells that nobody has, on healthy nodes."""
+        """Unused leaf cells on healthy nodes."""
         return sum(free * nodes for counts in self._counts.values() for free, nodes in counts.items())
 
     def healthy(self) -> int:
@@ -86,7 +86,7 @@ class Rooms:
         return max((self.sizes[chain] * counts.total() for chain, counts in self._counts.items()), default=0)
 
     def may_fit(self, leaf_type: str, sizes: Sequence[int]) -> bool:
-        """Whether some chain has room for pods of these sizes: necessary for gangs that displace nobody."""
+        """Whether some chain has room for pods of these sizes: necessary for gangs that displace no other."""
         if not sizes:
             return True
         uniform = sizes[0] == sizes[-1]
@@ -99,7 +99,7 @@ class Rooms:
         return False
 
     def stranded(self, devices: int) -> int:
-        """Free leaf cells that no gang of so many devices could use."""
+        """Free leaf cells that no gang of this many devices could use."""
         usable = 0
         for chain, counts in self._counts.items():
             size = self.sizes[chain]

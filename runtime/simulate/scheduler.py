@@ -102,7 +102,7 @@ def heal(allocator: Allocator | DurableAllocator) -> None:
 
 
 class Alone:
-    """The cluster as it would be if nobody had anything; made when it is needed."""
+    """An empty cluster of the same configuration; made when it is needed."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration

@@ -18,7 +18,7 @@ from runtime.simulate.figures import QUANTILES
 
 INK, SOFT, FAINT, PAPER = "#1f2933", "#5f6b7a", "#dfe4ea", "#ffffff"
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31")
-"""For things that have no order, after Okabe and Ito: told apart by everybody."""
+"""For things that have no order, after Okabe and Ito: distinguishable for the colour-blind."""
 OTHERS = "#9aa5b1"
 SCALE = ("#a3c8e8", "#79b0dd", "#5095cd", "#2f79ba", "#1a5c9c", "#0d4077", "#06264d")
 """For sizes: from light to dark."""
@@ -26,7 +26,7 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (5, 1.5)), (
 """For runs, besides the colour."""
 BEYOND = 1e12
 LONGEST = 28
-"""Characters of a name."""
+"""Maximum number of characters of a name."""
 SIZE = (9.0, 4.6)
 DAY = 86400.0
 MARKS = ((1, "at once"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (21600, "6 h"), (86400, "1 d"))

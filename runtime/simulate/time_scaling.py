@@ -37,8 +37,8 @@ def work(requests: Sequence[Request]) -> float:
 
 
 def compress_arrivals(requests: Sequence[Request], devices: int, load: float) -> list[Request]:
-    """The same gangs, coming so fast that they need a share `load` of so many devices, in the order of time; before
-    them, submitted at 0, those that are there already.
+    """The same gangs in the order of time, arriving so fast that they need a share `load` of the devices. They are
+    preceded by the gangs that run at the beginning, submitted at 0.
 
     Raises `UserError` where there is no work, or no time between the first and the last gang.
     """

@@ -14,7 +14,7 @@ from runtime.pods import OPPORTUNISTIC, GangSpec, Member, PodSpec
 
 @dataclass(frozen=True)
 class Request:
-    """A gang that somebody submits."""
+    """A gang as submitted."""
 
     gang: str
     tenant: str
@@ -22,7 +22,7 @@ class Request:
     submitted: float
     """Seconds since the beginning."""
     duration: float
-    """Seconds that it runs when nobody disturbs it."""
+    """Seconds that it runs without interruption."""
     members: tuple[Member, ...]
     priority: int = 0
     leaf_type: str = ""
@@ -82,7 +82,7 @@ class WorkloadError(UserError):
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:
-    """What somebody may have meant, as the end of a sentence."""
+    """A suggestion of what was meant, as the end of a sentence."""
     candidates = sorted(candidates)
     close = get_close_matches(word, candidates, n=1, cutoff=0.6)
     if close:

@@ -15,7 +15,7 @@ from runtime.view.pages import Pages, application
 
 LOOPBACK = "127.0.0.1"
 MAX_CONNECTIONS = 128
-"""Connections at a time."""
+"""Maximum number of connections at a time."""
 
 
 class Live:
@@ -48,6 +48,6 @@ class Live:
         return f"http://{LOOPBACK}:{self._socket.getsockname()[1]}/"
 
     def close(self) -> None:
-        """Nobody can look any more."""
+        """Stops serving."""
         self._server.should_exit = True
         self._thread.join(5)

@@ -11,11 +11,11 @@ from runtime.view.feed import FrameFeed
 from runtime.view.recording import Cluster, Recorder
 
 FRAME = 0.25
-"""Seconds between two pictures."""
+"""Seconds between two frames."""
 PREPARING = 60.0
-"""Seconds that a page waits for a simulation to begin."""
+"""Maximum number of seconds that a page waits for a simulation to begin."""
 BEHIND = 1.0
-"""Seconds that a simulation which could not keep the pace makes up for."""
+"""Maximum number of seconds that a simulation catches up after it could not keep the pace."""
 
 
 class Happening(Protocol):
@@ -34,7 +34,7 @@ class Happening(Protocol):
 
 
 def words(event: Happening) -> str:
-    """What has happened, as a sentence: who, what, and whom or what it concerns."""
+    """An event as a sentence: the gang or node, the event, and the object."""
     who, about = event.gang, event.detail
     match event.kind.value:
         case "node down" | "node up" as what:

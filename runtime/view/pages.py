@@ -32,11 +32,11 @@ FILES = {
     "AffinityGroup.svg": "image/svg+xml",
 }
 LOOK = 0.25
-"""Seconds between two looks at the feed."""
+"""Seconds between two reads of the feed."""
 WATCHERS = 32
-"""Pages that look on at a time: each holds a connection."""
+"""Maximum number of open pages: each holds a connection."""
 LONGEST = 4096
-"""Bytes of a request."""
+"""Maximum number of bytes of a request."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline';"

@@ -47,7 +47,7 @@ class GangView(NamedTuple):
     pods: int
     """Known ones."""
     note: str
-    """That it was displaced, and by whom."""
+    """That it was displaced, and the gang that displaced it."""
 
 
 @dataclass(frozen=True, slots=True)

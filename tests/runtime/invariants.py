@@ -190,7 +190,7 @@ def picture(allocator: AnyAllocator) -> Any:
                 list(forest.lists.free),
                 list(forest.lists.promised),
                 list(forest.damaged),
-                forest.held,
+                forest.bound_nodes,
                 {n: x for n, x in forest.by_opportunistic[1].items() if x},
                 [(d.priority, d.virtual and d.virtual.address, d.state) for d in forest.devices()],
                 [_name(owner(d)) for d in forest.devices()],

@@ -1,9 +1,9 @@
 """Alibaba's GPU traces (github.com/alibaba/clusterdata).
 
-`cluster-trace-gpu-v2020`: `pai_task_table.csv` has a row for each task of a job: so many instances of so many devices
-each, in percent; `pai_job_table.csv` has the user and the time of submission of each job. Neither file has a line of
-column names (these come in a file of their own); with one, they are read as well. A job becomes a gang with a member
-for each task that uses devices.
+`cluster-trace-gpu-v2020`: `pai_task_table.csv` has a row for each task of a job: the number of instances, and the
+devices of each, in percent; `pai_job_table.csv` has the user and the time of submission of each job.
+Neither file has a line of column names (these come in a file of their own); with one, they are read as well. A job
+becomes a gang with a member for each task that uses devices.
 
 `cluster-trace-gpu-v2023`: `openb_pod_list_*.csv` has a row for each pod, with its own line of column names. A pod
 becomes a gang of one; there are no users, so the quality of service stands for the virtual cluster. Pods that could be
