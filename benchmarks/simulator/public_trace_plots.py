@@ -10,7 +10,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
-from public_trace import NAMES
+from public_trace_results import NAMES
 
 from runtime.simulate.style import BEYOND, PALETTE, chart, legend, styled, waits
 
