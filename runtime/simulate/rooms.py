@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from runtime.config import Configuration
-from runtime.config.model import CellSpec, ForestSpec
+from runtime.config.physical import node_cells
 
 
 class Rooms:
@@ -32,7 +32,7 @@ class Rooms:
         for name, forest in configuration.forests.items():
             size = forest.chain.leaves[forest.chain.node]
             self.sizes[name], self.types[name] = size, forest.chain.leaf_type
-            nodes = node_names(forest)
+            nodes = [node for node, _ in node_cells(forest)]
             self._counts[name] = Counter({size: len(nodes)})
             for node in nodes:
                 self._free[name, node] = size
@@ -42,10 +42,6 @@ class Rooms:
     def nodes(self) -> list[str]:
         """All of them, each once, in the order of the configuration."""
         return list(self._chains)
-
-    def chains_of(self, node: str) -> tuple[str, ...]:
-        """The chains that a node is in."""
-        return tuple(self._chains[node])
 
     def devices(self, node: str) -> int:
         """Leaf cells on a node, in all chains."""
@@ -108,22 +104,3 @@ class Rooms:
             elif devices % size == 0:
                 usable += counts[size] // (devices // size) * devices
         return self.free() - usable
-
-
-def node_names(forest: ForestSpec) -> list[str]:
-    """The nodes of a chain, in the order of the tree, named as the allocator names them."""
-    chain = forest.chain
-    names: list[str] = []
-
-    def walk(cell: CellSpec | None, level: int, number: int) -> None:
-        if level == chain.node:
-            names.append((cell.address if cell is not None else "") or str(number))
-            return
-        fanout = chain.fanout[level]
-        children: tuple[CellSpec | None, ...] = (cell.children if cell is not None else ()) or (None,) * fanout
-        for i, child in enumerate(children):
-            walk(child, level - 1, number * fanout + i)
-
-    for number, top in forest.tops:
-        walk(top, chain.top, number)
-    return names
