@@ -197,7 +197,7 @@ def _as_api_errors() -> Iterator[None]:
     """Reports every failure on the way to the server as an `ApiError` with status 0."""
     try:
         yield
-    except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError, RecursionError) as error:
         raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
 
@@ -220,7 +220,7 @@ def _error(status: int, body: bytes) -> ApiError:
     """With the message of the server, where there is one."""
     try:
         message = json.loads(body)["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = body[:200].decode(errors="replace")
     return ApiError(status, f"{status}: {message}")
 

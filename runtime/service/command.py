@@ -34,7 +34,7 @@ def _ask(server: str, path: str) -> Data:
             return dict(json.load(answer))
     except HTTPError as error:
         raise UserError(error.read(10_000).decode(errors="replace").strip('"')) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{server} does not answer: {error}") from error
 
 

@@ -18,6 +18,7 @@ from runtime.errors import UserError
 from runtime.simulate.engine import Simulation
 from runtime.simulate.figures import Figures, rounded, series, summary
 from runtime.simulate.job import Job
+from runtime.simulate.reading import read_json
 from runtime.simulate.workload import Request
 
 FORMAT, VERSION = "gang-simulation", 1
@@ -119,12 +120,7 @@ def _row(job: Job) -> list[object]:
 def read_run(path: Path) -> Run:
     """From the folder of a run, or its `run.json`."""
     file = path / "run.json" if path.is_dir() else path
-    try:
-        document = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{file} is no JSON: {error}") from error
+    document = read_json(file)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UserError(f"{file} is no run of a simulation: it has no format {FORMAT!r}")
     if document.get("version") != VERSION:

@@ -12,8 +12,8 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
-from runtime.errors import UserError
 from runtime.pods import HIGHEST, OPPORTUNISTIC, Member
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import Request, WorkloadError, suggestion
 
 NEEDED = ("gang", "tenant", "submitted", "duration", "pods", "leaf_cells")
@@ -24,13 +24,8 @@ YES, NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no", ""})
 
 def read_trace(path: Path) -> list[Request]:
     """A trace, ordered by the time of submission. Raises `WorkloadError` with all that is wrong in it."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return _Reader(path, csv.reader(file)).requests()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no text in UTF-8: byte {error.start}: {error.reason}") from error
+    with reading(path), path.open(newline="", encoding="utf-8-sig") as file:
+        return _Reader(path, csv.reader(file)).requests()
 
 
 def write_trace(path: Path, requests: Iterable[Request]) -> None:

@@ -125,7 +125,7 @@ class Pages:
             self._controls.control(
                 pace=None if pace is None else float(pace), paused=None if paused is None else bool(paused)
             )
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             return PlainTextResponse(f"{error}\n", status_code=400)
         return JSONResponse(self._how(), headers=HEADERS)
 

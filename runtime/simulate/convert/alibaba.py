@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import ceil, isfinite
 from pathlib import Path
 from typing import TextIO
 
-from runtime.errors import UserError
 from runtime.pods import OPPORTUNISTIC, Member
 from runtime.simulate.convert import Conversion
 from runtime.simulate.duration import pairs
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import Request, WorkloadError
 
 TASKS = (
@@ -64,9 +65,7 @@ def read(path: Path, types: str = "") -> Conversion:
     with _opened(tasks) as file:
         first = next(csv.reader(file), [])
     conversion = (
-        _pods(_rows(tasks, PODS, problems), leaf_types, problems)
-        if tuple(first) == PODS
-        else _jobs(tasks, leaf_types, problems)
+        _pods(_rows(tasks, PODS, problems), leaf_types) if tuple(first) == PODS else _jobs(tasks, leaf_types, problems)
     )
     if problems:
         raise WorkloadError(problems)
@@ -108,11 +107,10 @@ class _Row:
         return value
 
 
-def _opened(path: Path) -> TextIO:
-    try:
-        return path.open(newline="", encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    with reading(path), path.open(newline="", encoding="utf-8-sig") as file:
+        yield file
 
 
 def _rows(path: Path, columns: Sequence[str], problems: list[str]) -> Iterator[_Row]:
@@ -171,7 +169,7 @@ def _job(
     return Request(name, user or "user", moment, end - begin, tuple(members), leaf_type=leaf_type, failed=failed)
 
 
-def _pods(rows: Iterator[_Row], leaf_types: _Types, problems: list[str]) -> Conversion:
+def _pods(rows: Iterator[_Row], leaf_types: _Types) -> Conversion:
     """The trace of 2023."""
     conversion = Conversion()
     for row in rows:

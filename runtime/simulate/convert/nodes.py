@@ -16,6 +16,7 @@ from typing import Any
 
 from runtime.errors import UserError
 from runtime.simulate.duration import pairs
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import WorkloadError
 
 COLUMNS = ("sn", "gpu", "model")
@@ -72,23 +73,20 @@ def _rows(path: Path) -> Iterator[tuple[str, str, int]]:
     """Name, model and devices of each node that has any."""
     problems: list[str] = []
     rows: dict[str, tuple[str, str, int]] = {}
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
-            if missing:
-                raise UserError(f"{path}, line 1: needs columns {', '.join(COLUMNS)}; there is no {', '.join(missing)}")
-            for row in reader:
-                name, number, model = ((row[column] or "").strip() for column in COLUMNS)
-                where = f"{path}, line {reader.line_num}"
-                if not (name and number.isdecimal() and (model or not int(number))):
-                    problems.append(f"{where}: needs a name, a number of devices, and a model where there are any")
-                elif name in rows:
-                    problems.append(f"{where}: there are two nodes {name!r}")
-                elif int(number):
-                    rows[name] = (name, model, int(number))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path} cannot be read: {error}") from error
+    with reading(path), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.DictReader(file)
+        missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+        if missing:
+            raise UserError(f"{path}, line 1: needs columns {', '.join(COLUMNS)}; there is no {', '.join(missing)}")
+        for row in reader:
+            name, number, model = ((row[column] or "").strip() for column in COLUMNS)
+            where = f"{path}, line {reader.line_num}"
+            if not (name and number.isdecimal() and (model or not int(number))):
+                problems.append(f"{where}: needs a name, a number of devices, and a model where there are any")
+            elif name in rows:
+                problems.append(f"{where}: there are two nodes {name!r}")
+            elif int(number):
+                rows[name] = (name, model, int(number))
     if not rows and not problems:
         problems.append(f"{path} has no nodes with devices")
     if problems:

@@ -9,7 +9,6 @@ that they were tried again is part of the work. Jobs without an attempt that has
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,6 +18,7 @@ from typing import Any
 from runtime.errors import UserError
 from runtime.pods import Member
 from runtime.simulate.convert import Conversion
+from runtime.simulate.reading import read_json
 from runtime.simulate.workload import Request, WorkloadError
 
 MISSING = ("", "None", None)
@@ -31,12 +31,7 @@ class MalformedError(Exception):
 def read(path: Path) -> Conversion:
     """All jobs that ran. Raises `UserError`."""
     file = path / "cluster_job_log" if path.is_dir() else path
-    try:
-        jobs = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{file} is no JSON: {error}") from error
+    jobs = read_json(file)
     if not isinstance(jobs, list):
         raise UserError(f"{file} must be a JSON array of jobs")
     conversion, problems = Conversion(), []
