@@ -25,7 +25,7 @@ from time import perf_counter, sleep
 from made_up import spec as made_up
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 60.0
+KILL_DELAY = 60.0
 """Seconds beyond a limit after which a command is killed."""
 
 ONE = "machine M { n: 0..1  initial state A  event go from environment  A on go do n = 1 - n }"
@@ -181,7 +181,7 @@ def limit(row: Row, folder: Path) -> str:
         path.write_text(row.spec if row.spec.startswith("module") else f"module limited\n{row.spec}\n")
     limits = [] if row.seconds is None else ["--max-seconds", str(row.seconds)]
     limits += [] if row.memory is None else ["--max-memory", str(row.memory)]
-    x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + PATIENCE)
+    x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + KILL_DELAY)
     limits_text = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
     over = "" if row.seconds is None else f"{x.seconds - row.seconds:+.2f}"
     figures = f"{x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}"
@@ -192,7 +192,7 @@ def interruption(at: float, name: str, text: str, folder: Path) -> str:
     """Ctrl-C at a moment."""
     path = folder / "spec.fsm"
     path.write_text(f"module limited\n{text}\n")
-    x = run(["verify", str(path)], folder, PATIENCE, at)
+    x = run(["verify", str(path)], folder, KILL_DELAY, at)
     return f"{name:31} at {at:6.3f} s {x.seconds:6.2f} s {'':6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {first_line(x)}"
 
 

@@ -15,8 +15,8 @@ from time import perf_counter
 from process import Ran, run
 from tools import Counts, Size, Tool
 
-PATIENCE = 60.0
-"""Maximum number of seconds of a run after which a tool is run again at the same size."""
+MAX_REPEATED_SECONDS = 60.0
+"""Number of seconds of all runs of a tool at one size, after which it is not run again."""
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Campaign:
                     reason = self._reason_against(tool, size, figures) if number == 0 else None
                     if reason is not None:
                         self.left_out.append(f"{size}: {tool.name}, {reason}")
-                    patient = reason is None and sum(mine.whole) < PATIENCE
+                    patient = reason is None and sum(mine.whole) < MAX_REPEATED_SECONDS
                     if not patient or not self._once(tool, size, figures, Path(cache)):
                         left.remove(tool)
         self.figures.setdefault(str(size), {}).update((k, f) for k, f in figures.items() if f.counts is not None)

@@ -14,7 +14,7 @@ GUARANTEED = 0
 FREE = -2
 """The priority of an unused cell."""
 
-THRESHOLDS = 16
+MAX_INDEXES = 16
 """Maximum number of priorities with an index. Another one costs a pass over all nodes."""
 
 
@@ -42,7 +42,7 @@ class NodeIndex:
         """The nodes by their room at a priority: room -> set of nodes. Sets may be empty."""
         by_room = self._rooms.get(priority)
         if by_room is None:
-            while len(self._rooms) >= THRESHOLDS:
+            while len(self._rooms) >= MAX_INDEXES:
                 del self._rooms[next(p for p in self._rooms if p not in (ALL, GUARANTEED))]
             bitmaps: dict[int, bytearray] = defaultdict(lambda: bytearray(len(self.sizes) // 8 + 1))
             for node in range(len(self.sizes)):

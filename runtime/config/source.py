@@ -15,7 +15,7 @@ Content: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one written in C where PyYAML was built with it: large clusters are long documents."""
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Maximum nesting depth of a document."""
 
 
@@ -36,7 +36,7 @@ def read_text(text: str, largest: int = 10_000_000) -> Value:
     Aliases cost nothing to write: this is the maximum number of values with all of them expanded.
     """
     try:
-        if sum(map(text.count, "[{-:?")) > DEEPEST:
+        if sum(map(text.count, "[{-:?")) > MAX_DEPTH:
             _check_depth(text)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
@@ -63,9 +63,9 @@ def _check_depth(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             line = event.start_mark.line + 1 if event.start_mark is not None else None
-            raise ConfigurationError([Problem("", line, f"is nested more than {DEEPEST} deep")])
+            raise ConfigurationError([Problem("", line, f"is nested more than {MAX_DEPTH} deep")])
 
 
 def read_object(content: object) -> Value:

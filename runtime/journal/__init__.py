@@ -18,7 +18,7 @@ from runtime.journal.witness import Witness
 
 __all__ = ["Damage", "Journal", "JournalError", "set_aside", "steps"]
 
-LEAST = 1_000_000
+MIN_SNAPSHOT_BYTES = 1_000_000
 """Minimum number of bytes of records before a snapshot; it also needs twice the size of the last snapshot."""
 
 
@@ -52,7 +52,7 @@ class Journal:
         self,
         path: str | Path,
         watch: Callable[[str], object] = lambda stage: None,
-        least: int = LEAST,
+        least: int = MIN_SNAPSHOT_BYTES,
         *,
         synchronised: bool = True,
     ) -> None:

@@ -10,7 +10,7 @@ from generated import confine, grove
 from generated.yunikorn import core
 from runtime.lifecycle.registry import Application
 
-LAST = 100
+MAX_LAST = 100
 """Maximum number of unhandled events that are kept for display."""
 
 
@@ -32,7 +32,7 @@ class Refusals:
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By machine and event."""
-    last: deque[Unhandled] = field(default_factory=lambda: deque(maxlen=LAST))
+    last: deque[Unhandled] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
 
     def fire(self, whose: str, now: float, event: Callable[[], object]) -> bool:
         """An event of a machine; whether the state takes it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-LEAST = 1000
+MIN_SWEEP = 1000
 """Minimum number of alarms in the heap before cancelled ones are removed."""
 
 
@@ -32,7 +32,7 @@ class Timers:
         self._now = now
         self._heap: list[tuple[float, int, Alarm]] = []
         self._count = 0
-        self._most = LEAST
+        self._most = MIN_SWEEP
 
     def time(self) -> float:
         """Now."""
@@ -55,7 +55,7 @@ class Timers:
         """Lets go of alarms that were cancelled: most are, long before their time."""
         self._heap = [entry for entry in self._heap if entry[2].call is not None]
         heapify(self._heap)
-        self._most = max(LEAST, 2 * len(self._heap))
+        self._most = max(MIN_SWEEP, 2 * len(self._heap))
 
     @property
     def next(self) -> float | None:

@@ -12,7 +12,7 @@ from runtime.placement.packing import Class, pack
 Around: TypeAlias = Callable[[int, int], int]
 """The nodes in the cell a number of levels above a node; none where there is no such cell."""
 
-REGIONS = 32
+MAX_REGIONS = 32
 """Maximum number of cells of a level that are searched for one with all the nodes that a gang needs."""
 
 
@@ -85,7 +85,7 @@ def _close(
     rest, above = nodes[rarest] & ~shunned, 1
     while rest:
         left, looked, rest = rest, 0, 0
-        while left and looked < REGIONS:
+        while left and looked < MAX_REGIONS:
             looked += 1
             cell = around(first(left), above)
             if cell and all((nodes[c] & cell & ~shunned).bit_count() >= n for c, n in needed.items()):

@@ -24,16 +24,16 @@ from runtime.placement.requirements import Devices, requirements
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
-ATTEMPTS = 32
+MAX_ATTEMPTS = 32
 """Maximum number of attempts for one decision, beyond the first placements."""
 
-SPARED = 8
+MAX_SPARED = 8
 """Maximum number of victims of the first placement that are tried to be spared."""
 
-NODES = 8
+MAX_NODES = 8
 """Maximum number of nodes that are searched for gangs that might be displaced instead."""
 
-GANGS = 12
+MAX_GANGS = 12
 """Maximum number of these gangs that are considered, the smallest ones."""
 
 
@@ -43,7 +43,7 @@ class Budget:
     __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self.left = ATTEMPTS
+        self.left = MAX_ATTEMPTS
 
     def spend(self) -> bool:
         """Whether another attempt may be made."""
@@ -104,7 +104,7 @@ class Fewest:
     def _spare(self, devices: Devices, budget: Budget) -> Devices:
         """Without those victims that need not go, large ones first."""
         best, victims = devices, _victims(devices)
-        for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:SPARED]:
+        for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:MAX_SPARED]:
             if gang not in victims or not budget.spend():
                 continue
             fewer = self._attempt(victims.keys() - {gang})
@@ -117,9 +117,9 @@ class Fewest:
         level, usable = self.forest.chain.node, self.candidates.nodes(self.forest)
         sets = self.forest.by_opportunistic[level]
         busy = (position for used in sorted(sets) if used for position in each(sets[used] & usable))
-        nodes = (self.forest.levels[level][position] for position in islice(busy, NODES))
+        nodes = (self.forest.levels[level][position] for position in islice(busy, MAX_NODES))
         gangs = {owner(device): None for node in nodes for device in node.devices() if device.priority == OPPORTUNISTIC}
-        return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:GANGS]
+        return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:MAX_GANGS]
 
 
 def _victims(devices: Devices) -> dict[Gang, None]:

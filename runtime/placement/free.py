@@ -16,16 +16,16 @@ from runtime.cells.free import FreeLists
 from runtime.placement.fitting import Fitting
 from runtime.placement.requirements import Devices
 
-LIMIT = 200
+MAX_RETURNS = 200
 """Maximum number of backtracking steps for the preassigned cells of one gang in the whole chain."""
 
-RETURNS = 8
+MAX_REGION_RETURNS = 8
 """Maximum number of backtracking steps in one region."""
 
-REGIONS = 32
+MAX_REGIONS = 32
 """Maximum number of regions of a level, among those with free cells, that are examined."""
 
-ATTEMPTS = 4
+MAX_REGION_ATTEMPTS = 4
 """Maximum number of regions, among those with enough room, in which placement is attempted."""
 
 
@@ -41,10 +41,10 @@ class FreeCells:
     def place(self) -> tuple[list[Devices], FreeLists]:
         """The devices for each preassigned cell, or for as many as possible; and the free lists that are left."""
         for region in self._regions():
-            placed = self._place_all(region, RETURNS)
+            placed = self._place_all(region, MAX_REGION_RETURNS)
             if len(placed[0]) == len(self.tops):
                 return placed
-        return self._place_all(None, LIMIT)
+        return self._place_all(None, MAX_RETURNS)
 
     # Regions
 
@@ -79,12 +79,12 @@ class FreeCells:
     def _with_room(self, level: int, leaves: int) -> Iterator[PhysicalCell]:
         """Cells of a level with free cells in them, those first that are split already."""
         tried = 0
-        for position in islice(self._partly_free(level), REGIONS):
+        for position in islice(self._partly_free(level), MAX_REGIONS):
             region = self.forest.levels[level][position]
             if self._roomy(region, leaves):
                 yield region
                 tried += 1
-                if tried == ATTEMPTS:
+                if tried == MAX_REGION_ATTEMPTS:
                     return
 
     def _partly_free(self, level: int) -> Iterator[int]:

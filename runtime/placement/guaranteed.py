@@ -19,7 +19,7 @@ from runtime.gangs import Gang
 from runtime.placement import inside
 from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.disruption_cost import DisruptionCost, disruption_cost, weight
-from runtime.placement.fewest import ATTEMPTS, NODES, Budget, Fewest
+from runtime.placement.fewest import MAX_ATTEMPTS, MAX_NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
 from runtime.placement.packing import fits, holds
 from runtime.placement.proposal import Placement, PodAssignment
@@ -28,7 +28,7 @@ from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, demotable_gangs
 from runtime.preemption.victims import displaced
 
-TRIES = 8
+MAX_TRIES = 8
 """Maximum number of other virtual cells that are examined, if the chosen ones are unusable or lent."""
 
 Leaves = Sequence[tuple[VirtualCell, ...]]
@@ -71,7 +71,7 @@ class _Search:
         spots = self.allowed & ~avoided
         own = (leaf for gang in spared for leaf in gang.virtual.values())
         taken = frozenset(leaf for leaf in own if leaf is not None and leaf.view is self.view)
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             leaves = inside.place(self.view, self.sizes, threshold, spots, taken)
             if leaves is None:
                 return None
@@ -115,7 +115,7 @@ class _Search:
         yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
-        for one, other in islice(combinations(empty, 2), TRIES):
+        for one, other in islice(combinations(empty, 2), MAX_TRIES):
             if one.level == other.level:
                 instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
                 yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
@@ -129,7 +129,7 @@ class _Search:
     ) -> Iterator[Leaves]:
         """Without what is lent of the cells found so far, as long as the virtual cluster gets as good ones."""
         nodes, taken = lent(first)
-        for _ in range(TRIES if nodes or taken else 0):
+        for _ in range(MAX_TRIES if nodes or taken else 0):
             leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~nodes, taken)
             if leaves is None or not alike(chosen, leaves):
                 return
@@ -216,7 +216,7 @@ class _Search:
         while waiting:
             _, _, spared, least = heapq.heappop(waiting)
             for gang in _killed(least):
-                if self.budget.left > ATTEMPTS // 2:
+                if self.budget.left > MAX_ATTEMPTS // 2:
                     attempt((*spared, gang))
         _, _, spared, best = min(solutions)
         return self._demoting(self._avoiding(best, spared))
@@ -231,7 +231,7 @@ class _Search:
     def _few(self) -> list[int]:
         """The first nodes of each class."""
         classes = self.view.rooms.classes(self.priority, ALL, self.allowed)
-        return [spot for _, own in classes for spot in islice(each(own), NODES)]
+        return [spot for _, own in classes for spot in islice(each(own), MAX_NODES)]
 
     def _demoting(self, best: Placement) -> Placement:
         """A placement that demotes gangs instead of killing them, if some victim prefers demotion: one attempt.

@@ -13,7 +13,7 @@ from typing import TypeAlias
 Class: TypeAlias = tuple[int, int]
 """The room of a node at the priority of the gang, and its room at another priority."""
 
-LIMIT = 20_000
+MAX_PARTIAL_PLACEMENTS = 20_000
 """Maximum number of partial placements that are examined for a gang of mixed sizes."""
 
 
@@ -77,7 +77,7 @@ def pack(
             _move(left, choice, filled(choice, size))
             chosen.append(choice)
             continue
-        if not mixed or looked > LIMIT or not chosen:
+        if not mixed or looked > MAX_PARTIAL_PLACEMENTS or not chosen:
             return None
         failed.add((turn, frozenset(left.items())))
         open_choices.pop()

@@ -29,17 +29,17 @@ from runtime.service.direct import Direct, NoAnswerError
 from runtime.service.election import LeaseConflictError
 from runtime.service.objects import PodObject
 
-PAGE = 500
+PAGE_SIZE = 500
 """Maximum number of objects in one page of a list."""
-WATCH = 60
+WATCH_TIMEOUT = 60
 """Seconds after which the server ends a watch. Another one goes on where it was, so that a connection that died without
 a word is missed for no longer than this."""
 CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
 JSON = {"Content-Type": "application/json"}
-WHO = ("Authorization",)
+CREDENTIAL_HEADERS = ("Authorization",)
 """Headers that identify the caller."""
-CREDENTIALS = "client.authentication.k8s.io/"
+PLUGIN_PREFIX = "client.authentication.k8s.io/"
 """Prefix of the versions of credential plugins."""
 
 
@@ -72,7 +72,7 @@ class Api:
     def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
         """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
         items: list[dict[str, Any]] = []
-        parameters = {"limit": str(PAGE)}
+        parameters = {"limit": str(PAGE_SIZE)}
         while True:
             answer = self._ask("GET", f"api/v1/{kind.value}", params=parameters)
             metadata = answer.get("metadata") or {}
@@ -87,9 +87,9 @@ class Api:
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(WATCH),
+            "timeoutSeconds": str(WATCH_TIMEOUT),
         }
-        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH + CONNECT_TIMEOUT)
+        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH_TIMEOUT + CONNECT_TIMEOUT)
         with (
             _as_api_errors(),
             self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
@@ -171,7 +171,7 @@ class Api:
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
                 raise _error(response.status_code, response.content)
-            self._who = {x: response.request.headers[x] for x in WHO if x in response.request.headers}
+            self._who = {x: response.request.headers[x] for x in CREDENTIAL_HEADERS if x in response.request.headers}
             answer = response.json()
         if not isinstance(answer, dict):
             raise ApiError(0, f"the answer to {method} {path} is no object")
@@ -261,15 +261,15 @@ def _tell_plugin(user: User | None) -> None:
 
     Source: Kubernetes, "client-go credential plugins". Raises `ConfigError` where there is no such program.
     """
-    if user is None or user.exec is None or not user.exec.apiVersion.startswith(CREDENTIALS):
+    if user is None or user.exec is None or not user.exec.apiVersion.startswith(PLUGIN_PREFIX):
         return
     if shutil.which(user.exec.command) is None:
         hint = f" ({user.exec.installHint})" if user.exec.installHint else ""
         raise ConfigError(f"there is no program {user.exec.command}, which should say who asks{hint}")
     exec_info = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
     user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(exec_info))]
-    if user.exec.apiVersion == f"{CREDENTIALS}v1":
-        user.exec.apiVersion = f"{CREDENTIALS}v1beta1"
+    if user.exec.apiVersion == f"{PLUGIN_PREFIX}v1":
+        user.exec.apiVersion = f"{PLUGIN_PREFIX}v1beta1"
 
 
 def _single(kubeconfig: Path | None, server: str) -> SingleConfig:

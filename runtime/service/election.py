@@ -27,7 +27,7 @@ DURATION = 15
 """Seconds after which a Lease that is not renewed may be taken."""
 DEADLINE = 10.0
 """Seconds after its last renewal in which the holder may act."""
-RETRY = 2.0
+RETRY_INTERVAL = 2.0
 """Seconds between two attempts to take or renew."""
 RELEASED = 1
 """Duration of a Lease that its holder has given up."""
@@ -80,7 +80,7 @@ class Election:
             if before is not None:
                 log.info("this instance, %s, leads", self.identity)
                 return before
-            self._ended.wait(RETRY)
+            self._ended.wait(RETRY_INTERVAL)
         raise EndedError
 
     def attempt(self) -> str | None:
@@ -129,7 +129,7 @@ class Election:
         self._renewing.start()
 
     def _renew(self, on_loss: Callable[[], object]) -> None:
-        while not self._ended.wait(RETRY):
+        while not self._ended.wait(RETRY_INTERVAL):
             before = self.attempt()
             if before not in (None, self.identity) or self.holder != self.identity:
                 self._renewed = float("-inf")

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MAX_REQUESTS = 64
 """Maximum number of requests in a cycle, so that the first one does not wait for too many others."""
-IDLE = 0.02
+POLL_INTERVAL = 0.02
 """Seconds after which the source is polled when there is no request."""
 
 
@@ -124,7 +124,7 @@ class Engine:
         """What has been asked while the cycle before was under way, or the next request."""
         batch: list[Request | None] = []
         try:
-            batch.append(self._requests.get(timeout=IDLE))
+            batch.append(self._requests.get(timeout=POLL_INTERVAL))
             while len(batch) < MAX_REQUESTS:
                 batch.append(self._requests.get_nowait())
         except Empty:

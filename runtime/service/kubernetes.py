@@ -22,9 +22,9 @@ from runtime.service.source import Change, EndedError
 
 log = logging.getLogger(__name__)
 
-FIRST, LONGEST = 0.25, 30.0
+MIN_PAUSE, MAX_PAUSE = 0.25, 30.0
 """Seconds between two attempts; each failure doubles them."""
-CALM = 10.0
+MIN_WATCH_SECONDS = 10.0
 """Number of seconds after which a watch that ends does not count as a failure."""
 
 
@@ -173,7 +173,7 @@ class Watch:
             self._source.fail(error)
 
     def _run(self) -> None:
-        pause = FIRST
+        pause = MIN_PAUSE
         while not self._source.ended:
             begun, self._progress = monotonic(), False
             try:
@@ -182,10 +182,10 @@ class Watch:
                 self._follow()
             except ApiError as error:
                 self._fail(error)
-            if self._progress or monotonic() - begun > CALM:
-                pause = FIRST
+            if self._progress or monotonic() - begun > MIN_WATCH_SECONDS:
+                pause = MIN_PAUSE
             self._source.sleep(uniform(pause / 2, pause))
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, MAX_PAUSE)
 
     def _fail(self, error: ApiError) -> None:
         """Without an answer, it goes on where it was. With any other than the wanted one, it begins with a list."""

@@ -20,7 +20,7 @@ from runtime.errors import Problem, UserError
 from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
 
-LONGEST = 256 * 1024
+MAX_ANNOTATION_LENGTH = 256 * 1024
 """Maximum number of characters of an annotation; Kubernetes accepts no more for all annotations of an object."""
 QUANTITY = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
 """A number of something, as Kubernetes writes it: `1`, `1k`, `2e3`; the first group is its digits."""
@@ -69,8 +69,8 @@ class PodObject:
         """What it asks for; raises `UserError`. What means nothing in it is added to `notes`."""
         if not self.spec:
             raise UserError(f"pod {self.key} has no annotation {SPEC}")
-        if len(self.spec) > LONGEST:
-            raise UserError(f"annotation {SPEC} of pod {self.key} has more than {LONGEST} characters")
+        if len(self.spec) > MAX_ANNOTATION_LENGTH:
+            raise UserError(f"annotation {SPEC} of pod {self.key} has more than {MAX_ANNOTATION_LENGTH} characters")
         return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
 
     def read_bind_info(self) -> BindInfo:

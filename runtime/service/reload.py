@@ -12,14 +12,14 @@ from runtime.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
 
-EVERY = 5.0
+CHECK_INTERVAL = 5.0
 """Seconds between two checks of the file."""
 
 
 class Reload:
     """Looks at the file until it is told to stop. Runs in a thread of its own."""
 
-    def __init__(self, path: Path, end: Callable[[], object], every: float = EVERY) -> None:
+    def __init__(self, path: Path, end: Callable[[], object], every: float = CHECK_INTERVAL) -> None:
         self._path = path
         self._end = end
         self._every = every

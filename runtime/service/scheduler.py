@@ -36,7 +36,7 @@ from runtime.service.tracker import PodPhase, Tracked
 
 log = logging.getLogger(__name__)
 
-AGAIN = 30.0
+DELETE_RETRY_INTERVAL = 30.0
 """Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
 
 
@@ -65,7 +65,7 @@ class PodScheduler(Observer):
         """Finds out what has become of a pod, and tells `settle`, later."""
         self._delete = delete
         """Has a pod deleted, later; none where that is not permitted."""
-        self._deleted = Leases(AGAIN)
+        self._deleted = Leases(DELETE_RETRY_INTERVAL)
         """By uid: pods that we have had deleted, and that are still there."""
         self._evict = evict
         """Whether victims are deleted by us, as soon as the first of them leaves."""

@@ -34,7 +34,7 @@ from runtime.service.tracker import Tracked
 log = logging.getLogger(__name__)
 
 
-BINDERS = 16
+MAX_BINDERS = 16
 """Maximum number of pods that are bound or deleted at a time. Each uses a thread with its own connection."""
 
 
@@ -76,7 +76,7 @@ class Service:
         self._set_aside = set_aside
         self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
-        self._binders = ThreadPoolExecutor(BINDERS, "bind")
+        self._binders = ThreadPoolExecutor(MAX_BINDERS, "bind")
         self._stopping = False
         self._startup = Startup(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)

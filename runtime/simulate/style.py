@@ -25,7 +25,7 @@ SCALE = ("#a3c8e8", "#79b0dd", "#5095cd", "#2f79ba", "#1a5c9c", "#0d4077", "#062
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))
 """For runs, besides the colour."""
 BEYOND = 1e12
-LONGEST = 28
+MAX_NAME_LENGTH = 28
 """Maximum number of characters of a name."""
 SIZE = (9.0, 4.6)
 DAY = 86400.0
@@ -148,7 +148,7 @@ def curve(quantiles: Sequence[float]) -> tuple[list[float], list[float]]:
 
 def legible(name: str) -> str:
     """A name for a legend: not too long, and not left out, as those are that begin with `_`."""
-    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    short = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
     return f"\N{HAIR SPACE}{short}" if short.startswith("_") else short
 
 

@@ -68,7 +68,7 @@ class Request:
 class WorkloadError(UserError):
     """All that is wrong in a workload."""
 
-    LIMIT = 50
+    MAX_PROBLEMS = 50
     """How many to print."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -77,8 +77,8 @@ class WorkloadError(UserError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        more = len(self.problems) - self.LIMIT
-        return (*self.problems[: self.LIMIT], *([f"and {more} more like these"] if more > 0 else []))
+        more = len(self.problems) - self.MAX_PROBLEMS
+        return (*self.problems[: self.MAX_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
 
 
 def suggestion(word: str, candidates: Iterable[str]) -> str:

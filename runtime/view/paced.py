@@ -10,11 +10,11 @@ from typing import Protocol
 from runtime.view.feed import FrameFeed
 from runtime.view.recording import Cluster, Recorder
 
-FRAME = 0.25
+FRAME_INTERVAL = 0.25
 """Seconds between two frames."""
-PREPARING = 60.0
+START_TIMEOUT = 60.0
 """Maximum number of seconds that a page waits for a simulation to begin."""
-BEHIND = 1.0
+MAX_CATCH_UP = 1.0
 """Maximum number of seconds that a simulation catches up after it could not keep the pace."""
 
 
@@ -93,7 +93,7 @@ class Paced:
 
     def scene(self) -> dict[str, object]:
         """See `Recorder.scene`. Waits for the beginning; empty where that does not come."""
-        self._begun.wait(PREPARING)
+        self._begun.wait(START_TIMEOUT)
         return {} if self._recorder is None else self._recorder.scene()
 
     # What the simulation tells
@@ -108,7 +108,7 @@ class Paced:
 
     def advance(self, to: float) -> None:
         """Waits as long as it takes at this pace, and shows the picture now and then."""
-        if monotonic() - self._pictured >= FRAME:
+        if monotonic() - self._pictured >= FRAME_INTERVAL:
             self._picture()
         with self._changed:
             while self._paused or self._due(to) > 0:
@@ -117,10 +117,10 @@ class Paced:
                     self._changed.wait()
                     self._clock = monotonic()
                 else:
-                    self._changed.wait(min(self._due(to), FRAME))
+                    self._changed.wait(min(self._due(to), FRAME_INTERVAL))
                     self._pass(to)
             # Time that the simulation itself has taken is made up for, but not much of it.
-            self._clock = max(self._clock + max(to - self._now, 0.0) / self._pace, monotonic() - BEHIND)
+            self._clock = max(self._clock + max(to - self._now, 0.0) / self._pace, monotonic() - MAX_CATCH_UP)
             self._now = max(self._now, to)
 
     def _due(self, to: float) -> float:

@@ -31,11 +31,11 @@ FILES = {
     "usage.js": "text/javascript",
     "AffinityGroup.svg": "image/svg+xml",
 }
-LOOK = 0.25
+POLL_INTERVAL = 0.25
 """Seconds between two reads of the feed."""
-WATCHERS = 32
+MAX_PAGES = 32
 """Maximum number of open pages: each holds a connection."""
-LONGEST = 4096
+MAX_REQUEST_BYTES = 4096
 """Maximum number of bytes of a request."""
 
 HEADERS = {
@@ -86,8 +86,8 @@ class Pages:
 
     async def stream(self, request: Request) -> Response:
         """What changes, as server-sent events; everything first."""
-        if self._watching >= WATCHERS:
-            return PlainTextResponse(f"{WATCHERS} pages look on already\n", status_code=503)
+        if self._watching >= MAX_PAGES:
+            return PlainTextResponse(f"{MAX_PAGES} pages look on already\n", status_code=503)
         headers = {**HEADERS, "X-Accel-Buffering": "no"}  # a proxy must not keep it back
         return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
 
@@ -105,7 +105,7 @@ class Pages:
                     entries = [[x.time, x.text] for x in remarks]
                     yield f"data: {json.dumps({**change, 'remarks': entries, 'how': how}, separators=(',', ':'))}\n\n"
                     last_frame, last_how = frame, how
-                await asyncio.sleep(LOOK)
+                await asyncio.sleep(POLL_INTERVAL)
         finally:
             self._watching -= 1
 
@@ -120,7 +120,7 @@ class Pages:
         if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host')}":
             return PlainTextResponse("only the page itself may do that\n", status_code=403)
         try:
-            command = json.loads((await request.body())[:LONGEST])
+            command = json.loads((await request.body())[:MAX_REQUEST_BYTES])
             pace, paused = command.get("pace"), command.get("paused")
             self._controls.control(
                 pace=None if pace is None else float(pace), paused=None if paused is None else bool(paused)

@@ -164,7 +164,7 @@ def test_the_pod_that_needs_most_gets_the_cell_that_nobody_uses(monkeypatch: pyt
 
     Also where no other victims are considered than those that were found first.
     """
-    monkeypatch.setattr("runtime.placement.fewest.GANGS", others)
+    monkeypatch.setattr("runtime.placement.fewest.MAX_GANGS", others)
     cells = [rack("a", "b", pinnedCellId="pin"), rack("c", "d")]
     allocator = healthy(config(cells, A={"pin": 0, "RACK.NODE": 1}))
     for name, sizes, offered in (("large", (3, 2), ["a", "c"]), ("small", (1,), ["b"])):
