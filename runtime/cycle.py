@@ -227,7 +227,7 @@ class Cycle:
             return
         self._offers.forget_pod(gang.name, pod.uid)
         gang.leave(pod)
-        if gang.assigned or (gang.waiting and gang.state in (PENDING, PREEMPTING)):
+        if gang.assigned or (gang.waiting and gang.is_waiting):
             return
         self._end(gang)
         if gang.waiting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from generated.hived import AffinityGroup, AffinityGroupState, System
@@ -45,6 +46,16 @@ class Places:
     written: tuple[tuple[PodPlacement, ...], ...]
     """As every pod of the gang has to remember it."""
 
+    @property
+    def placements(self) -> Iterator[PodPlacement]:
+        """Of all pods."""
+        return (place for same in self.written for place in same)
+
+    @property
+    def nodes(self) -> list[str]:
+        """All nodes, by name."""
+        return sorted({place.node for place in self.placements})
+
     def bind_info(self, slot: Slot) -> BindInfo:
         """What a pod in a slot has to remember."""
         return BindInfo(slot.place.node, slot.place.leaf_cells, self.chain, self.written)
@@ -86,6 +97,11 @@ class Gang:
     def state(self) -> AffinityGroupState:
         """Where its life cycle is."""
         return self.machine.state
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has no leaf cells yet: at most, it has reserved some."""
+        return self.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
 
     @property
     def priority(self) -> int:

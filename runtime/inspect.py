@@ -23,7 +23,7 @@ def gang_status(gang: Gang) -> GangStatus:
         gang.spec.virtual_cluster,
         gang.spec.priority,
         gang.state,
-        tuple(place for same in gang.places.written for place in same),
+        tuple(gang.places.placements),
         {top: tuple(cells) for top, cells in virtual.items()},
         gang.allocated,
         tuple(gang.waiting.values()),

@@ -176,7 +176,7 @@ class History:
             return
         guaranteed = opportunistic = waiting = 0
         for gang in allocator.gangs.values():
-            if gang.state in (State.PENDING, State.PREEMPTING):
+            if gang.is_waiting:
                 waiting += 1
             elif gang.priority == OPPORTUNISTIC:
                 opportunistic += len(gang.virtual)
@@ -255,7 +255,7 @@ class History:
 
 
 def _state_of(gang: Gang) -> _GangState:
-    nodes = tuple(sorted({place.node for same in gang.places.written for place in same}))
+    nodes = tuple(gang.places.nodes)
     match gang.state:
         case State.PREEMPTING:
             others = sorted(x.name for x in displaced(gang.virtual))

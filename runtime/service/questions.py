@@ -11,17 +11,15 @@ from runtime.cells import Device, VirtualCluster
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import Gang
-from runtime.inspect import top_cells
+from runtime.inspect import leaf_cell, top_cells
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.history import Event, History
 from runtime.service.tracker import Tracker
 
-WAITING = (State.PENDING, State.PREEMPTING)
-
 
 def time_text(seconds: float) -> str:
-    """RFC 3339."""
+    """RFC 3339, as Kubernetes writes times."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -80,14 +78,14 @@ def node(allocator: DurableAllocator, tracker: Tracker, history: History, name: 
 
 
 def _device(device: Device) -> dict[str, Any]:
-    user, waiting = owner(device), reserver(device)
+    cell = leaf_cell(device)
     return {
-        "index": device.index,
-        "chain": device.chain.name,
-        "state": device.state.value,
-        "gang": user.name if user is not None else None,
-        "reservedFor": waiting.name if waiting is not None else None,
-        "virtualCell": device.virtual.address if device.virtual is not None else None,
+        "index": cell.index,
+        "chain": cell.chain,
+        "state": cell.state.value,
+        "gang": cell.owner,
+        "reservedFor": cell.reserver,
+        "virtualCell": cell.virtual,
     }
 
 
@@ -99,7 +97,7 @@ def gang(group: Gang) -> dict[str, Any]:
         "priority": group.priority,
         "state": group.state.value,
         "devices": len(group.virtual) or group.spec.gang.leaf_cells,
-        "nodes": sorted({place.node for same in group.places.written for place in same}),
+        "nodes": group.places.nodes,
     }
 
 
@@ -119,7 +117,7 @@ def tenant(allocator: DurableAllocator, name: str) -> dict[str, Any]:
     if virtual_cluster is None:
         raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
     gangs = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == name]
-    placed = [x for x in gangs if x.state not in WAITING]
+    waiting, placed = [x for x in gangs if x.is_waiting], [x for x in gangs if not x.is_waiting]
     promised = sum(top.chain.leaves[top.level] for top in virtual_cluster.tops)
     used = sum(len(x.virtual) for x in placed if x.priority != OPPORTUNISTIC)
     return {
@@ -130,13 +128,9 @@ def tenant(allocator: DurableAllocator, name: str) -> dict[str, Any]:
         "bad": _bad(allocator, virtual_cluster),
         "opportunistic": sum(len(x.virtual) for x in placed if x.priority == OPPORTUNISTIC),
         "gangs": len(placed),
-        "waiting": [gang(x) for x in sorted(_waiting(gangs), key=lambda x: (-x.spec.priority, x.name))],
+        "waiting": [gang(x) for x in sorted(waiting, key=lambda x: (-x.spec.priority, x.name))],
         "running": [gang(x) for x in sorted(placed, key=lambda x: (-len(x.virtual), x.name))],
     }
-
-
-def _waiting(gangs: Iterable[Gang]) -> list[Gang]:
-    return [x for x in gangs if x.state in WAITING]
 
 
 def _bad(allocator: DurableAllocator, virtual_cluster: VirtualCluster) -> int:

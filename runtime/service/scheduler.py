@@ -141,7 +141,7 @@ class PodScheduler(Observer):
         if leaving and self._evict:
             self._have_deleted(answer.pods())
         gang = self.allocator.homes[pod.uid]
-        own = [place.node for same in gang.places.written for place in same]
+        own = [place.node for place in gang.places.placements]
         return self._evictions.share(gang.name, pod.uid, answer.victims, leaving.__contains__, own)
 
     def settle(self, uid: str, now: PodObject | None) -> None:

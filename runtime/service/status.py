@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from generated.hived import AffinityGroupState, CellState
@@ -16,6 +15,7 @@ from runtime.lifecycle.follower import ApplicationFollower
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.lifecycle_reporter import LifecycleReporter
+from runtime.service.questions import time_text
 from runtime.service.tracker import Tracker
 
 
@@ -32,7 +32,7 @@ def gang(status: GangStatus) -> dict[str, Any]:
         "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
         "allocatedPods": [pod.uid for pod in status.allocated],
         "preemptingPods": [pod.uid for pod in status.waiting] if preempting else [],
-        "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": _time(demotion.time)}
+        "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": time_text(demotion.time)}
         if demotion is not None
         else None,
     }
@@ -58,7 +58,9 @@ def full_gang(status: GangStatus) -> dict[str, Any]:
         "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
         "allocatedPods": [pod.uid for pod in status.allocated],
         "waitingPods": [pod.uid for pod in status.waiting],
-        "demotion": {"preemptor": demotion.preemptor, "time": _time(demotion.time)} if demotion is not None else None,
+        "demotion": {"preemptor": demotion.preemptor, "time": time_text(demotion.time)}
+        if demotion is not None
+        else None,
     }
 
 
@@ -67,11 +69,6 @@ def _by_node(status: GangStatus) -> dict[str, list[int]]:
     for place in status.placement:
         nodes.setdefault(place.node, []).extend(place.leaf_cells)
     return {node: sorted(indices) for node, indices in nodes.items()}
-
-
-def _time(seconds: float) -> str:
-    """RFC 3339, as Kubernetes writes times."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def problems(tracker: Tracker) -> dict[str, Any]:

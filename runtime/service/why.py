@@ -34,10 +34,9 @@ def why(
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
     reason, victims = _answer(allocator, gang)
-    waiting = gang.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
-    place, queue = _place(allocator, tracker, gang) if waiting else (0, 0)
+    place, queue = _place(allocator, tracker, gang) if gang.is_waiting else (0, 0)
     since = _since(tracker, gang)
-    in_the_way = _in_the_way(allocator, gang) if waiting and not victims else []
+    in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims else []
     answer = {
         "gang": gang.name,
         "virtualCluster": gang.spec.virtual_cluster,
@@ -45,14 +44,14 @@ def why(
         "state": gang.state.value,
         "devices": gang.spec.gang.leaf_cells,
         "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.assigned)},
-        "since": time_text(since) if since and waiting else None,
+        "since": time_text(since) if since and gang.is_waiting else None,
         "place": place,
         "waiting": queue,
         "reason": reason,
         "wouldDisplace": _describe_largest(victims),
         "inTheWay": _describe_largest(in_the_way),
         "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
-        "nodes": sorted({place.node for same in gang.places.written for place in same}),
+        "nodes": gang.places.nodes,
         "events": [event(x) for x in history.events(gang=name)],
         "problems": [x.problem for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.problem],
     }
@@ -115,12 +114,7 @@ def _since(tracker: Tracker, gang: Gang) -> float:
 def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[int, int]:
     """Among the gangs of its virtual cluster that wait: stronger ones first, then those that have waited longer."""
     tenant = gang.spec.virtual_cluster
-    queue = [
-        other
-        for other in allocator.gangs.values()
-        if other.spec.virtual_cluster == tenant
-        and other.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
-    ]
+    queue = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == tenant and x.is_waiting]
     queue.sort(key=lambda other: (-other.spec.priority, _since(tracker, other), other.name))
     return queue.index(gang) + 1, len(queue)
 

@@ -63,7 +63,7 @@ class Accounts:
         """A gang was displaced or lost; `again` is the number of seconds of its work that it has to redo."""
         work = again * job.request.devices
         job.wasted += work
-        self.ledger.count(f"{why} {'guaranteed' if job.request.guaranteed else 'opportunistic'}")
+        self.ledger.count(f"{why} {job.request.kind}")
         self.ledger.count("wasted", work)
 
     def ended(self, job: Job, time: float) -> None:

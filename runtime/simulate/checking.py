@@ -55,7 +55,7 @@ class Checking:
         self.comparisons += 1
         expected: Counter[tuple[str, str, str]] = Counter()
         for job in self.simulation.jobs:
-            if job.stage in (Stage.RUNNING, Stage.LEAVING):
+            if job.stage.has_leaf_cells:
                 assert job.placed is not None, "it runs"
                 for node, devices in job.placed.pods:
                     expected[job.request.gang, job.placed.chain, node] += devices
@@ -78,7 +78,7 @@ class Checking:
         used: Counter[str] = Counter()
         for job in self.simulation.jobs:
             request = job.request
-            if job.stage in (Stage.RUNNING, Stage.LEAVING) and request.guaranteed and not request.lazy_preemption:
+            if job.stage.has_leaf_cells and request.guaranteed and not request.lazy_preemption:
                 used[request.tenant] += request.devices
         for tenant, devices in used.items():
             most = promised(self.simulation.configuration, tenant)

@@ -166,7 +166,7 @@ class Simulation:
                 self.came += 1
                 self._tell(Kind.SUBMITTED, what)
                 self._wait(what)
-            case _ if run != what.runs or what.stage not in (Stage.RUNNING, Stage.LEAVING):
+            case _ if run != what.runs or not what.stage.has_leaf_cells:
                 pass  # that run is over already
             case _ if rank == FINISH:
                 self._stop(what, Ending.FAILED if what.request.failed else Ending.FINISHED)

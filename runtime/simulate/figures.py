@@ -113,7 +113,7 @@ def _interruptions(jobs: Iterable[Job]) -> Figures:
     """How often gangs were displaced, and how often a node failed under one."""
     counts = {"guaranteed": 0, "opportunistic": 0, "lost": 0, "demoted": 0}
     for job in jobs:
-        counts["guaranteed" if job.request.guaranteed else "opportunistic"] += job.preempted
+        counts[job.request.kind] += job.preempted
         counts["lost"] += job.lost
         counts["demoted"] += job.demoted
     return counts

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from runtime.allocator import Allocator
 from runtime.lifecycle import ApplicationFollower, PodReport, Stage
 from runtime.lifecycle import Ending as PodEnding
+from runtime.pods import Pod
 from runtime.simulate.scheduler import Ending, Outcome, Placed, PodByPod
 from runtime.simulate.workload import Request
 
@@ -46,9 +47,6 @@ class FullLife(PodByPod):
         self.follower.pods_reported(reports, self._clock())
         return outcome
 
-    def end(self, request: Request, ending: Ending) -> None:
-        """Its pods are gone, one by one."""
-        self._claiming.discard(request.gang)
-        for pod in self._pods.pop(request.gang, ()):
-            self.allocator.delete(pod)
-            self.follower.pod_ended(pod.uid, ENDINGS.get(ending, PodEnding.DELETED), self._clock())
+    def _delete(self, pod: Pod, ending: Ending) -> None:
+        super()._delete(pod, ending)
+        self.follower.pod_ended(pod.uid, ENDINGS.get(ending, PodEnding.DELETED), self._clock())

@@ -24,6 +24,11 @@ class Stage(Enum):
     """It can never run."""
 
     @property
+    def has_leaf_cells(self) -> bool:
+        """Whether it runs, even if it was told to leave."""
+        return self in (Stage.RUNNING, Stage.LEAVING)
+
+    @property
     def over(self) -> bool:
         """Whether it has ended."""
         return self in (Stage.FINISHED, Stage.FAILED, Stage.REFUSED)

@@ -46,6 +46,11 @@ class Request:
         """Whether it counts against what its virtual cluster is promised."""
         return self.priority != OPPORTUNISTIC
 
+    @property
+    def kind(self) -> str:
+        """As figures name it."""
+        return "guaranteed" if self.guaranteed else "opportunistic"
+
     @cached_property
     def specs(self) -> tuple[PodSpec, ...]:
         """What each pod asks for; members in the order in which they are written."""
