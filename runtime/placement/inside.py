@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from runtime.cells import ALL, FREE, View, VirtualCell
 from runtime.placement.assignment import assign_nodes
-from runtime.placement.leaves import nearest
+from runtime.placement.leaves import for_pods
 from runtime.placement.packing import Class
 
 
@@ -24,20 +24,13 @@ def place(
     assignments = assign_nodes(nodes, sizes, _better, _filled, view.around)
     if assignments is None:
         return None
-    costs: dict[int, dict[VirtualCell, int]] = {}
-    chosen = []
-    for size, spot in zip(sizes, assignments, strict=True):
-        node = view.nodes[spot]
-        if spot not in costs:
-            costs[spot] = {}
-            _price(node, priority, costs[spot])
-            for leaf in costs[spot].keys() & taken:
-                del costs[spot][leaf]
-        leaves = nearest(node, size, costs[spot])
-        for leaf in leaves:
-            del costs[spot][leaf]
-        chosen.append(leaves)
-    return chosen
+
+    def price(node: VirtualCell) -> dict[VirtualCell, int]:
+        costs: dict[VirtualCell, int] = {}
+        _price(node, priority, costs)
+        return {leaf: cost for leaf, cost in costs.items() if leaf not in taken} if taken else costs
+
+    return for_pods(view.nodes, assignments, sizes, price)
 
 
 def _shrink(nodes: dict[Class, int], taken: Collection[VirtualCell]) -> None:

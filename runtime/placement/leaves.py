@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ class Tree(Protocol):
 
 
 T = TypeVar("T", bound=Tree)
+N = TypeVar("N", bound=Tree)
 
 
 @dataclass(slots=True)
@@ -26,6 +27,22 @@ class _Cell(Generic[T]):
     height: int
     counts: list[int] = field(default_factory=list)
     """How many there are in it, in its parent, and so on."""
+
+
+def for_pods(
+    nodes: Sequence[N], assignments: Sequence[int], sizes: Sequence[int], price: Callable[[N], dict[T, int]]
+) -> list[tuple[T, ...]]:
+    """The leaf cells of each pod, on the node that it is assigned to. `price` gives the costs on a node."""
+    costs: dict[int, dict[T, int]] = {}
+    chosen = []
+    for size, position in zip(sizes, assignments, strict=True):
+        if position not in costs:
+            costs[position] = price(nodes[position])
+        leaves = nearest(nodes[position], size, costs[position])
+        for leaf in leaves:
+            del costs[position][leaf]
+        chosen.append(leaves)
+    return chosen
 
 
 def nearest(node: Tree, size: int, costs: dict[T, int]) -> tuple[T, ...]:
