@@ -1,4 +1,4 @@
-"""What the life cycle of a leaf cell calls for: the books follow the machines."""
+"""The actions of the life cycle of a leaf cell: the ledger follows the machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runtime.gangs import GangMachine
 
 
 class Bindings:
-    """The actions of `Cell`. Allocating and reserving are the same to the books: the cell is taken at a priority."""
+    """The actions of `Cell`. Allocating and reserving are the same to the ledger: the cell is taken at a priority."""
 
     __slots__ = ("ledger",)
 

@@ -3,7 +3,7 @@
 1. check the request          requests.py    refuses, changes nothing
 2. find places                placement/     reads
 3. choose whom to displace    preemption/    reads
-4. fire the machines          here           the books follow, by binding.py
+4. fire the machines          here           the ledger follows, by binding.py
 5. answer                     answers.py
 
 Asking in the filtering phase stops before 4. What was found is kept, and `allocate` acts on it if nothing has changed

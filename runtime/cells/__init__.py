@@ -1,4 +1,4 @@
-"""Cells: physical and virtual trees, free lists, and the books about who has what."""
+"""Cells: physical and virtual trees, free lists, and the ledger of leaf cells."""
 
 from runtime.cells.cell import Device, DeviceMachine, PhysicalCell, View, VirtualCell, VirtualCluster
 from runtime.cells.cluster import Cluster

@@ -32,7 +32,7 @@ def demote(ledger: CellLedger, gang: Gang) -> None:
 
 @contextmanager
 def as_if_demoted(ledger: CellLedger, gangs: Iterable[Gang]) -> Iterator[None]:
-    """For trying out: the books as they would be, and afterwards exactly as they were."""
+    """For trials: the ledger as it would be, restored exactly at the end."""
     demoted: list[Gang] = []
     try:
         for gang in gangs:

@@ -307,7 +307,7 @@ class Web:
         return Json({"paths": self._paths})
 
     async def why(self, request: Request) -> Response:
-        """Why a gang waits. Between two cycles, in their thread: to find out, the books are tried out."""
+        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
         if request.method != "GET":
             raise HTTPException(400, "this can only be looked at, with GET")
         name = request.path_params["name"]
