@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from fsmdsl.model.workspace import load  # noqa: E402
 from fsmdsl.runs.verdicts.verdict import Keeping, Limits, Means  # noqa: E402
-from fsmdsl.search.checkpoint.write import Model, Saver  # noqa: E402
+from fsmdsl.search.checkpoint.write import Saver  # noqa: E402
 from fsmdsl.search.engine import Together  # noqa: E402
 from fsmdsl.search.memory import Memory  # noqa: E402
 from fsmdsl.search.packed_search import PackedSearch  # noqa: E402
@@ -99,8 +99,8 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     between = Timed(exchange())
     search = PackedSearch(universe, Limits(), Means(symmetry=False))
     keeping = Keeping(saved, None, inf)
-    saver = Saver(keeping, Model.of(universe, search.lowered, search.engine.state(0), {}), between)
-    search.store, search.engines = saver, process.Ranks(search, between, saver, keeping, Limits())
+    saver = Saver(keeping, search, between)
+    search.store, search.engines = saver, process.Ranks(search, between, saver)
     blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)
     saving = _watched(Saver, "save", lambda _: 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
