@@ -101,6 +101,7 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     keeping = Keeping(saved, None, inf)
     saver = Saver(keeping, search, between)
     search.store, search.engines = saver, process.Ranks(search, between, saver)
+    search.budget.shared = True  # as in several ranks: a rank has only a part of the states to check anew
     blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)
     saving = _watched(Saver, "save", lambda _: 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
