@@ -54,7 +54,7 @@ def main() -> None:
                 took[name].append(round(seconds, 2))
                 counted.add(states)
     (states,) = counted
-    least = {name: min(listed) for name, listed in took.items()}
+    least = {name: min(times) for name, times in took.items()}
     results = {
         "machine": {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()},
         "size": chosen.size, "states": states, "runs": chosen.runs, "seconds": took,

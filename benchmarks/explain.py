@@ -57,16 +57,16 @@ event = "{event}"
 
 def walk(gangs: int, lines: int) -> Iterator[tuple[int, str, bool]]:
     """The gang, the event, and whether the gang was idle before. None begins with the last GPU: all could be stuck."""
-    dice, held = random.Random(1), [0] * gangs
+    dice, gpus = random.Random(1), [0] * gangs
     for _ in range(lines):
-        used = sum(held)
-        g = dice.choice([g for g in range(gangs) if held[g] == 2 or used + (held[g] == 0) < gangs])
-        if held[g] == 2:
-            held[g] = 0
+        used = sum(gpus)
+        g = dice.choice([g for g in range(gangs) if gpus[g] == 2 or used + (gpus[g] == 0) < gangs])
+        if gpus[g] == 2:
+            gpus[g] = 0
             yield g, "finish", False
         else:
-            held[g] += 1
-            yield g, "grow", held[g] == 1
+            gpus[g] += 1
+            yield g, "grow", gpus[g] == 1
 
 
 def write(folder: Path, kind: str, gangs: int, lines: int) -> None:

@@ -26,7 +26,7 @@ from serving import node, written  # noqa: E402
 from runtime.annotations import write_bind_info  # noqa: E402
 from runtime.config import read_configuration  # noqa: E402
 from runtime.durable import DurableAllocator  # noqa: E402
-from runtime.service.follower import Options  # noqa: E402
+from runtime.service.lifecycle_reporter import Options  # noqa: E402
 from runtime.service.locks import Locks  # noqa: E402
 from runtime.service.messages import FilterRequest  # noqa: E402
 from runtime.service.objects import read_node, read_pod  # noqa: E402
@@ -45,21 +45,21 @@ def served(gangs: int, *, on: bool) -> float:
     nothing: Any = lambda _: None  # noqa: E731
     with tempfile.TemporaryDirectory() as folder:
         allocator = DurableAllocator(configuration, journal(Path(folder)))
-        scheduler = PodScheduler(allocator, Locks(), nothing, nothing, following=Options(on=on, clock=lambda: 0.0))
-        scheduler.recover([Change(read_node(node(name)), gone=False) for name in NAMES], lists_all=True)
+        scheduler = PodScheduler(allocator, Locks(), nothing, nothing, lifecycle=Options(on=on, clock=lambda: 0.0))
+        scheduler.recover([Change(read_node(node(name)), deleted=False) for name in NAMES], lists_all=True)
         gc.collect()
         begun = process_time()
         for pods in ready:
             for pod in pods:
                 place(scheduler, pod)
-            scheduler.lives.catch_up()
+            scheduler.lifecycle.catch_up()
             for pod in pods:
                 report(scheduler, {**pod, "status": {"phase": "Running"}})
-            scheduler.lives.catch_up()
+            scheduler.lifecycle.catch_up()
             for pod in pods:
-                report(scheduler, pod, gone=True)
+                report(scheduler, pod, deleted=True)
         taken = process_time() - begun
-        assert scheduler.lives.faults == 0
+        assert scheduler.lifecycle.faults == 0
         allocator.close()
     return taken / gangs * 1e6
 
@@ -78,10 +78,10 @@ def place(scheduler: PodScheduler, pod: dict[str, Any]) -> None:
     report(scheduler, pod)
 
 
-def report(scheduler: PodScheduler, pod: dict[str, Any], *, gone: bool = False) -> None:
+def report(scheduler: PodScheduler, pod: dict[str, Any], *, deleted: bool = False) -> None:
     """The cluster tells of a pod, in a cycle of its own."""
     with scheduler.allocator.cycle():
-        scheduler.observe(Change(read_pod(pod), gone))
+        scheduler.observe(Change(read_pod(pod), deleted))
         scheduler.tear_down()
 
 

@@ -25,7 +25,7 @@ from time import perf_counter, sleep
 from made_up import spec as made_up
 
 ROOT = Path(__file__).parent.parent
-PATIENCE = 60.0
+KILL_DELAY = 60.0
 """Seconds beyond a limit after which a command is killed."""
 
 ONE = "machine M { n: 0..1  initial state A  event go from environment  A on go do n = 1 - n }"
@@ -47,7 +47,7 @@ def functions(count: int) -> str:
 
 
 def ring(count: int) -> str:
-    """A machine of so many states."""
+    """A machine with a number of states."""
     rows = "\n".join(f"    state S{n}\n    S{n} -> S{(n + 1) % count} on go" for n in range(1, count))
     return f"machine M {{\nevent go from environment\ninitial state S0\nS0 -> S1 on go\n{rows}\n}}\nsystem S {{ m: M }}"
 
@@ -61,7 +61,7 @@ def channel(kind: str) -> str:
 
 
 def counters(count: int, extra: str = "") -> str:
-    """More states than anybody has time for."""
+    """More states than can be explored."""
     return (
         "machine M { n: 0..9  initial state A  event go, back from environment\n"
         "A on go when n < 9 do n = n + 1\nA on back when n > 0 do n = n - 1 }\n"
@@ -139,7 +139,7 @@ class Ended:
 
 
 def run(arguments: list[str], folder: Path, most: float, interrupt: float | None = None) -> Ended:
-    """Run `fsm`, for `most` seconds; `interrupt`: press Ctrl-C after so many."""
+    """Run `fsm`, for `most` seconds; `interrupt`: press Ctrl-C after this many seconds."""
     with TemporaryFile() as output, TemporaryFile() as errors:
         begun = perf_counter()
         process = subprocess.Popen(
@@ -161,11 +161,11 @@ def run(arguments: list[str], folder: Path, most: float, interrupt: float | None
         took, process.returncode = perf_counter() - begun, os.waitstatus_to_exitcode(status)
         for file in (output, errors):
             file.seek(0)
-        told, wrong = (file.read().decode(errors="replace") for file in (output, errors))
-    return Ended(took, usage.ru_maxrss * 1024, process.returncode, told, wrong)
+        text, wrong = (file.read().decode(errors="replace") for file in (output, errors))
+    return Ended(took, usage.ru_maxrss * 1024, process.returncode, text, wrong)
 
 
-def told(ended: Ended) -> str:
+def first_line(ended: Ended) -> str:
     """The first line of what was said, and whether a traceback was among it."""
     if "Traceback" in ended.errors or "mistake of fsm" in ended.errors:
         return "TRACEBACK " + ended.errors.strip().splitlines()[-1][:60]
@@ -181,18 +181,19 @@ def limit(row: Row, folder: Path) -> str:
         path.write_text(row.spec if row.spec.startswith("module") else f"module limited\n{row.spec}\n")
     limits = [] if row.seconds is None else ["--max-seconds", str(row.seconds)]
     limits += [] if row.memory is None else ["--max-memory", str(row.memory)]
-    x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + PATIENCE)
-    asked = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
+    x = run([row.command[0], str(path), *row.command[1:], *limits], folder, (row.seconds or 0) + KILL_DELAY)
+    limits_text = " ".join(f"{n:g} {unit}" for n, unit in ((row.seconds, "s"), (row.memory, "GB")) if n is not None)
     over = "" if row.seconds is None else f"{x.seconds - row.seconds:+.2f}"
-    return f"{row.name:31} {asked:11} {x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
+    figures = f"{x.seconds:6.2f} s {over:>6} {x.memory / 1e9:5.2f} GB  {x.code:3}"
+    return f"{row.name:31} {limits_text:11} {figures}  {first_line(x)}"
 
 
 def interruption(at: float, name: str, text: str, folder: Path) -> str:
     """Ctrl-C at a moment."""
     path = folder / "spec.fsm"
     path.write_text(f"module limited\n{text}\n")
-    x = run(["verify", str(path)], folder, PATIENCE, at)
-    return f"{name:31} at {at:6.3f} s {x.seconds:6.2f} s {'':6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {told(x)}"
+    x = run(["verify", str(path)], folder, KILL_DELAY, at)
+    return f"{name:31} at {at:6.3f} s {x.seconds:6.2f} s {'':6} {x.memory / 1e9:5.2f} GB  {x.code:3}  {first_line(x)}"
 
 
 @contextmanager
@@ -212,19 +213,19 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--interrupts", type=int, default=12)
     parser.add_argument("--busy", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell runs in the background ignores it
-    rows = [x for x in ROWS if any(y in x.name for y in given.only.split(","))]
+    rows = [x for x in ROWS if any(y in x.name for y in options.only.split(","))]
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} processors")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory()))
-        if given.busy:
+        if options.busy:
             stack.enter_context(busy())
         for row in rows:
             print(limit(row, folder), flush=True)
         dice = random.Random(1)
         texts = {"10^12 states": counters(12), "22 derived values": lets(22), "properties": counters(5, PROPERTIES)}
-        for n in range(given.interrupts):
+        for n in range(options.interrupts):
             name = list(texts)[n % len(texts)]
             at = dice.uniform(0, 3 if n % 2 else 0.6)
             print(interruption(at, f"Ctrl-C, {name}", texts[name], folder), flush=True)

@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 
 from fsmdsl.model.workspace import load  # noqa: E402
 from fsmdsl.runs.verdicts.verdict import Keeping, Limits, Means  # noqa: E402
-from fsmdsl.search.checkpoint.write import Model, Saver  # noqa: E402
+from fsmdsl.search.checkpoint.write import Saver  # noqa: E402
 from fsmdsl.search.engine import Together  # noqa: E402
 from fsmdsl.search.memory import Memory  # noqa: E402
 from fsmdsl.search.packed_search import PackedSearch  # noqa: E402
@@ -99,8 +99,9 @@ def searched(size: str, saved: Path) -> dict[str, Any]:
     between = Timed(exchange())
     search = PackedSearch(universe, Limits(), Means(symmetry=False))
     keeping = Keeping(saved, None, inf)
-    saver = Saver(keeping, Model.of(universe, search.lowered, search.engine.state(0), {}), between)
-    search.store, search.engines = saver, process.Ranks(search, between, saver, keeping, Limits())
+    saver = Saver(keeping, search, between)
+    search.store, search.engines = saver, process.Ranks(search, between, saver)
+    search.budget.shared = True  # as in several ranks: a rank has only a part of the states to check anew
     blocks = _watched(distributed.Distributed, "block", lambda x: x.frontier.depth)
     saving = _watched(Saver, "save", lambda _: 0)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -145,11 +146,11 @@ def _watched(owner: type, name: str, what: Callable[[Any], int]) -> list[tuple[i
     took: list[tuple[int, float]] = []
     real: Callable[..., Any] = getattr(owner, name)
 
-    def timed(*given: Any) -> Any:
-        asked, begun = what(given[0]), perf_counter()
-        found = real(*given)
-        took.append((asked, perf_counter() - begun))
-        return found
+    def timed(*arguments: Any) -> Any:
+        size, begun = what(arguments[0]), perf_counter()
+        answer = real(*arguments)
+        took.append((size, perf_counter() - begun))
+        return answer
 
     setattr(owner, name, timed)
     return took
@@ -157,7 +158,7 @@ def _watched(owner: type, name: str, what: Callable[[Any], int]) -> list[tuple[i
 
 def exchanged() -> dict[str, Any]:
     """The exchange alone: the time of the smallest, and what a large one comes to."""
-    between, found = exchange(), {}
+    between, seconds = exchange(), {}
     for what, words, times in (("smallest", between.size, 300), ("largest", LARGEST_MESSAGE, 5)):
         sent = Memory(words)
         for n in range(0, words, 512):
@@ -169,11 +170,11 @@ def exchanged() -> dict[str, Any]:
             begun = perf_counter()
             between.all_to_all(sent, counts)
             took.append(perf_counter() - begun)
-        found[what] = min(took)
+        seconds[what] = min(took)
     others = LARGEST_MESSAGE * 8 * (between.size - 1) // between.size
     return {
-        "microseconds of the smallest": round(1e6 * found["smallest"], 1),
-        "MB/s of a rank, to others": round(others / found["largest"] / 1e6),
+        "microseconds of the smallest": round(1e6 * seconds["smallest"], 1),
+        "MB/s of a rank, to others": round(others / seconds["largest"] / 1e6),
     }
 
 
@@ -206,19 +207,19 @@ def by_ranks(count: int, *arguments: str) -> dict[str, Any]:
             sys.exit("there is no mpiexec: pip install 'fsmdsl[mpi,fast]'")
         command = [mpiexec, "-n", str(count), *command]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    measurements: dict[str, Any] = json.loads(done.stdout)
+    return measurements
 
 
 def measured(size: str, count: int, runs: int) -> dict[str, Any]:
     """The quickest of several runs; the first makes the machine code, if there is none."""
-    found = []
+    samples = []
     for _ in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            found.append(by_ranks(count, "--one", size, "--folder", folder))
-    best = min(found, key=lambda x: x["wall s"])
+            samples.append(by_ranks(count, "--one", size, "--folder", folder))
+    best = min(samples, key=lambda x: x["wall s"])
     n = best["states"]
-    cpu = min(x["processor s of all ranks, without exchange"] for x in found)
+    cpu = min(x["processor s of all ranks, without exchange"] for x in samples)
     away = (count - 1) / count
     # Of what is exchanged for a state, 16 bytes are its key and its number.
     messages = (best["bytes exchanged"] / n / away - 16) / (8 * best["words"] + 8) if count > 1 else 0.0
@@ -245,21 +246,21 @@ def main() -> None:
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     parser.add_argument("--exchange", action="store_true", help=argparse.SUPPRESS)
-    given = parser.parse_args()
-    if given.one or given.exchange:
-        found = exchanged() if given.exchange else searched(given.one, Path(given.folder))
+    options = parser.parse_args()
+    if options.one or options.exchange:
+        measurements = exchanged() if options.exchange else searched(options.one, Path(options.folder))
         if exchange().rank == 0:
-            print(json.dumps(found))
+            print(json.dumps(measurements))
         return
-    counts = [int(x) for x in given.ranks.split(",")]
+    counts = [int(x) for x in options.ranks.split(",")]
     results: dict[str, Any] = {"machine": asdict(Machine.here()), "exchange": {}, "searches": []}
     for count in counts:
         if count > 1:
             results["exchange"][str(count)] = by_ranks(count, "--exchange")
             print(f"{count} ranks: {results['exchange'][str(count)]}", file=sys.stderr)
-    for size in given.sizes.split(","):
+    for size in options.sizes.split(","):
         for count in counts:
-            x = measured(size, count, given.runs)
+            x = measured(size, count, options.runs)
             results["searches"].append(x)
             print(
                 f"{size}, {count} ranks: {x['states']:,} states, {x['wall s']} s,"

@@ -44,8 +44,8 @@ def sizes(folder: str, most: int) -> list[tuple[int, str]]:
 
 def opinion(folder: str, system: str, tool: str, seconds: float) -> dict[str, Any]:
     """What came out of one system, in numbers; `why`: why nothing was compared."""
-    asked = ["--system", system, "--second-opinion", tool, "--max-seconds", str(seconds)]
-    rows = fsm("verify", *paths(folder), *asked)["second_opinions"][0]["rows"]
+    options = ["--system", system, "--second-opinion", tool, "--max-seconds", str(seconds)]
+    rows = fsm("verify", *paths(folder), *options)["second_opinions"][0]["rows"]
     runs = [x for x in rows if x["what"].startswith("property")]
     others = [x for x in rows if x not in runs]
     return {
@@ -61,10 +61,10 @@ def opinion(folder: str, system: str, tool: str, seconds: float) -> dict[str, An
     }
 
 
-def table(found: list[dict[str, Any]]) -> Iterator[str]:
+def table(opinions: list[dict[str, Any]]) -> Iterator[str]:
     """Rows for the documentation."""
     for folder in (*FOLDERS, "all"):
-        here = [x for x in found if folder in (x["folder"], "all")]
+        here = [x for x in opinions if folder in (x["folder"], "all")]
         compared = [x for x in here if x["why"] is None]
 
         def total(what: str, of: list[dict[str, Any]] = compared) -> str:
@@ -81,21 +81,23 @@ def main() -> int:
     parser.add_argument("--log", type=Path, required=True, help="where to write down what is done")
     parser.add_argument("--seconds", type=float, default=600, help="for each system")
     parser.add_argument("--most", type=int, default=40_000, help="a system with more states is left out")
-    given = parser.parse_args()
-    lines = given.log.read_text("utf-8").splitlines() if given.log.exists() else []
-    found = [json.loads(x) for x in lines]
-    known = {x["system"] for x in found}
-    left = sorted((n, name, folder) for folder in FOLDERS for n, name in sizes(folder, given.most) if name not in known)
+    options = parser.parse_args()
+    lines = options.log.read_text("utf-8").splitlines() if options.log.exists() else []
+    opinions = [json.loads(x) for x in lines]
+    judged = {x["system"] for x in opinions}
+    left = sorted(
+        (n, name, folder) for folder in FOLDERS for n, name in sizes(folder, options.most) if name not in judged
+    )
     for states, name, folder in left:
-        if states > given.most:
-            print(f"left out: {name} has more than {given.most:,} states")
+        if states > options.most:
+            print(f"left out: {name} has more than {options.most:,} states")
             continue
-        found.append(opinion(folder, name, given.tool, given.seconds))
-        with given.log.open("a", encoding="utf-8") as log:
-            log.write(json.dumps(found[-1]) + "\n")
-        print(json.dumps(found[-1]), flush=True)
-    print("\n".join(table(found)))
-    return 1 if any(x["different"] for x in found) else 0
+        opinions.append(opinion(folder, name, options.tool, options.seconds))
+        with options.log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(opinions[-1]) + "\n")
+        print(json.dumps(opinions[-1]), flush=True)
+    print("\n".join(table(opinions)))
+    return 1 if any(x["different"] for x in opinions) else 0
 
 
 if __name__ == "__main__":

@@ -42,8 +42,8 @@ def main() -> None:
         Path(folder, "blank.html").write_text(BLANK, "utf-8")
         with served(Path(folder)) as plain, served(chosen.site) as address:
             for _ in range(chosen.runs):
-                for name, listed in took.items():
-                    listed.append(first_paint(browser, f"{plain if name == 'blank' else address}{name}.html"))
+                for name, paints in took.items():
+                    paints.append(first_paint(browser, f"{plain if name == 'blank' else address}{name}.html"))
             visits = {name: visit(browser.new_page(), f"{address}{name}.html") for name in PAGES}
     blank = median(took["blank"])
     results = {

@@ -88,7 +88,7 @@ class Allocator:
         """Where a pod can go.
 
         In the filtering phase, asking changes nothing, but that the pod is known from now on: its gang lasts until
-        all known pods are deleted. In the preempting phase, leaf cells are reserved when somebody must be displaced.
+        all known pods are deleted. In the preempting phase, leaf cells are reserved when gangs must be displaced.
         `suggested_nodes` count for pods that do not ignore them; none means any node. Raises `UserError`.
         """
         return self._cycle.schedule(pod, suggested_nodes, phase)

@@ -19,8 +19,8 @@ ISOLATION = PREFIX + "pod-leaf-cell-isolation"
 BIND_INFO = PREFIX + "pod-bind-info"
 OLD_ISOLATION = PREFIX + "pod-gpu-isolation"
 
-LARGEST = 300_000
-"""How many values an annotation may have: what Kubernetes lets through, with room to spare."""
+MAX_VALUES = 300_000
+"""Maximum number of values in an annotation: more than Kubernetes lets through."""
 
 OLD_NAMES = {
     "gpuType": "leafCellType",
@@ -175,7 +175,7 @@ def _json(text: str) -> Value | None:
 
 def _document(text: str, what: str) -> Value:
     try:
-        return _renamed(read_text(text, LARGEST))
+        return _renamed(read_text(text, MAX_VALUES))
     except ConfigurationError as error:
         raise UserError(f"annotation {what}: {error}") from error
 

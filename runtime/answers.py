@@ -56,7 +56,7 @@ class Demotion:
     """A gang that has lost its guaranteed cells to a stronger one, and goes on opportunistically."""
 
     preemptor: str
-    """Empty where nobody else has them: they are gone from the configuration."""
+    """Empty if no other gang has them: they are gone from the configuration."""
     time: float
     """Seconds since the epoch."""
 
@@ -88,7 +88,7 @@ class LeafCell:
     address: str
     state: CellState
     priority: int
-    """Of whom it is reserved for, else of who uses it; -2 where nobody does."""
+    """Of the gang that it is reserved for, else of the gang that uses it; -2 if neither exists."""
     owner: str | None
     reserver: str | None
     healthy: bool
@@ -106,7 +106,7 @@ class TopCell:
     pinned: str
     """The identifier, if it is a pinned cell."""
     free: bool
-    """Nobody uses anything in it."""
+    """All of it is unused."""
     healthy: bool
     """Of a cell in use: whether all its nodes are. Of a free one: whether a healthy cell could be had for it."""
     physical: str | None

@@ -33,8 +33,8 @@ def _change(kind: str, name: str, image: str) -> dict[str, Any] | None:
         case "gang":
             return {"gang": name, **(_gang(read_gang(image)) if image else {"state": DELETED, "cells": []})}
         case "pod":
-            gang, *_, seat = json.loads(image) if image else (None, -1)
-            return {"pod": name, "gang": gang, "placed": seat >= 0}
+            gang, *_, slot_index = json.loads(image) if image else (None, -1)
+            return {"pod": name, "gang": gang, "placed": slot_index >= 0}
         case "node":
             return {"node": name, "healthy": bool(image) and json.loads(image)}
         case _:  # the configuration, and what others keep in the journal

@@ -147,9 +147,9 @@ for command in COMMANDS:
 def run() -> int:
     """The exit code: 2 for what cannot be done as it was asked. Raises `KeyboardInterrupt`."""
     try:
-        found = main(prog_name="python -m runtime", standalone_mode=False)
+        exit_code = main(prog_name="python -m runtime", standalone_mode=False)
         sys.stdout.flush()
-        return found if isinstance(found, int) else 0
+        return exit_code if isinstance(exit_code, int) else 0
     except click.Abort as end:
         if isinstance(end.__cause__, KeyboardInterrupt):
             raise KeyboardInterrupt from None

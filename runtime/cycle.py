@@ -3,7 +3,7 @@
 1. check the request          requests.py    refuses, changes nothing
 2. find places                placement/     reads
 3. choose whom to displace    preemption/    reads
-4. fire the machines          here           the books follow, by binding.py
+4. fire the machines          here           the ledger follows, by binding.py
 5. answer                     answers.py
 
 Asking in the filtering phase stops before 4. What was found is kept, and `allocate` acts on it if nothing has changed
@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterable
 from generated.hived import AffinityGroupState
 from runtime.answers import Answer, Bind, Demotion, Phase, Preempt, Wait
 from runtime.binding import Bindings
-from runtime.cells import Books, Cluster, Device
+from runtime.cells import CellLedger, Cluster, Device
 from runtime.errors import UserError
 from runtime.gangs import Gang, Places, Slot
-from runtime.offered import Offered
+from runtime.offers import Offers
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.choose import choose
-from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement
 from runtime.pods import BindInfo, Pod
 from runtime.preemption.victims import displaced, reserver, victims
@@ -37,23 +37,23 @@ class Cycle:
 
     def __init__(self, cluster: Cluster, now: Callable[[], float]) -> None:
         self.cluster = cluster
-        self.books = Books(cluster)
+        self.ledger = CellLedger(cluster)
         self.now = now
         self.gangs: dict[str, Gang] = {}
         self.homes: dict[str, Gang] = {}
         """By uid: the gang of each pod that is known."""
-        self._offered = Offered()
+        self._offers = Offers()
         self._changes = 0
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
-        """By gang: the count of changes when places were found, the places, and whom to demote for them."""
+        """By gang: the count of changes when places were found, the places, and the gangs to demote for them."""
         self._chosen: tuple[Gang | None, int, frozenset[str] | None, Placement | str] = (None, 0, None, "")
-        """The latest decision: for whom, at which count of changes, among which nodes, and what."""
-        cluster.equip(Bindings(self.books))
+        """The latest decision: the gang, the count of changes, the candidate nodes, and the result."""
+        cluster.bind_actions(Bindings(self.ledger))
 
     def set_health(self, node: str, *, healthy: bool) -> None:
-        """A node turns good or bad. Whoever is on it stays."""
-        if self.books.set_health(node, healthy=healthy):
+        """A node turns good or bad. Pods on it stay."""
+        if self.ledger.set_health(node, healthy=healthy):
             self._changes += 1
 
     # Scheduling
@@ -70,18 +70,18 @@ class Cycle:
         if gang.state is PENDING and not gang.specified_by(pod):
             gang.respecify(pod.spec)
             self._changes += 1
-        names = self._offered.note(pod.uid, None if gang.spec.ignore_suggested else suggested, phase)
-        offer = Offer(names)
+        names = self._offers.note(pod.uid, None if gang.spec.ignore_suggested else suggested, phase)
+        candidates = CandidateNodes(names)
         if gang.state is PREEMPTING:
-            self._offered.keep(gang.name, pod.uid, names)
+            self._offers.keep(gang.name, pod.uid, names)
             if phase is Phase.PREEMPTING and not all(self._reachable(gang, x, names) for x in gang.virtual):
                 self.call_off(gang)
         match gang.state:
             case AffinityGroupState.PENDING:
-                return self._place(gang, pod, offer, phase)
+                return self._place(gang, pod, candidates, phase)
             case AffinityGroupState.PREEMPTING:
                 return _go_on(gang, pod)
-            case AffinityGroupState.BEING_PREEMPTED if pod.uid not in gang.seated:
+            case AffinityGroupState.BEING_PREEMPTED if pod.uid not in gang.assigned:
                 return Wait(f"gang {gang.name} is being preempted")
             case _:
                 return _bind(gang, pod)
@@ -119,37 +119,37 @@ class Cycle:
         """
         if not device.host.healthy:
             return False
-        return names is None or device.machine.user is None or self._offered.has(gang.name, device.host.name)
+        return names is None or device.machine.user is None or self._offers.has(gang.name, device.host.name)
 
-    def _place(self, gang: Gang, pod: Pod, offer: Offer, phase: Phase) -> Answer:
-        found = self._choose(gang, offer)
-        if isinstance(found, str):
-            return Wait(found)
-        places = found.places()
+    def _place(self, gang: Gang, pod: Pod, candidates: CandidateNodes, phase: Phase) -> Answer:
+        choice = self._choose(gang, candidates)
+        if isinstance(choice, str):
+            return Wait(choice)
+        places = choice.places()
         left = displaced(places.virtual)
         if left:
             if phase is Phase.PREEMPTING:
-                self.take(gang, places, found.demote)
-                self._offered.keep(gang.name, pod.uid, offer.names)
+                self.take(gang, places, choice.demote)
+                self._offers.keep(gang.name, pod.uid, candidates.names)
             return Preempt(victims(left))
-        self._decided[gang.name] = (self._changes, places, found.demote)
+        self._decided[gang.name] = (self._changes, places, choice.demote)
         slot = places.slots[pod.spec.leaf_cells][0]
         return Bind(slot.place.node, slot.place.leaf_cells, places.bind_info(slot))
 
-    def _choose(self, gang: Gang, offer: Offer) -> Placement | str:
+    def _choose(self, gang: Gang, candidates: CandidateNodes) -> Placement | str:
         """Where a gang goes. An outer scheduler asks in one phase and then in the other: nothing is computed twice."""
-        gang_then, changes, names, found = self._chosen
-        if gang_then is not gang or changes != self._changes or names != offer.names:
-            found = choose(self.books, gang.spec, offer)
-            self._chosen = (gang, self._changes, offer.names, found)
-        return found
+        gang_then, changes, names, choice = self._chosen
+        if gang_then is not gang or changes != self._changes or names != candidates.names:
+            choice = choose(self.ledger, gang.spec, candidates)
+            self._chosen = (gang, self._changes, candidates.names, choice)
+        return choice
 
     # Firing the machines
 
     def allocate(self, pod: Pod, info: BindInfo) -> None:
         """A pod is bound, or about to be. The first one of a gang takes the leaf cells of all."""
         pod.spec.check()
-        known = pod.uid in self.homes
+        was_known = pod.uid in self.homes
         gang = self.join(pod, bound=True)
         try:
             if gang.state is PENDING:
@@ -157,11 +157,11 @@ class Cycle:
             elif gang.state is PREEMPTING:
                 self._proceed(gang, pod, info)
             slot = _slot(gang.name, gang.places, pod, info)
-            if gang.seated.get(pod.uid, slot) is not slot:
+            if gang.assigned.get(pod.uid, slot) is not slot:
                 raise UserError(f"pod {pod.key} has another place in gang {gang.name} already")
-            gang.seat(pod, slot)
+            gang.assign(pod, slot)
         except UserError:
-            if not known:
+            if not was_known:
                 self.delete(pod)
             raise
 
@@ -173,7 +173,7 @@ class Cycle:
                 _slot(gang.name, places, pod, info)
                 self.take(gang, places, demoted)
                 return
-        restored = restore(self.books, gang.spec, info)
+        restored = restore(self.ledger, gang.spec, info)
         if restored.taken:
             raise UserError(f"gang {gang.name} cannot have these places: {'; '.join(restored.taken)}")
         if restored.lost and decided is not None:
@@ -193,11 +193,11 @@ class Cycle:
             raise UserError(f"gang {gang.name} still waits for the gangs that it displaces")
         _slot(gang.name, gang.places, pod, info)
         gang.machine.proceed()
-        self._offered.forget(gang.name)
+        self._offers.forget(gang.name)
         self._changes += 1
 
     def take(self, gang: Gang, places: Places, demoted: Iterable[Gang]) -> None:
-        """A pending gang takes leaf cells, or reserves them where somebody uses some of them."""
+        """A pending gang takes leaf cells, or reserves them where some are in use."""
         for other in demoted:
             other.demote(Demotion(gang.name, self.now()))
         overthrown = [reserver(device) for device in places.virtual]
@@ -205,13 +205,13 @@ class Cycle:
         gang.machine.schedule(frozenset(device.machine for device in places.virtual))
         for loser in overthrown:
             if loser is not None and loser.state is PENDING:
-                self._offered.forget(loser.name)
+                self._offers.forget(loser.name)
                 loser.unplace()
         self._changes += 1
 
     def call_off(self, gang: Gang) -> None:
         """Gives back what a preempting gang holds: some of it is of no use any more."""
-        self._offered.forget(gang.name)
+        self._offers.forget(gang.name)
         gang.machine.call_off()
         gang.unplace()
         self._changes += 1
@@ -225,9 +225,9 @@ class Cycle:
         gang = self.homes.pop(pod.uid, None)
         if gang is None:
             return
-        self._offered.forget_pod(gang.name, pod.uid)
+        self._offers.forget_pod(gang.name, pod.uid)
         gang.leave(pod)
-        if gang.seated or (gang.waiting and gang.state in (PENDING, PREEMPTING)):
+        if gang.assigned or (gang.waiting and gang.is_waiting):
             return
         self._end(gang)
         if gang.waiting:
@@ -237,7 +237,7 @@ class Cycle:
             self._decided.pop(gang.name, None)
 
     def _end(self, gang: Gang) -> None:
-        self._offered.forget(gang.name)
+        self._offers.forget(gang.name)
         gang.machine.pods_deleted()
         self.cluster.system.remove(gang.machine)
         self._changes += 1
@@ -245,7 +245,7 @@ class Cycle:
 
 def _bind(gang: Gang, pod: Pod) -> Bind:
     """The slot that a pod has, or the next free one of its size; raises `UserError` where there is none."""
-    slot = gang.seated.get(pod.uid) or gang.open_slot(pod.spec.leaf_cells)
+    slot = gang.assigned.get(pod.uid) or gang.open_slot(pod.spec.leaf_cells)
     if slot is None:
         check_open(gang, pod)
     assert slot is not None, "a pod too many has been refused"

@@ -63,12 +63,12 @@ class Opened:
 class DurableAllocator:
     """An `Allocator` with a journal: every call returns when what it has changed is on the disk.
 
-    Several calls in a `with allocator.cycle():` are committed together at its end; until then, nobody may learn of
+    Several calls in a `with allocator.cycle():` are committed together at its end; until then, no one may learn of
     their answers. With `cycle(sync=False)` they survive a crash of the process, but perhaps no loss of power before
     `journal.sync()` has returned.
 
     A call that fails by a fault of the allocator leaves everything as it was before: the allocator is built anew from
-    the journal. `JournalError` is final: whoever gets one has to end, and open the journal again.
+    the journal. `JournalError` is final: the process has to end, and to open the journal again.
     """
 
     def __init__(self, configuration: Configuration, journal: Journal, now: Callable[[], float] = time) -> None:
@@ -80,8 +80,8 @@ class DurableAllocator:
         """Gangs that the step under way has changed."""
         self._grouping = False
         self._touched: dict[str, None] = {}
-        self.companion: Callable[[], Mapping[str, str | None]] = dict
-        """What somebody else keeps in this journal, and has changed since asked last: committed with our steps."""
+        self.attached_changes: Callable[[], Mapping[str, str | None]] = dict
+        """Changes that another component keeps in this journal: taken before each commit, and committed with it."""
         with collector_paused():
             written = read(journal.images)
             takeover = self._begin(written)
@@ -171,8 +171,8 @@ class DurableAllocator:
         images: dict[str, str | None] = {}
         names = {gang.name for gang in self._moved}
         home = self.homes.get(pod.uid)
-        asked = (pod.spec.gang.name,) if home is None else (pod.spec.gang.name, home.name)
-        self._touched.update(dict.fromkeys((*sorted(names), *asked)))
+        affected = (pod.spec.gang.name,) if home is None else (pod.spec.gang.name, home.name)
+        self._touched.update(dict.fromkeys((*sorted(names), *affected)))
         if home is not None and (home.state is PENDING or gang_key(home.name) not in self.journal.images):
             image = images[gang_key(home.name)] = write_gang(home)
             if self.journal.images.get(gang_key(home.name)) != image:
@@ -191,15 +191,15 @@ class DurableAllocator:
 
     def _note(self, kind: str, images: Mapping[str, str | None]) -> None:
         """Journals what is different."""
-        known = self.journal.images
-        changes = {key: image for key, image in images.items() if known.get(key) != image}
+        current = self.journal.images
+        changes = {key: image for key, image in images.items() if current.get(key) != image}
         if changes:
             self.journal.write(kind, changes)
         if not self._grouping:
             self._commit()
 
     def _commit(self, *, sync: bool = True) -> None:
-        changes = self.companion()
+        changes = self.attached_changes()
         if changes:
             self.journal.write("lives", changes)
         self.journal.commit()
@@ -257,7 +257,7 @@ class DurableAllocator:
 
     def hold(self, claim: Claim) -> tuple[Pod, BindInfo]:
         """The devices of a bound pod that cannot be understood count as taken. Raises `UserError`."""
-        held: list[tuple[Pod, BindInfo]] = []
+        holdings: list[tuple[Pod, BindInfo]] = []
         before = self._allocator.homes.get(claim.uid)
 
         def difference() -> dict[str, str | None]:
@@ -267,11 +267,11 @@ class DurableAllocator:
                 images = {gang_key(before.name): None, pod_key(claim.uid): None}
                 if self.gangs.get(before.name) is before:
                     images[gang_key(before.name)] = write_gang(before)
-            return {**images, **(self._difference(held[0][0]) if held else {})}
+            return {**images, **(self._difference(holdings[0][0]) if holdings else {})}
 
         with self._step("hold", difference):
-            held.append(self._allocator.hold(claim))
-        return held[0]
+            holdings.append(self._allocator.hold(claim))
+        return holdings[0]
 
     def delete(self, pod: Pod) -> None:
         """A pod is gone."""
@@ -322,7 +322,7 @@ class DurableAllocator:
         """All pods, with what is to be written on those that have a place."""
         for gang in self.gangs.values():
             for pod in gang.pods:
-                slot = gang.seated.get(pod.uid)
+                slot = gang.assigned.get(pod.uid)
                 yield pod, gang.places.bind_info(slot) if slot is not None else None
 
     def group(self, name: str) -> GangStatus | None:

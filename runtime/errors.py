@@ -16,7 +16,7 @@ class UserError(Exception):
 
 
 class SafetyBrokenError(Exception):
-    """The books contradict themselves: a fault of the allocator, never of a request."""
+    """The ledger contradicts itself: a fault of the allocator, never of a request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from generated.hived import AffinityGroup, AffinityGroupState, System
@@ -10,7 +11,7 @@ from runtime.cells import Device, VirtualCell
 from runtime.pods import BindInfo, Pod, PodPlacement, PodSpec
 
 MAX_LEAVES = 1_000_000
-"""Leaf cells of a gang, to its machine. One that wants more waits for ever."""
+"""Maximum number of leaf cells of a gang, to its machine. A larger gang waits for ever."""
 
 
 class GangMachine(AffinityGroup):
@@ -45,6 +46,16 @@ class Places:
     written: tuple[tuple[PodPlacement, ...], ...]
     """As every pod of the gang has to remember it."""
 
+    @property
+    def placements(self) -> Iterator[PodPlacement]:
+        """Of all pods."""
+        return (place for same in self.written for place in same)
+
+    @property
+    def nodes(self) -> list[str]:
+        """All nodes, by name."""
+        return sorted({place.node for place in self.placements})
+
     def bind_info(self, slot: Slot) -> BindInfo:
         """What a pod in a slot has to remember."""
         return BindInfo(slot.place.node, slot.place.leaf_cells, self.chain, self.written)
@@ -68,7 +79,7 @@ class Gang:
     machine: GangMachine = field(init=False)
     waiting: dict[str, Pod] = field(default_factory=dict)
     """By uid: pods that are known, and have no slot."""
-    seated: dict[str, Slot] = field(default_factory=dict)
+    assigned: dict[str, Slot] = field(default_factory=dict)
     """By uid: the slots of the others."""
     places: Places = NOWHERE
     demotion: Demotion | None = None
@@ -88,6 +99,11 @@ class Gang:
         return self.machine.state
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it has no leaf cells yet: at most, it has reserved some."""
+        return self.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
+
+    @property
     def priority(self) -> int:
         """As it counts now; -1 where it has no guarantee."""
         return self.machine.rank
@@ -105,27 +121,27 @@ class Gang:
     @property
     def allocated(self) -> tuple[Pod, ...]:
         """Pods that have a slot."""
-        return tuple(slot.pod for slot in self.seated.values() if slot.pod is not None)
+        return tuple(slot.pod for slot in self.assigned.values() if slot.pod is not None)
 
-    def known(self, pod: Pod) -> Pod | None:
+    def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""
-        slot = self.seated.get(pod.uid)
+        slot = self.assigned.get(pod.uid)
         return self.waiting.get(pod.uid) if slot is None else slot.pod
 
     def open_slot(self, size: int) -> Slot | None:
         """The first free slot of a size."""
         return next((slot for slot in self.places.slots.get(size, ()) if slot.pod is None), None)
 
-    def seat(self, pod: Pod, slot: Slot) -> None:
+    def assign(self, pod: Pod, slot: Slot) -> None:
         """A pod has a slot."""
         slot.pod = pod
-        self.seated[pod.uid] = slot
+        self.assigned[pod.uid] = slot
         self.waiting.pop(pod.uid, None)
 
     def leave(self, pod: Pod) -> None:
         """A pod is gone; its slot is free for another one."""
         self.waiting.pop(pod.uid, None)
-        slot = self.seated.pop(pod.uid, None)
+        slot = self.assigned.pop(pod.uid, None)
         if slot is not None:
             slot.pod = None
 

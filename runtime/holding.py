@@ -52,9 +52,9 @@ def hold(cycle: Cycle, claim: Claim) -> tuple[Pod, BindInfo]:
         waiting = reserver(device)
         if device.state is CellState.RESERVED and waiting is not None:
             cycle.call_off(waiting)
-    found = _vacant(present)
-    if found is not None:
-        gang, slot = found
+    vacancy = _vacant(present)
+    if vacancy is not None:
+        gang, slot = vacancy
         spec = replace(gang.spec, leaf_cells=len(slot.place.leaf_cells))
         return _seat(cycle, gang, slot, Pod(claim.uid, claim.name, spec, claim.namespace))
     free = [device for device in present if device.state is CellState.FREE]
@@ -91,5 +91,5 @@ def _take(cycle: Cycle, pod: Pod, node: str, devices: list[Device]) -> tuple[Pod
 
 def _seat(cycle: Cycle, gang: Gang, slot: Slot, pod: Pod) -> tuple[Pod, BindInfo]:
     cycle.homes[pod.uid] = gang
-    gang.seat(pod, slot)
+    gang.assign(pod, slot)
     return pod, gang.places.bind_info(slot)

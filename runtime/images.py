@@ -65,7 +65,7 @@ class PodImage:
     """A pod of a gang."""
 
     pod: Pod
-    seat: int
+    slot_index: int
     """Which of the places of its size it has; -1 where it has none."""
 
 
@@ -114,13 +114,13 @@ def write_gang(gang: Gang) -> str:
 
 def write_pod(gang: Gang, pod: Pod) -> str:
     """A pod of a gang."""
-    known = gang.known(pod) or pod
-    slot = gang.seated.get(pod.uid)
-    same = gang.places.slots.get(known.spec.leaf_cells, ())
-    seat = next((i for i, x in enumerate(same) if x is slot), -1)
-    like = replace(gang.spec, leaf_cells=known.spec.leaf_cells) == known.spec
-    spec = known.spec.leaf_cells if like else _spec(known.spec)
-    return write([gang.name, known.name, known.namespace, spec, seat])
+    member = gang.member(pod) or pod
+    slot = gang.assigned.get(pod.uid)
+    same = gang.places.slots.get(member.spec.leaf_cells, ())
+    slot_index = next((i for i, x in enumerate(same) if x is slot), -1)
+    like = replace(gang.spec, leaf_cells=member.spec.leaf_cells) == member.spec
+    spec = member.spec.leaf_cells if like else _spec(member.spec)
+    return write([gang.name, member.name, member.namespace, spec, slot_index])
 
 
 def _spec(spec: PodSpec) -> dict[str, Any]:
@@ -157,9 +157,9 @@ def read_gang(text: str) -> GangImage:
 
 def read_pod(uid: str, text: str, gangs: dict[str, GangImage]) -> PodImage:
     """The pod that was written."""
-    gang, name, namespace, written, seat = json.loads(text)
+    gang, name, namespace, written, slot_index = json.loads(text)
     spec = replace(gangs[gang].spec, leaf_cells=written) if isinstance(written, int) else _read_spec(written)
-    return PodImage(Pod(uid, name, spec, namespace), seat)
+    return PodImage(Pod(uid, name, spec, namespace), slot_index)
 
 
 def _read_spec(fields: dict[str, Any]) -> PodSpec:

@@ -1,4 +1,4 @@
-"""What there is to say of gangs and cells. Reads, and computes on demand what nobody needs to decide."""
+"""The state of gangs and cells, for display. Computes on demand what decisions do not need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def gang_status(gang: Gang) -> GangStatus:
         gang.spec.virtual_cluster,
         gang.spec.priority,
         gang.state,
-        tuple(place for same in gang.places.written for place in same),
+        tuple(gang.places.placements),
         {top: tuple(cells) for top, cells in virtual.items()},
         gang.allocated,
         tuple(gang.waiting.values()),
@@ -77,13 +77,13 @@ def _unused(top: VirtualCell) -> bool:
 
 
 def _doomed(cluster: Cluster, tenant: VirtualCluster) -> set[VirtualCell]:
-    found: set[VirtualCell] = set()
+    doomed: set[VirtualCell] = set()
     for (chain, level), free in tenant.unallocated.items():
         forest = cluster.forests[chain]
         lacking = max(0, free - healthy_obtainable(forest, level))
         if lacking:
-            found.update(list(tenant.views[chain].free_tops(level))[-lacking:])
-    return found
+            doomed.update(list(tenant.views[chain].free_tops(level))[-lacking:])
+    return doomed
 
 
 def healthy_obtainable(forest: Forest, level: int) -> int:

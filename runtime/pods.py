@@ -13,7 +13,7 @@ HIGHEST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """So many pods of a gang need so many leaf cells each."""
+    """A number of pods of a gang, and the number of leaf cells for each."""
 
     pods: int
     leaf_cells: int

@@ -11,7 +11,7 @@ from fsmdsl.text.terminal import printable_line, printable_text
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines. A line feed inside one is somebody's text, and is escaped."""
+    """Print lines. A line feed inside one comes from outside, and is escaped."""
     click.echo("\n".join(map(printable_line, lines)), err=err)
     (sys.stderr if err else sys.stdout).flush()
 

@@ -33,10 +33,10 @@ class Written:
         return [(image.pod, self._info(image)) for image in self.pods.values()]
 
     def _info(self, image: PodImage) -> BindInfo | None:
-        if image.seat < 0:
+        if image.slot_index < 0:
             return None
         gang = self.gangs[image.pod.spec.gang.name]
-        place = gang.slots[image.pod.spec.leaf_cells][image.seat].place
+        place = gang.slots[image.pod.spec.leaf_cells][image.slot_index].place
         written = tuple(tuple(slot.place for slot in same) for same in gang.slots.values())
         return BindInfo(place.node, place.leaf_cells, gang.chain, written)
 
@@ -80,10 +80,10 @@ def rebuild(cycle: Cycle, written: Written) -> None:
     for uid, pod in written.pods.items():
         gang = gangs[pod.pod.spec.gang.name]
         cycle.homes[uid] = gang
-        if pod.seat < 0:
+        if pod.slot_index < 0:
             gang.waiting[uid] = pod.pod
         else:
-            gang.seat(pod.pod, gang.places.slots[pod.pod.spec.leaf_cells][pod.seat])
+            gang.assign(pod.pod, gang.places.slots[pod.pod.spec.leaf_cells][pod.slot_index])
 
 
 def _preempt(cluster: Cluster, gang: Gang) -> None:
@@ -107,9 +107,9 @@ def _places(cluster: Cluster, image: GangImage) -> Places:
     for size, same in image.slots.items():
         slots[size] = []
         for slot in same:
-            found = [_device(cluster, image.spec.virtual_cluster, device) for device in slot.devices]
-            virtual.update(found)
-            slots[size].append(Slot(slot.place, tuple(device for device, _ in found)))
+            pairs = [_device(cluster, image.spec.virtual_cluster, device) for device in slot.devices]
+            virtual.update(pairs)
+            slots[size].append(Slot(slot.place, tuple(device for device, _ in pairs)))
     return places(image.chain, slots, virtual)
 
 

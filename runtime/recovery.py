@@ -63,7 +63,7 @@ def _take_back(
     demoted: dict[str, str],
     missing: dict[str, tuple[str, ...]],
 ) -> None:
-    restored = restore(cycle.books, gang.spec, info)
+    restored = restore(cycle.ledger, gang.spec, info)
     cycle.take_back(gang, pod, info, restored)
     if restored.lost:
         demoted[gang.name] = restored.lost

@@ -45,17 +45,17 @@ def check_member(gang: Gang, pod: Pod) -> None:
     A pending gang has decided nothing yet: the specification of the pod that asks counts, as in HiveD. A gang with
     places takes a pod of its virtual cluster, priority and members for which it has a place left.
     """
-    known = gang.known(pod)
-    if known is not None and known.spec.leaf_cells != pod.spec.leaf_cells:
-        was = known.spec.leaf_cells
+    member = gang.member(pod)
+    if member is not None and member.spec.leaf_cells != pod.spec.leaf_cells:
+        was = member.spec.leaf_cells
         raise UserError(f"pod {pod.key} wants {pod.spec.leaf_cells} leaf cells, but wanted {was} before")
-    if gang.state is AffinityGroupState.PENDING or (known is not None and known.spec is pod.spec):
+    if gang.state is AffinityGroupState.PENDING or (member is not None and member.spec is pod.spec):
         return
     for different in disagreements(gang, pod, IDENTITY):
         raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on {different}")
     if gang.spec.gang is not pod.spec.gang and gang.spec.gang.sizes != pod.spec.gang.sizes:
         raise UserError(f"pod {pod.key} and its gang {gang.name} disagree on the members of the gang")
-    if known is None:
+    if member is None:
         check_open(gang, pod)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from generated.hived import CellState
-from runtime.cells import Books, Cluster, Device, PhysicalCell, View, VirtualCell
+from runtime.cells import CellLedger, Cluster, Device, PhysicalCell, View, VirtualCell
 from runtime.errors import UserError
 from runtime.gangs import Places, Slot, places
 from runtime.pods import OPPORTUNISTIC, BindInfo, PodPlacement, PodSpec
@@ -23,12 +23,12 @@ class Restored:
     missing: tuple[str, ...]
     """Devices that the configuration does not have."""
     taken: tuple[str, ...]
-    """Devices that somebody else has."""
+    """Devices that other gangs have."""
     lost: str
     """Why the gang can have no guarantee any more; empty where it has one, or never had."""
 
 
-def restore(books: Books, spec: PodSpec, info: BindInfo) -> Restored:
+def restore(ledger: CellLedger, spec: PodSpec, info: BindInfo) -> Restored:
     """The places that a gang had when its pod was bound. Leaves everything as it is."""
     written = sorted((x for same in info.gang for x in same), key=lambda x: len(x.leaf_cells))
     _check(spec, written)
@@ -37,22 +37,22 @@ def restore(books: Books, spec: PodSpec, info: BindInfo) -> Restored:
     missing: list[str] = []
     taken: list[str] = []
     for place in written:
-        found = []
+        devices = []
         for index, kind in zip(place.leaf_cells, place.preassigned_types, strict=True):
-            device = find_device(books.cluster, info.chain, place.node, index)
+            device = find_device(ledger.cluster, info.chain, place.node, index)
             if device is None:
                 missing.append(f"{place.node} has no device {index}")
             elif device.state is not CellState.FREE:
                 taken.append(f"device {index} of {place.node} is {device.state.display}")
             else:
-                found.append(device)
+                devices.append(device)
                 types[device] = kind
-        slots.setdefault(len(place.leaf_cells), []).append(Slot(place, tuple(found)))
+        slots.setdefault(len(place.leaf_cells), []).append(Slot(place, tuple(devices)))
     virtual: dict[Device, VirtualCell | None] = dict.fromkeys(types)
     lost = ""
     if spec.priority != OPPORTUNISTIC:
         try:
-            virtual.update(_virtual_cells(books, spec, types))
+            virtual.update(_virtual_cells(ledger, spec, types))
         except LostError as error:
             lost = str(error)
     return Restored(places(info.chain, slots, virtual), tuple(missing), tuple(taken), lost)
@@ -77,23 +77,23 @@ def find_device(cluster: Cluster, chain: str, node: str, index: int) -> Device |
     return next((device for cell in cells for device in cell.devices() if device.index == index), None)
 
 
-def _virtual_cells(books: Books, spec: PodSpec, types: dict[Device, str]) -> dict[Device, VirtualCell]:
+def _virtual_cells(ledger: CellLedger, spec: PodSpec, types: dict[Device, str]) -> dict[Device, VirtualCell]:
     """A virtual leaf cell for each device: one binding leads to the next, so they are made, and undone again."""
-    found: dict[Device, VirtualCell] = {}
+    cells: dict[Device, VirtualCell] = {}
     try:
         for device, kind in types.items():
-            virtual = _virtual_cell(books, spec, device, kind)
-            books.put(device, virtual, spec.priority)
-            found[device] = virtual
+            virtual = _virtual_cell(ledger, spec, device, kind)
+            ledger.put(device, virtual, spec.priority)
+            cells[device] = virtual
     finally:
-        for device in found:
-            books.remove(device)
-    return found
+        for device in cells:
+            ledger.remove(device)
+    return cells
 
 
-def _virtual_cell(books: Books, spec: PodSpec, device: Device, kind: str) -> VirtualCell:
+def _virtual_cell(ledger: CellLedger, spec: PodSpec, device: Device, kind: str) -> VirtualCell:
     chain = device.chain
-    tenant = books.cluster.tenants.get(spec.virtual_cluster)
+    tenant = ledger.cluster.tenants.get(spec.virtual_cluster)
     pinned = tenant.pinned.get(spec.pinned_cell) if tenant is not None else None
     if pinned is not None and pinned.chain.name == chain.name:
         kind = chain.types[pinned.tops[0].level]  # it may be larger by now, or smaller
@@ -104,7 +104,7 @@ def _virtual_cell(books: Books, spec: PodSpec, device: Device, kind: str) -> Vir
         parent = path[-1].parent
         assert parent is not None, "the top has the highest level"
         path.append(parent)
-    virtual = _top(books, spec, path.pop())
+    virtual = _top(ledger, spec, path.pop())
     for cell in reversed(path):
         if cell.virtual is not None and cell.virtual.parent is virtual:
             virtual = cell.virtual
@@ -116,9 +116,9 @@ def _virtual_cell(books: Books, spec: PodSpec, device: Device, kind: str) -> Vir
     return virtual
 
 
-def _top(books: Books, spec: PodSpec, cell: PhysicalCell) -> VirtualCell:
+def _top(ledger: CellLedger, spec: PodSpec, cell: PhysicalCell) -> VirtualCell:
     """The preassigned cell that stands for a physical one, or one that can."""
-    tenant = books.cluster.tenants.get(spec.virtual_cluster)
+    tenant = ledger.cluster.tenants.get(spec.virtual_cluster)
     if tenant is None:
         raise LostError(f"there is no virtual cluster {spec.virtual_cluster}")
     view: View | None = tenant.pinned.get(spec.pinned_cell) if spec.pinned_cell else tenant.views.get(cell.chain.name)
@@ -132,8 +132,8 @@ def _top(books: Books, spec: PodSpec, cell: PhysicalCell) -> VirtualCell:
     top = next(view.free_tops(cell.level), None)
     if top is None:
         raise LostError(f"virtual cluster {tenant.name} has no {cell.chain.types[cell.level]} left")
-    lists = books.cluster.forests[cell.chain.name].lists
-    held = lists.holder(cell.level, cell.position)
-    if not held or held > lists.may_split(cell.level):
+    lists = ledger.cluster.forests[cell.chain.name].lists
+    holder_level = lists.holder(cell.level, cell.position)
+    if not holder_level or holder_level > lists.may_split(cell.level):
         raise LostError(f"{cell.address} is needed for what others are promised")
     return top

@@ -8,7 +8,7 @@ from generated.hived import AffinityGroup, Cell, System
 
 
 class FirstFit:
-    """Nodes in a list, each with its free devices; whoever comes is put where there is room first.
+    """Nodes in a list, each with its free devices; each gang is put on the first nodes with room.
 
     No virtual clusters, no topology, no priorities, no life cycles: the least that a scheduler of gangs can do.
     """
@@ -18,20 +18,20 @@ class FirstFit:
 
     def place(self, sizes: list[int]) -> list[tuple[int, list[int]]]:
         """Node and devices of each pod; empty where the gang does not fit."""
-        found: list[tuple[int, list[int]]] = []
+        placements: list[tuple[int, list[int]]] = []
         for size in sizes:
             for node, free in enumerate(self.free):
                 if len(free) >= size:
-                    found.append((node, [free.pop() for _ in range(size)]))
+                    placements.append((node, [free.pop() for _ in range(size)]))
                     break
             else:
-                self.give(found)
+                self.give(placements)
                 return []
-        return found
+        return placements
 
-    def give(self, found: list[tuple[int, list[int]]]) -> None:
+    def give(self, placements: list[tuple[int, list[int]]]) -> None:
         """Takes devices back."""
-        for node, devices in found:
+        for node, devices in placements:
             self.free[node] += devices
 
 
@@ -45,7 +45,7 @@ class Nothing:
         """A gang waits for the cell."""
 
     def release(self, cell: Cell) -> None:
-        """Nobody has it."""
+        """It is free."""
 
 
 def generated_machines(size: int) -> Callable[[], None]:
@@ -67,7 +67,7 @@ class Model:
 
 
 def transitions_machines(size: int) -> Callable[[], None]:
-    """The same events on the same number of machines, with `transitions`; who tells whom is written by hand."""
+    """The same events on the same number of machines, with `transitions`; their events are wired by hand."""
     from transitions import Machine
 
     states = ["Free", "Used", "Reserving", "Reserved"]

@@ -2,7 +2,7 @@
 
     python benchmarks/allocator/kubernetes.py [--gangs 500] [--pods 8]
 
-Starts the control plane of `tests/runtime/e2e` (see there) with so many fake nodes that all gangs fit, and runs, one
+Starts the control plane of `tests/runtime/e2e` (see there) with enough fake nodes for all gangs, and runs, one
 after the other: pods of the same kube-scheduler that differ from those of gangs in that it asks no extender for them;
 gangs of one pod; gangs of several. Pods are created by four threads as fast as the API server takes them. Each phase is
 run once with pods created while the kube-scheduler works, and the first two again with a backlog: pods are created
@@ -82,8 +82,8 @@ def configuration(nodes: int) -> dict[str, Any]:
 def plain(behind: Behind, name: str) -> list[str]:
     """A pod like that of a gang of one, for which no extender is asked."""
     group = {"name": f"default/{name}", "members": [{"podNumber": 1, "leafCellNumber": 1}]}
-    asked = {"virtualCluster": "all", "priority": 5, "leafCellNumber": 1, "affinityGroup": group}
-    behind.pod(name, asked, "gangs-normal", containers=[{"name": "worker", "image": "none"}])
+    spec = {"virtualCluster": "all", "priority": 5, "leafCellNumber": 1, "affinityGroup": group}
+    behind.pod(name, spec, "gangs-normal", containers=[{"name": "worker", "image": "none"}])
     return [name]
 
 
@@ -137,20 +137,20 @@ def measure(behind: Behind, gangs: int, pods: int) -> list[dict[str, Any]]:
     def of(name: str, count: int, size: int) -> list[Callable[[], list[str]]]:
         return [lambda n=n: behind.gang(f"{name}{n}", "all", 5, (size, 1)) for n in range(count)]
 
-    found = []
+    phases = []
     for backlog in (False, True):
         without = [lambda n=n: plain(behind, f"plain-{n}") for n in range(single)]
-        found.append(phase(behind, "no extender", without, backlog=backlog))
-        found.append(phase(behind, "gangs of 1", of("one-", single, 1), backlog=backlog))
+        phases.append(phase(behind, "no extender", without, backlog=backlog))
+        phases.append(phase(behind, "gangs of 1", of("one-", single, 1), backlog=backlog))
         behind.settled()
-        found[-1]["beside_no_extender"] = round(found[-1]["pods_per_second"] / found[-2]["pods_per_second"], 2)
-    found.append(phase(behind, f"{gangs} gangs of {pods}", of("many-", gangs, pods), backlog=False))
+        phases[-1]["beside_no_extender"] = round(phases[-1]["pods_per_second"] / phases[-2]["pods_per_second"], 2)
+    phases.append(phase(behind, f"{gangs} gangs of {pods}", of("many-", gangs, pods), backlog=False))
     behind.settled()
-    return found
+    return phases
 
 
 def run(gangs: int, pods: int, requests: int | None) -> list[dict[str, Any]]:
-    """All phases on a control plane of their own, with so many requests of the kube-scheduler in a second."""
+    """All phases on a control plane of their own, with a rate of requests of the kube-scheduler."""
     plane = ControlPlane(Path(tempfile.mkdtemp(prefix="kubernetes-")), requests=requests)
     nodes = _nodes(gangs, pods)
     try:

@@ -57,7 +57,7 @@ ROUNDS = 6
 GROWTH = 1.2
 """How much longer a decision may take at most in the largest cluster than in the smallest."""
 LENT = ("full of opportunistic gangs, 1 pod of 8", "full of opportunistic gangs, 8 pods of 8")
-"""Somebody has to go, and fewest are looked for: bounded, and slower."""
+"""Some gangs have to leave, and the smallest set is searched for: bounded, and slower."""
 PLAIN = ("first fit over all nodes, half full", "first fit over all nodes, nearly full")
 JOURNALED = ("journaled, a commit each", "journaled, 32 in a commit")
 MACHINES = ("machines, generated", "machines, transitions")
@@ -83,20 +83,20 @@ def hived(what: str, number: int) -> Figures:
     command = [str(HIVED), "bench", kind, str(number), part, mix, rounds, str(LIMIT), *sizes]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures = json.loads(done.stdout)
-    wanted = ("median", "p99", "cpu median", "cpu p99", "decisions", "refused")
-    found = {key: round(figures[key], 4) for key in wanted}
-    print(f"HiveD, {what}, {number}: {json.dumps(found)}", flush=True)
-    return found
+    keys = ("median", "p99", "cpu median", "cpu p99", "decisions", "refused")
+    selected = {key: round(figures[key], 4) for key in keys}
+    print(f"HiveD, {what}, {number}: {json.dumps(selected)}", flush=True)
+    return selected
 
 
 def least(*rounds: Figures) -> Figures:
     """Of each figure, the least of all rounds: whatever else the computer does can only make them larger."""
-    return {figure: min(found[figure] for found in rounds) for figure in rounds[0]}
+    return {figure: min(figures[figure] for figures in rounds) for figure in rounds[0]}
 
 
 def results(beside: list[int]) -> Figures:
     """All figures; those of HiveD for clusters of these sizes."""
-    found: Figures = {what: {str(n): measure(what, n) for n in SIZES} for what in (*LENT, *PLAIN)}
+    measurements: Figures = {what: {str(n): measure(what, n) for n in SIZES} for what in (*LENT, *PLAIN)}
     theirs: Figures = {}
     for what in DECISIONS:
         ours: dict[str, list[Figures]] = {str(n): [] for n in SIZES}
@@ -107,32 +107,34 @@ def results(beside: list[int]) -> Figures:
             for n in beside:
                 if turn == 0 or n < SIZES[-1]:
                     other[str(n)].append(hived(what, n))
-        found[what] = {n: least(*rounds) for n, rounds in ours.items()}
+        measurements[what] = {n: least(*rounds) for n, rounds in ours.items()}
         theirs[what] = {n: least(*rounds) for n, rounds in other.items()}
     if beside:
-        found["HiveD"] = theirs
-    found |= {what: {"2048": measure(what, 2048)} for what in JOURNALED}
-    found |= {what: measure(what, 8) for what in MACHINES}
-    return {**found, "recovery": measure("recovery", GANGS)}
+        measurements["HiveD"] = theirs
+    measurements |= {what: {"2048": measure(what, 2048)} for what in JOURNALED}
+    measurements |= {what: measure(what, 8) for what in MACHINES}
+    return {**measurements, "recovery": measure("recovery", GANGS)}
 
 
-def ratios(found: Figures) -> Figures:
+def ratios(measurements: Figures) -> Figures:
     """How cost grows with the cluster, and how it compares with what knows nothing."""
     least, most = str(SIZES[0]), str(SIZES[-1])
-    middle = f"{_clock(found)}median"
-    growth = {what: found[what][most][middle] / found[what][least][middle] for what in (*DECISIONS, *PLAIN)}
+    middle = f"{_clock(measurements)}median"
+    growth = {
+        what: measurements[what][most][middle] / measurements[what][least][middle] for what in (*DECISIONS, *PLAIN)
+    }
     full = {
-        n: found["nearly full of whole nodes, 1 pod of 8"][n]["median"] / found[PLAIN[1]][n]["median"]
+        n: measurements["nearly full of whole nodes, 1 pod of 8"][n]["median"] / measurements[PLAIN[1]][n]["median"]
         for n in (least, most)
     }
-    generated, library = (found[what]["median"] for what in MACHINES)
+    generated, library = (measurements[what]["median"] for what in MACHINES)
     times = {
         f"HiveD's time over ours, {what}": {
-            n: f"{figures[middle] / found[what][n][middle]:.1f} / {figures[last] / found[what][n][last]:.1f}"
-            for n, figures in sizes.items()
+            n: f"{x[middle] / measurements[what][n][middle]:.1f} / {x[last] / measurements[what][n][last]:.1f}"
+            for n, x in sizes.items()
         }
-        for last in [f"{_clock(found)}p99"]
-        for what, sizes in found.get("HiveD", {}).items()
+        for last in [f"{_clock(measurements)}p99"]
+        for what, sizes in measurements.get("HiveD", {}).items()
     }
     return {
         **times,
@@ -142,38 +144,38 @@ def ratios(found: Figures) -> Figures:
     }
 
 
-def broken(found: Figures) -> list[str]:
+def broken(measurements: Figures) -> list[str]:
     """The promises that are not kept."""
     small, large = str(SIZES[0]), str(SIZES[-1])
-    clock = _clock(found)
+    clock = _clock(measurements)
     judged = [
-        *((f"{w}: 1 ms at {small}", found[w][small]["median"], 1) for w in DECISIONS),
-        *((f"{w}: 5 ms at {small}, 99 %", found[w][small][f"{clock}p99"], 5) for w in DECISIONS),
-        *((f"{w}: 2 ms at {large}", found[w][large]["median"], 2) for w in DECISIONS),
+        *((f"{w}: 1 ms at {small}", measurements[w][small]["median"], 1) for w in DECISIONS),
+        *((f"{w}: 5 ms at {small}, 99 %", measurements[w][small][f"{clock}p99"], 5) for w in DECISIONS),
+        *((f"{w}: 2 ms at {large}", measurements[w][large]["median"], 2) for w in DECISIONS),
         *(
-            (f"{w}: grows", found["ratios"][f"cost at {large} devices over cost at {small}"][w], GROWTH)
+            (f"{w}: grows", measurements["ratios"][f"cost at {large} devices over cost at {small}"][w], GROWTH)
             for w in DECISIONS
         ),
         *(
-            (f"{w}: {n} devices, {which}, as HiveD", found[w][n][f"{clock}{which}"], figures[f"{clock}{which}"])
-            for w, sizes in found.get("HiveD", {}).items()
+            (f"{w}: {n} devices, {which}, as HiveD", measurements[w][n][f"{clock}{which}"], figures[f"{clock}{which}"])
+            for w, sizes in measurements.get("HiveD", {}).items()
             for n, figures in sizes.items()
             for which in ("median", "p99")
         ),
-        *((f"recovery {w}: 5 s", found["recovery"][f"{w}{', cpu' if clock else ''}"], 5) for w in RECOVERIES),
+        *((f"recovery {w}: 5 s", measurements["recovery"][f"{w}{', cpu' if clock else ''}"], 5) for w in RECOVERIES),
     ]
     return [f"{what}: {value:.3g}" for what, value, most in judged if value > most]
 
 
-def _clock(found: Figures) -> str:
+def _clock(measurements: Figures) -> str:
     """By which 99th percentiles are judged: the processor's where the computer was busy."""
-    return "cpu " if found["machine"]["load at the beginning"] > found["machine"]["cores"] / 2 else ""
+    return "cpu " if measurements["machine"]["load at the beginning"] > measurements["machine"]["cores"] / 2 else ""
 
 
-def page(found: Figures) -> str:
+def page(measurements: Figures) -> str:
     """The figures as tables to read."""
-    clock = _clock(found)
-    busy = f" of processor time, as the computer was busy (load {found['machine']['load at the beginning']})"
+    clock = _clock(measurements)
+    busy = f" of processor time, as the computer was busy (load {measurements['machine']['load at the beginning']})"
     lines = [
         "# The allocator",
         "",
@@ -186,21 +188,21 @@ def page(found: Figures) -> str:
         "|---" * (len(SIZES) + 1) + "|",
     ]
     for what in (*DECISIONS, *LENT, *PLAIN):
-        lines.append(f"| {what} | " + " | ".join(_cell(found[what][str(n)], clock) for n in SIZES) + " |")
-        theirs = found.get("HiveD", {}).get(what)
+        lines.append(f"| {what} | " + " | ".join(_cell(measurements[what][str(n)], clock) for n in SIZES) + " |")
+        theirs = measurements.get("HiveD", {}).get(what)
         if theirs:
             cells = (_cell(theirs[str(n)], clock) if str(n) in theirs else "" for n in SIZES)
             lines.append(f"| the same, HiveD | {' | '.join(cells)} |")
     for what in JOURNALED:
-        lines.append(f"| half full, {what} (wall clock) | {_cell(found[what]['2048'], '')} | | |")
+        lines.append(f"| half full, {what} (wall clock) | {_cell(measurements[what]['2048'], '')} | | |")
     lines += ["", "First fit knows no virtual clusters, no topology, no priorities and no life cycles.", ""]
-    for what, figures in found["ratios"].items():
-        told = "; ".join(f"{k}: {v}" for k, v in figures.items()) if isinstance(figures, dict) else str(figures)
-        lines.append(f"* {what}: {told}")
-    recovered = [f"{w} in {found['recovery'][w + ', cpu' if clock else w]} s" for w in RECOVERIES]
+    for what, figures in measurements["ratios"].items():
+        text = "; ".join(f"{k}: {v}" for k, v in figures.items()) if isinstance(figures, dict) else str(figures)
+        lines.append(f"* {what}: {text}")
+    recovered = [f"{w} in {measurements['recovery'][w + ', cpu' if clock else w]} s" for w in RECOVERIES]
     spent = " of processor time" if clock else ""
     lines += [f"* {GANGS:,} running gangs recovered {', '.join(recovered)}{spent}", ""]
-    lines += [", ".join(f"{k} {v}" for k, v in found["machine"].items()), ""]
+    lines += [", ".join(f"{k} {v}" for k, v in measurements["machine"].items()), ""]
     return "\n".join(lines)
 
 
@@ -218,13 +220,13 @@ def main() -> int:
         beside = []
     load = os.getloadavg()[0]
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
-    found = {"machine": {**machine, "load at the beginning": round(load, 1)}, **results(beside)}
-    found["ratios"] = ratios(found)
+    measurements = {"machine": {**machine, "load at the beginning": round(load, 1)}, **results(beside)}
+    measurements["ratios"] = ratios(measurements)
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "allocator.json").write_text(json.dumps(found, indent=2) + "\n")
-    (RESULTS / "allocator.md").write_text(page(found))
-    print(page(found))
-    missed = broken(found)
+    (RESULTS / "allocator.json").write_text(json.dumps(measurements, indent=2) + "\n")
+    (RESULTS / "allocator.md").write_text(page(measurements))
+    print(page(measurements))
+    missed = broken(measurements)
     for what in missed:
         print(f"not kept: {what}")
     return 1 if missed else 0

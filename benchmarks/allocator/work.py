@@ -68,14 +68,14 @@ def gang(number: int, *sizes: int, priority: int = 5) -> list[Pod]:
 
 def place(allocator: AnyAllocator, pods: list[Pod]) -> list[BindInfo] | None:
     """Places and allocates a whole gang; none where there is no room."""
-    found = []
+    infos = []
     for pod in pods:
         answer = allocator.schedule(pod)
         if not isinstance(answer, Bind):
             return None
         allocator.allocate(pod, answer.info)
-        found.append(answer.info)
-    return found
+        infos.append(answer.info)
+    return infos
 
 
 MIX = ((8,), (4,), (8, 8), (1, 1, 1, 1), (2, 2), (8,) * 8)
@@ -97,16 +97,16 @@ class Running:
         self.priority = priority
         self.gangs: dict[str, list[list[Pod]]] = {"A": [], "B": []}
         self.used = {"A": 0, "B": 0}
-        self.made = 0
+        self.gang_count = 0
         while any(n + 64 <= self.most for n in self.used.values()):
             self.add_some()
         for _ in range(32):
             self.add(self.new(8))
 
     def new(self, *sizes: int, priority: int | None = None) -> list[Pod]:
-        """A gang that nobody has placed yet, of the one virtual cluster or the other in turns."""
-        self.made += 1
-        return gang(self.made, *sizes, priority=self.priority if priority is None else priority)
+        """A gang without a place yet, of the one virtual cluster or the other in turns."""
+        self.gang_count += 1
+        return gang(self.gang_count, *sizes, priority=self.priority if priority is None else priority)
 
     def add(self, pods: list[Pod]) -> bool:
         """Places a gang, if there is room, and it does not make more devices busy than wanted."""
@@ -133,7 +133,7 @@ class Running:
             self.allocator.delete(pod)
 
     def make_room(self, tenant: str, devices: int) -> None:
-        """Some end, until so many more devices may be used."""
+        """Ends some gangs, until enough devices are free."""
         own = self.gangs[tenant]
         while self.used[tenant] + devices > self.most:
             at = self.random.randrange(len(own))
@@ -169,7 +169,7 @@ class Stopwatch:
         self.so_far = wall + perf_counter() - begun[0], cpu + thread_time() - begun[1]
 
     def lap(self, decisions: int = 1, *, counts: bool = True) -> None:
-        """So many decisions have been taken; to have to wait is quick, and would make others look better."""
+        """Counts decisions; to have to wait is quick, and would make others look better."""
         self.refused += not counts
         if counts:
             self.wall.append(self.so_far[0] / decisions * 1000)
@@ -178,10 +178,13 @@ class Stopwatch:
 
     def figures(self) -> Figures:
         """Milliseconds."""
-        found: Figures = {}
+        milliseconds: Figures = {}
         for clock, times in (("", self.wall), ("cpu ", self.cpu)):
-            found |= {f"{clock}median": round(median(times), 4), f"{clock}p99": round(quantiles(times, n=100)[98], 4)}
-        return {**found, "decisions": len(self.wall), "refused": self.refused}
+            milliseconds |= {
+                f"{clock}median": round(median(times), 4),
+                f"{clock}p99": round(quantiles(times, n=100)[98], 4),
+            }
+        return {**milliseconds, "decisions": len(self.wall), "refused": self.refused}
 
 
 def measured(work: Callable[[Stopwatch], None], rounds: int = ROUNDS) -> Figures:
@@ -205,9 +208,9 @@ def decisions(devices: int, part: float, *sizes: int, whole: bool = False) -> Fi
         pods = running.new(*sizes)
         running.make_room(*_demand(pods))
         with watch.running():
-            found = place(running.allocator, pods)
-        watch.lap(counts=found is not None)
-        if found is None:
+            infos = place(running.allocator, pods)
+        watch.lap(counts=infos is not None)
+        if infos is None:
             running.end(pods)
         else:
             running.keep(pods)
@@ -227,15 +230,15 @@ def preemptions(devices: int) -> Figures:
             answer = running.allocator.schedule(strong[0], phase=Phase.PREEMPTING)
         assert isinstance(answer, Preempt), answer
         victims = {pod.uid for pods in answer.victims.values() for pod in pods}
-        gone = list({id(by_uid[uid]): by_uid[uid] for uid in victims}.values())
-        for pods in gone:
+        displaced = list({id(by_uid[uid]): by_uid[uid] for uid in victims}.values())
+        for pods in displaced:
             running.end(pods)
         with watch.running():
-            found = place(running.allocator, strong)
+            infos = place(running.allocator, strong)
         watch.lap()
-        assert found is not None
+        assert infos is not None
         running.end(strong)
-        for pods in gone:
+        for pods in displaced:
             assert place(running.allocator, pods) is not None
 
     return measured(work, 500)
@@ -249,12 +252,12 @@ def displacing(devices: int, *sizes: int) -> Figures:
     allocator, random = cluster(devices), Random(0)
     running: list[list[Pod]] = []
     displaced: list[int] = []
-    made = 0
+    gang_count = 0
 
     def new(*pods: int, priority: int) -> list[Pod]:
-        nonlocal made
-        made += 1
-        return gang(made, *pods, priority=priority)
+        nonlocal gang_count
+        gang_count += 1
+        return gang(gang_count, *pods, priority=priority)
 
     def fill(tries: int) -> None:
         for _ in range(tries):
@@ -280,7 +283,7 @@ def displacing(devices: int, *sizes: int) -> Figures:
 
 
 def journaled(devices: int, together: int) -> Figures:
-    """The same as half full, with a journal that is synchronised; so many gangs in one commit."""
+    """The same as half full, with a journal that is synchronised; `together` gangs in one commit."""
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         config = read_configuration(configuration(devices))
         allocator = DurableAllocator(config, Journal(Path(folder) / "journal"))
@@ -301,24 +304,24 @@ def journaled(devices: int, together: int) -> Figures:
             for pods in gangs:
                 running.keep(pods)
 
-        found = measured(work, 400)
+        figures = measured(work, 400)
         allocator.close()
-        return found
+        return figures
 
 
 def recovery(gangs: int) -> Figures:
-    """So many gangs of eight devices, each on a node: from the journal, and from what bound pods carry. Seconds."""
+    """Recovery of gangs of eight devices, each on a node: from the journal, and from what bound pods carry. Seconds."""
     devices = -(-gangs * 8 // (4 * RACK)) * 4 * RACK
     config = read_configuration(configuration(devices))
-    found: Figures = {}
+    figures: Figures = {}
 
     @contextmanager
     def timed(what: str) -> Iterator[None]:
         gc.collect()
         begun = perf_counter(), thread_time()
         yield
-        found[what] = round(perf_counter() - begun[0], 3)
-        found[f"{what}, cpu"] = round(thread_time() - begun[1], 3)
+        figures[what] = round(perf_counter() - begun[0], 3)
+        figures[f"{what}, cpu"] = round(thread_time() - begun[1], 3)
 
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
         allocator = DurableAllocator(config, Journal(Path(folder) / "journal"))
@@ -343,23 +346,23 @@ def recovery(gangs: int) -> Figures:
         bound = [(pod, read_bind_info(text)) for pod, text in carried]
         result = Allocator(config).recover(bound, health)
     assert not any((result.demoted, result.missing, result.refused))
-    return found
+    return figures
 
 
 def first_fit(devices: int, part: float) -> Figures:
     """The plain baseline, at the same work."""
     plain = baseline.FirstFit(devices // 8, 8)
     random = Random(0)
-    held: list[list[tuple[int, list[int]]]] = []
-    while len(held) * 8 < part * devices:
-        held.append(plain.place([8]))
+    placements: list[list[tuple[int, list[int]]]] = []
+    while len(placements) * 8 < part * devices:
+        placements.append(plain.place([8]))
 
     def work(watch: Stopwatch) -> None:
-        plain.give(held.pop(random.randrange(len(held))))
+        plain.give(placements.pop(random.randrange(len(placements))))
         with watch.running():
-            found = plain.place([8])
+            placement = plain.place([8])
         watch.lap()
-        held.append(found)
+        placements.append(placement)
 
     return measured(work)
 

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 OURS = [x for x in TOOLS if x.cached is not None]
 SIZES = ["3_4_2", "4_6_2", "5_6_2", "5_7_2"]
 SLACK = 1.05
-"""How many times as long something may take."""
+"""Maximum ratio of the new time to the old time."""
 
 COMMANDS: list[tuple[str, ...]] = [("--help",), ("check", "specs"), ("test", "specs"), ("verify", "specs")]
 """What else is run, in the folder of the older one."""
@@ -62,36 +62,36 @@ def searches(checkout: Path, sizes: list[Size], rounds: int, mistakes: list[str]
             campaign.size(size, [*mine, *(older(x, checkout) for x in mine)])
     mistakes += campaign.mistakes
     return {
-        f"{size}, {x.tool.name}": whole(x) / whole(found[f"older {x.tool.name}"])
-        for size, found in campaign.figures.items()
-        for x in ours(found)
-        if f"older {x.tool.name}" in found
+        f"{size}, {x.tool.name}": whole(x) / whole(figures[f"older {x.tool.name}"])
+        for size, figures in campaign.figures.items()
+        for x in ours(figures)
+        if f"older {x.tool.name}" in figures
     }
 
 
-def ours(found: dict[str, Figures]) -> list[Figures]:
+def ours(figures: dict[str, Figures]) -> list[Figures]:
     """This one's figures at a size."""
-    return [x for name, x in found.items() if not name.startswith("older ")]
+    return [x for name, x in figures.items() if not name.startswith("older ")]
 
 
 def commands(checkout: Path, rounds: int, mistakes: list[str]) -> dict[str, float]:
     """For each command, how many times as long as the older one it takes: the median of both, in turns."""
-    found: dict[str, float] = {}
+    ratios: dict[str, float] = {}
     for command in COMMANDS:
         took: dict[Path, list[float]] = {ROOT: [], checkout: []}
         with TemporaryDirectory(prefix="fsmdsl-cache-") as cache:
             for number in range(rounds + 1):
-                for tree, listed in took.items():
+                for tree, seconds in took.items():
                     # Each has a cache of its own, which the first, uncounted run fills.
                     environment = {**os.environ, "FSMDSL_CACHE": f"{cache}/{tree.name}-{tree == ROOT}"}
                     interpreter = sys.executable if tree == ROOT else str(python(tree))
                     done = run([interpreter, "-m", "fsmdsl", *command], checkout, 300, environment)
-                    listed += [done.seconds] if number else []
+                    seconds += [done.seconds] if number else []
                     # That something is violated is an answer, too.
                     if done.code not in (0, 1):
                         mistakes.append(f"{tree}: {' '.join(command)}: exit {done.code}: {done.output[-300:].strip()}")
-        found[" ".join(command)] = median(took[ROOT]) / median(took[checkout])
-    return found
+        ratios[" ".join(command)] = median(took[ROOT]) / median(took[checkout])
+    return ratios
 
 
 def main() -> int:
@@ -100,16 +100,16 @@ def main() -> int:
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("sizes", nargs="*", type=Size.of, metavar="SIZE")
-    asked = parser.parse_intermixed_args()
-    checkout, mistakes = asked.checkout.resolve(), list[str]()
+    arguments = parser.parse_intermixed_args()
+    checkout, mistakes = arguments.checkout.resolve(), list[str]()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONSAFEPATH"] = "1"  # else each reads the code of the folder that it runs in
-    found = commands(checkout, asked.rounds, mistakes)
-    found |= searches(checkout, asked.sizes or [Size.of(x) for x in SIZES], asked.rounds, mistakes)
-    for name, times in found.items():
+    ratios = commands(checkout, arguments.rounds, mistakes)
+    ratios |= searches(checkout, arguments.sizes or [Size.of(x) for x in SIZES], arguments.rounds, mistakes)
+    for name, times in ratios.items():
         print(f"{times:5.2f}  {name}{'  more than 5 % longer' if times > SLACK else ''}")
     print(*mistakes, sep="\n", file=sys.stderr)
-    return 1 if mistakes or max(found.values()) > SLACK else 0
+    return 1 if mistakes or max(ratios.values()) > SLACK else 0
 
 
 if __name__ == "__main__":

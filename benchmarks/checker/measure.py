@@ -15,8 +15,8 @@ from time import perf_counter
 from process import Ran, run
 from tools import Counts, Size, Tool
 
-PATIENCE = 60.0
-"""A tool that has taken so many seconds for a size is not run again."""
+MAX_REPEATED_SECONDS = 60.0
+"""Number of seconds of all runs of a tool at one size, after which it is not run again."""
 
 
 @dataclass(slots=True)
@@ -86,7 +86,7 @@ class Campaign:
                     reason = self._reason_against(tool, size, figures) if number == 0 else None
                     if reason is not None:
                         self.left_out.append(f"{size}: {tool.name}, {reason}")
-                    patient = reason is None and sum(mine.whole) < PATIENCE
+                    patient = reason is None and sum(mine.whole) < MAX_REPEATED_SECONDS
                     if not patient or not self._once(tool, size, figures, Path(cache)):
                         left.remove(tool)
         self.figures.setdefault(str(size), {}).update((k, f) for k, f in figures.items() if f.counts is not None)
@@ -129,10 +129,10 @@ class Campaign:
         return done.seconds
 
     def _mistake(self, tool: Tool, size: Size, what: str) -> None:
-        told = f"{size}: {tool.name}: {what}"
-        if told not in self.mistakes:
-            self.mistakes.append(told)
-            print(told, file=sys.stderr, flush=True)
+        mistake = f"{size}: {tool.name}: {what}"
+        if mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+            print(mistake, file=sys.stderr, flush=True)
 
     def _compare(self, tool: Tool, size: Size, counts: Counts, figures: dict[str, Figures]) -> None:
         for other in figures.values():
@@ -146,12 +146,12 @@ class Campaign:
         if not tool.fits(size):
             return "the model does not fit"
         before = [x[tool.name] for x in self.figures.values() if tool.name in x]
-        known = _states(figures, tool)
-        if not before or not known:
+        states = _states(figures, tool)
+        if not before or not states:
             return None
         last = max(before, key=lambda x: x.counts.states if x.counts else 0)
         assert last.counts is not None
-        times = known / last.counts.states
+        times = states / last.counts.states
         if times * min(last.search) > self.longest:
             return f"would take about {times * min(last.search):.0f} s"
         if last.memory > 2**29 and times * last.memory > 0.9 * available():
@@ -161,18 +161,18 @@ class Campaign:
 
 def differences(a: Counts, b: Counts) -> list[str]:
     """Where counts do not agree, as far as both know them."""
-    found = [f"{a.states} states, not {b.states}"] if a.states != b.states else []
+    disagreements = [f"{a.states} states, not {b.states}"] if a.states != b.states else []
     if a.transitions is not None and b.transitions is not None:
         slack = 1e-6 * a.transitions if a.rounded or b.rounded else 0
         if abs(a.transitions - b.transitions) > slack:
-            found.append(f"{a.transitions} transitions, not {b.transitions}")
-    return found
+            disagreements.append(f"{a.transitions} transitions, not {b.transitions}")
+    return disagreements
 
 
 def _states(figures: dict[str, Figures], tool: Tool) -> int:
     """How many states there are, if a tool has found out."""
-    known = (f.counts for f in figures.values() if f.tool.symmetric == tool.symmetric)
-    return max((c.states for c in known if c is not None), default=0)
+    counts = (f.counts for f in figures.values() if f.tool.symmetric == tool.symmetric)
+    return max((c.states for c in counts if c is not None), default=0)
 
 
 def available() -> int:

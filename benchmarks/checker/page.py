@@ -21,30 +21,32 @@ class Promise:
     """Something that is promised, and what was measured."""
 
     what: str
-    wanted: float
+    limit: float
     value: float | None
     """None where it was not measured."""
     most: bool = False
     """Is what is wanted a limit from above?"""
 
     @property
-    def kept(self) -> bool:
-        return self.value is None or (self.value <= self.wanted if self.most else self.value >= self.wanted)
+    def is_kept(self) -> bool:
+        return self.value is None or (self.value <= self.limit if self.most else self.value >= self.limit)
 
     def data(self) -> dict[str, Any]:
         """For JSON."""
         value = None if self.value is None else round(self.value, 2)
-        return {"what": self.what, "wanted": self.wanted, "measured": value, "kept": value is None or self.kept}
+        return {"what": self.what, "wanted": self.limit, "measured": value, "kept": value is None or self.is_kept}
 
 
-def _best(campaign: Campaign, size: str, start: str, of: Callable[[Figures], float], **wanted: object) -> float | None:
+def _best(
+    campaign: Campaign, size: str, start: str, of: Callable[[Figures], float], **attributes: object
+) -> float | None:
     """The least of a figure among the tools whose names begin like that."""
-    found = [
+    values = [
         of(f)
         for name, f in campaign.figures.get(size, {}).items()
-        if name.startswith(start) and all(getattr(f.tool, k) == v for k, v in wanted.items())
+        if name.startswith(start) and all(getattr(f.tool, k) == v for k, v in attributes.items())
     ]
-    return min(found, default=None)
+    return min(values, default=None)
 
 
 def _search(f: Figures) -> float:
@@ -62,7 +64,7 @@ def _times(theirs: float | None, own: float | None) -> float | None:
 def ratios(campaign: Campaign) -> dict[str, dict[str, dict[str, float]]]:
     """By size and peer: how many times faster we search on as many cores, and how many times sooner the verdict is
     there, cold and with machine code cached. Least times are compared."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
+    by_size: dict[str, dict[str, dict[str, float]]] = {}
     for size, figures in campaign.figures.items():
         for name, peer in figures.items():
             if name.startswith("fsmdsl"):
@@ -74,9 +76,9 @@ def ratios(campaign: Campaign) -> dict[str, dict[str, dict[str, float]]]:
                 "verdict, cold": _times(_whole(peer), _best(campaign, size, "fsmdsl", _whole, cached=False, **same)),
                 "verdict, cached": _times(_whole(peer), _best(campaign, size, "fsmdsl", _whole, cached=True, **same)),
             }
-            kept = {k: round(v, 2) for k, v in ours.items() if v is not None}
-            found.setdefault(size, {})[name] = kept
-    return found
+            present = {k: round(v, 2) for k, v in ours.items() if v is not None}
+            by_size.setdefault(size, {})[name] = present
+    return by_size
 
 
 def promises(campaign: Campaign, specs: dict[str, float]) -> list[Promise]:
@@ -87,19 +89,19 @@ def promises(campaign: Campaign, specs: dict[str, float]) -> list[Promise]:
         cached: dict[str, object] = {"cached": True} if start == "fsmdsl" else {}
         return _best(campaign, size, start, _search, cores=cores, **cached, **plain)
 
-    def whole(start: str, **wanted: object) -> float | None:
-        return _best(campaign, MILLION, start, _whole, **wanted, **plain)
+    def whole(start: str, **attributes: object) -> float | None:
+        return _best(campaign, MILLION, start, _whole, **attributes, **plain)
 
     cold, cached = whole("fsmdsl", cached=False), whole("fsmdsl", cached=True)
-    listed = [
+    judged = [
         Promise(f"times SPIN on one core, {where}", least, _times(speed(size, "SPIN", 1), speed(size, "fsmdsl", 1)))
         for where, size, least in (("1 million states", MILLION, 4), ("40 million states", FORTY_MILLION, 5))
     ]
-    listed += [
+    judged += [
         Promise(f"times one worker with two, {where}", 1.6, _times(speed(size, "fsmdsl", 1), speed(size, "fsmdsl", 2)))
         for where, size in (("1 million states", MILLION), ("40 million states", FORTY_MILLION))
     ]
-    listed += [
+    judged += [
         Promise("times as soon as SPIN, cold, 1 million states", 1.3, _times(whole("SPIN"), cold)),
         Promise("times as soon as SPIN, cached, 1 million states", 5, _times(whole("SPIN"), cached)),
         Promise("times as soon as TLC, cold, 1 million states", 20, _times(whole("TLC"), cold)),
@@ -108,7 +110,7 @@ def promises(campaign: Campaign, specs: dict[str, float]) -> list[Promise]:
         Promise("seconds for all specs, cold", 10, specs.get("cold"), most=True),
         Promise("seconds for all specs, cached", 3, specs.get("cached"), most=True),
     ]
-    return listed
+    return judged
 
 
 def _symmetry(campaign: Campaign) -> Iterator[Promise]:
@@ -125,8 +127,8 @@ def _symmetry(campaign: Campaign) -> Iterator[Promise]:
 
 
 def _growth(campaign: Campaign) -> float | None:
-    found = [y for x, y in _line(campaign, "fsmdsl") if x >= 1e5]
-    return max(found) / min(found) if len(found) > 1 else None
+    times = [y for x, y in _line(campaign, "fsmdsl") if x >= 1e5]
+    return max(times) / min(times) if len(times) > 1 else None
 
 
 def _line(campaign: Campaign, name: str) -> list[tuple[float, float]]:
@@ -144,19 +146,19 @@ def picture(campaign: Campaign) -> str:
     return plot("HiveD-lite, breadth first", "states", "µs for each", {k: v for k, v in lines.items() if v})
 
 
-def page(found: dict[str, Any], campaign: Campaign) -> str:
+def page(results: dict[str, Any], campaign: Campaign) -> str:
     """Everything as tables."""
     lines = ["# The model checker beside its peers", ""]
-    lines += ["| promised | | measured | |", "|---|--:|--:|---|", *(_promised(x) for x in found["promises"])]
+    lines += ["| promised | | measured | |", "|---|--:|--:|---|", *(_promised(x) for x in results["promises"])]
     lines += ["", "Least times are compared. Search: by the tool's own clock, without what comes before and after."]
     lines += ["Whole: from the model as text to the verdict. Cold: no machine code cached.", ""]
     lines += ["![time per state](checker.svg)", ""]
     for size, figures in campaign.figures.items():
-        groups, cells, wanted = size.split("_")
-        lines += [f"## {groups} groups, {cells} cells, {wanted} cells each", ""]
+        groups, cells, members = size.split("_")
+        lines += [f"## {groups} groups, {cells} cells, {members} cells each", ""]
         lines += ["| " + " | ".join(COLUMNS) + " |", "|---" + "|--:" * (len(COLUMNS) - 1) + "|"]
         lines += [_row(f) for f in figures.values()]
-        if compared := found["ratios"].get(size):
+        if compared := results["ratios"].get(size):
             lines += ["", "| times sooner than | search, same cores | verdict, cold | verdict, cached |"]
             lines += ["|---|--:|--:|--:|"]
             columns = ("speed", "verdict, cold", "verdict, cached")
@@ -164,12 +166,12 @@ def page(found: dict[str, Any], campaign: Campaign) -> str:
                 f"| {name} | " + " | ".join(str(x.get(c, "")) for c in columns) + " |" for name, x in compared.items()
             ]
         lines.append("")
-    lines += ["## All specs", "", *(f"* {value} s {name}" for name, value in found["specs"].items()), ""]
-    if found["left out"]:
-        lines += ["## Left out", "", *(f"* {x}" for x in found["left out"]), ""]
-    if found["mistakes"]:
-        lines += ["## Wrong", "", *(f"* {x}" for x in found["mistakes"]), ""]
-    return "\n".join([*lines, ", ".join(f"{k} {v}" for k, v in found["machine"].items()), ""])
+    lines += ["## All specs", "", *(f"* {value} s {name}" for name, value in results["specs"].items()), ""]
+    if results["left out"]:
+        lines += ["## Left out", "", *(f"* {x}" for x in results["left out"]), ""]
+    if results["mistakes"]:
+        lines += ["## Wrong", "", *(f"* {x}" for x in results["mistakes"]), ""]
+    return "\n".join([*lines, ", ".join(f"{k} {v}" for k, v in results["machine"].items()), ""])
 
 
 def _promised(x: dict[str, Any]) -> str:

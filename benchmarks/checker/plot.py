@@ -10,7 +10,7 @@ WIDTH, HEIGHT = 760, 460
 LEFT, RIGHT, TOP, BOTTOM = 80, 170, 46, 54
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#000000")
-"""Told apart also by those who see few colours (Okabe and Ito)."""
+"""Distinguishable for the colour-blind (Okabe and Ito)."""
 
 APART = 15.0
 """Pixels between two labels."""
@@ -66,16 +66,16 @@ class _Axes:
         return HEIGHT - BOTTOM - (log10(value) - self.up[0]) / len(self.up[1:]) * (HEIGHT - TOP - BOTTOM)
 
     def grid(self) -> list[str]:
-        found = []
+        elements = []
         for n in self.across:
             x = self.x(10.0**n)
-            found.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
-            found.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{_power(n)}</text>')
+            elements.append(f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
+            elements.append(f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{_power(n)}</text>')
         for n in self.up:
             y = self.y(10.0**n)
-            found.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
-            found.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_power(n)}</text>')
-        return found
+            elements.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
+            elements.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_power(n)}</text>')
+        return elements
 
 
 def _powers(values: Sequence[float]) -> range:

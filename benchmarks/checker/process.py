@@ -14,7 +14,7 @@ from tempfile import TemporaryFile
 from time import perf_counter
 
 EVERY = 0.05
-"""Seconds between two looks at the memory."""
+"""Seconds between two readings of the memory."""
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -38,7 +38,7 @@ class Ran:
 
 
 def run(command: Sequence[str], folder: Path, longest: float, environment: Mapping[str, str] | None = None) -> Ran:
-    """Run a command to its end, or for so many seconds at most."""
+    """Run a command to its end, or for at most `longest` seconds."""
     with TemporaryFile() as output:
         begun = perf_counter()
         process = subprocess.Popen(
@@ -57,11 +57,11 @@ def run(command: Sequence[str], folder: Path, longest: float, environment: Mappi
         watch.ended.set()
         watch.join()
         output.seek(0)
-        told = output.read().decode(errors="replace")
+        text = output.read().decode(errors="replace")
     # What the kernel says includes the moment before the command began, when it was still this process.
-    told_most = usage.ru_maxrss * 1024
-    most = max(watch.most, told_most if told_most > 1.1 * own_most() else 0)
-    return Ran(seconds, usage.ru_utime + usage.ru_stime, most, told, code)
+    kernel_most = usage.ru_maxrss * 1024
+    most = max(watch.most, kernel_most if kernel_most > 1.1 * own_most() else 0)
+    return Ran(seconds, usage.ru_utime + usage.ru_stime, most, text, code)
 
 
 def own_most() -> int:

@@ -37,7 +37,7 @@ FULL = [*USUAL, "5_8_2", "6_7_2"]
 """Sizes, from 812 states to 56 million."""
 
 LONGEST = {"quick": 60.0, "usual": 200.0, "full": 450.0}
-"""Seconds that a run may take."""
+"""Maximum number of seconds for a run."""
 
 SYMMETRIC = {"quick": ["4_6_2"], "usual": ["5_6_2", "6_7_2"], "full": ["5_6_2", "6_7_2", "6_8_2", "7_8_2"]}
 
@@ -48,9 +48,9 @@ def specs(rounds: int, mistakes: list[str]) -> dict[str, float]:
     command = [sys.executable, "-m", "fsmdsl", "verify", "specs"]
     for _ in range(rounds):
         with TemporaryDirectory(prefix="fsmdsl-cache-") as cache:
-            for listed in took.values():
+            for seconds in took.values():
                 done = run(command, ROOT, 300, {**os.environ, "FSMDSL_CACHE": cache})
-                listed.append(done.seconds)
+                seconds.append(done.seconds)
                 # That something is violated is an answer, too.
                 if done.code not in (0, 1):
                     mistakes.append(f"`fsm verify specs` exits with {done.code}: {done.output[-300:].strip()}")
@@ -61,7 +61,7 @@ def specs(rounds: int, mistakes: list[str]) -> dict[str, float]:
 def machine() -> dict[str, Any]:
     """Where this was run, and with what."""
     cpu = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    found: dict[str, Any] = {
+    details: dict[str, Any] = {
         "processor": cpu[1] if cpu else platform.processor(),
         "cores": os.cpu_count(),
         "GiB free": round(available() / 2**30, 1),
@@ -71,13 +71,13 @@ def machine() -> dict[str, Any]:
     }
     for name in ("fsmdsl", "llvmlite"):
         try:
-            found[name] = version(name)
+            details[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
+            details[name] = "not installed"
     commands = {"SPIN": ["spin", "-V"], "rumur": ["rumur", "--version"], "gcc": ["gcc", "--version"]}
     for name, command in {**commands, "java": ["java", "-version"]}.items():
-        found[name] = _first_line(command)
-    return found
+        details[name] = _first_line(command)
+    return details
 
 
 def _first_line(command: Sequence[str]) -> str:
@@ -98,10 +98,10 @@ def there(tools: Sequence[Tool]) -> list[Tool]:
     return [tool for tool in tools if not lacking(tool)]
 
 
-def chosen(tool: Tool, wanted: str) -> bool:
+def chosen(tool: Tool, name: str) -> bool:
     """Is a tool meant? By its name, or by how its name begins, if that is no tool's name."""
-    exact = any(x.name == wanted for x in TOOLS)
-    return tool.name == wanted if exact else tool.name.startswith(wanted)
+    exact = any(x.name == name for x in TOOLS)
+    return tool.name == name if exact else tool.name.startswith(name)
 
 
 def arguments() -> argparse.Namespace:
@@ -119,23 +119,23 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     """Measure, write, judge."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    asked = arguments()
-    wanted = asked.tools.split(";") if asked.tools else [""]
-    tools = there([x for x in TOOLS if any(chosen(x, w) for w in wanted)])
+    options = arguments()
+    names = options.tools.split(";") if options.tools else [""]
+    tools = there([x for x in TOOLS if any(chosen(x, w) for w in names)])
     where = machine()
     if where["load before"] > 0.5:
         print(f"the computer is busy (load {where['load before']}): figures will be worse", file=sys.stderr)
-    campaign = Campaign(asked.rounds, LONGEST[asked.extent])
-    usual = {"quick": QUICK, "usual": USUAL, "full": FULL}[asked.extent]
-    for size in asked.sizes or map(Size.of, usual):
+    campaign = Campaign(options.rounds, LONGEST[options.extent])
+    usual = {"quick": QUICK, "usual": USUAL, "full": FULL}[options.extent]
+    for size in options.sizes or map(Size.of, usual):
         campaign.size(size, [x for x in tools if not x.symmetric])
-    for size in asked.sizes or map(Size.of, SYMMETRIC[asked.extent]):
+    for size in options.sizes or map(Size.of, SYMMETRIC[options.extent]):
         campaign.size(size, [x for x in tools if x.symmetric])
-    took = specs(min(asked.rounds, 3), campaign.mistakes)
+    took = specs(min(options.rounds, 3), campaign.mistakes)
     judged = promises(campaign, took)
-    found = {
+    results = {
         "machine": where,
-        "rounds": asked.rounds,
+        "rounds": options.rounds,
         "promises": [x.data() for x in judged],
         "ratios": ratios(campaign),
         "sizes": {k: {name: f.data() for name, f in x.items()} for k, x in campaign.figures.items()},
@@ -143,14 +143,14 @@ def main() -> int:
         "left out": campaign.left_out,
         "mistakes": campaign.mistakes,
     }
-    asked.out.mkdir(parents=True, exist_ok=True)
-    (asked.out / "checker.json").write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
-    (asked.out / "checker.md").write_text(page(found, campaign))
-    (asked.out / "checker.svg").write_text(picture(campaign))
-    print(page(found, campaign))
-    for line in (*campaign.mistakes, *(f"not kept: {x.what}: {x.value}" for x in judged if not x.kept)):
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "checker.json").write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    (options.out / "checker.md").write_text(page(results, campaign))
+    (options.out / "checker.svg").write_text(picture(campaign))
+    print(page(results, campaign))
+    for line in (*campaign.mistakes, *(f"not kept: {x.what}: {x.value}" for x in judged if not x.is_kept)):
         print(line, file=sys.stderr)
-    return 1 if campaign.mistakes or not all(x.kept for x in judged) else 0
+    return 1 if campaign.mistakes or not all(x.is_kept for x in judged) else 0
 
 
 if __name__ == "__main__":

@@ -133,16 +133,16 @@ def _read_ours(output: str) -> Counts | None:
 
 
 def _numbers(pattern: str, output: str) -> float | None:
-    found = re.findall(pattern, output)
-    return float(found[-1].replace(",", "")) if found else None
+    matches = re.findall(pattern, output)
+    return float(matches[-1].replace(",", "")) if matches else None
 
 
 def _read_equations(output: str) -> Counts | None:
     """`states=37 transitions=115 … seconds=0.1`."""
-    found = dict(re.findall(r"(\w+)=([\d.]+)", output))
-    if "states" not in found:
+    values = dict(re.findall(r"(\w+)=([\d.]+)", output))
+    if "states" not in values:
         return None
-    return Counts(int(found["states"]), int(found["transitions"]), float(found["seconds"]) or None)
+    return Counts(int(values["states"]), int(values["transitions"]), float(values["seconds"]) or None)
 
 
 def _read_spin(output: str) -> Counts | None:
@@ -163,8 +163,8 @@ def _read_rumur(output: str) -> Counts | None:
 
 
 def _read_rumur_symmetric(output: str) -> Counts | None:
-    found = _read_rumur(output)
-    return None if found is None else Counts(found.states, None)
+    counts = _read_rumur(output)
+    return None if counts is None else Counts(counts.states, None)
 
 
 def _read_tlc(output: str) -> Counts | None:

@@ -45,7 +45,7 @@ DECLARED = re.compile(r"(?m)^(?:machine|system|enum|let|opaque|channel|scenario)
 
 
 def text_of(lines: int) -> str:
-    """Copies of a spec, each with names of its own, until there are so many lines."""
+    """Copies of a spec, each with its own names, up to a number of lines."""
     spec = (ROOT / "specs" / "grove" / "grove.fsm").read_text("utf-8")
     text, copy = "module made\n", 0
     while text.count("\n") < lines:
@@ -57,8 +57,8 @@ def text_of(lines: int) -> str:
 def renamed(spec: str, suffix: str) -> str:
     """What a spec declares, under other names."""
     names = sorted(set(DECLARED.findall(spec)), key=len, reverse=True)
-    named = re.compile(rf"\b({'|'.join(names)})\b")
-    return named.sub(lambda found: found[1] + suffix, re.sub(r"(?m)^(module|import|source) .*$", "", spec))
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+    return pattern.sub(lambda match: match[1] + suffix, re.sub(r"(?m)^(module|import|source) .*$", "", spec))
 
 
 EDITS: dict[str, tuple[str, str, str]] = {
@@ -98,11 +98,11 @@ def main() -> None:
 
 def edits_of(text: str) -> dict[str, tuple[str, str]]:
     """For each kind of edit the text before and after, in the middle of the file."""
-    found = {}
+    edits = {}
     for name, (old, new, _) in EDITS.items():
         place = text.index(old, len(text) // 3)
-        found[name] = (text, text[:place] + new + text[place + len(old) :])
-    return found
+        edits[name] = (text, text[:place] + new + text[place + len(old) :])
+    return edits
 
 
 def measured(folder: Path, text: str) -> dict[str, Any]:
@@ -119,8 +119,8 @@ def measured(folder: Path, text: str) -> dict[str, Any]:
     for name, (before, after) in edits_of(text).items():
         code = EDITS[name][2]
         spans = [timed(e, uri, t, has(code, t is after)) for _ in range(TIMES) for t in (after, before)]
-        results["edits"][name] = told(spans)
-    results["completion after an edit"] = told([completed(e, uri, text, n) for n in range(TIMES)])
+        results["edits"][name] = summarize(spans)
+    results["completion after an edit"] = summarize([completed(e, uri, text, n) for n in range(TIMES)])
     e.end()
     assert e.log == "", e.log
     results["verdicts"] = verdicts(folder, uri, text)
@@ -129,9 +129,9 @@ def measured(folder: Path, text: str) -> dict[str, Any]:
     return results
 
 
-def has(code: str, wanted: bool) -> Callable[[list[dict[str, Any]]], bool]:
+def has(code: str, expected: bool) -> Callable[[list[dict[str, Any]]], bool]:
     """Whether diagnostics have a code, or have it not."""
-    return lambda found: any(d["code"] == code for d in found) is wanted
+    return lambda diagnostics: any(d["code"] == code for d in diagnostics) is expected
 
 
 def timed(e: Editor, uri: str, text: str, done: Callable[[list[dict[str, Any]]], bool]) -> tuple[float, float]:
@@ -180,7 +180,7 @@ def verdicts(folder: Path, uri: str, text: str) -> dict[str, Any]:
         timed(e, uri, text, has("FSM301", False))
     e.end()
     assert e.log == "", e.log
-    return {"systems of the file": systems, "an invariant that an edit breaks": told(spans)}
+    return {"systems of the file": systems, "an invariant that an edit breaks": summarize(spans)}
 
 
 def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
     e = Editor([sys.executable, "-m", "fsmdsl", "lsp"], folder / "log3.txt")
     e.begin([folder])
     e.open(uri, text)
-    told_of(e, len(re.findall(r"(?m)^system ", text)), uri)
+    await_verdicts(e, len(re.findall(r"(?m)^system ", text)), uri)
     results: dict[str, Any] = {"lines": text.count("\n")}
     for n, size in enumerate(SIZES):
         for verdict, (old, new) in TOUCHED.items():
@@ -203,17 +203,17 @@ def verdicts_by_size(folder: Path, uri: str, text: str) -> dict[str, Any]:
                 spans.append(judged(e, uri, edited, verdict))
                 change(e, uri, text)
                 e.settled(uri, has("FSM301", False))
-            results[f"{size} states, {verdict}"] = told(spans)
+            results[f"{size} states, {verdict}"] = summarize(spans)
     e.end()
     return results
 
 
-def told_of(e: Editor, systems: int, uri: str) -> None:
-    """Wait for the verdicts on so many systems."""
-    found = 0
-    while found < systems:
+def await_verdicts(e: Editor, systems: int, uri: str) -> None:
+    """Wait for the verdicts on all systems."""
+    verdicts = 0
+    while verdicts < systems:
         lenses = e.ask("textDocument/codeLens", e.whole(uri))
-        found = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
+        verdicts = sum(bool(re.match("(holds|violated|bounded): ", x["command"]["title"])) for x in lenses)
 
 
 def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
@@ -231,12 +231,12 @@ def judged(e: Editor, uri: str, text: str, verdict: str) -> tuple[float, float]:
 
 def family(pid: int) -> list[int]:
     """A process and those that it has started."""
-    found = [pid]
+    pids = [pid]
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             if int(path.read_text("ascii").rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
+                pids.append(int(path.parent.name))
+    return pids
 
 
 def from_scratch(text: str, texts: tuple[str, str]) -> dict[str, float]:
@@ -270,7 +270,7 @@ def processor(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def told(spans: list[tuple[float, float]]) -> dict[str, float]:
+def summarize(spans: list[tuple[float, float]]) -> dict[str, float]:
     """The least (which a busy machine lengthens least), the middle, the worst; processor time on average."""
     walls, computed = [s[0] for s in spans], [s[1] for s in spans]
     return {

@@ -35,9 +35,9 @@ class Bug:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What `fsm verify` says: what is violated, by name or else by kind, the length of the run, states; and how long it
-    took, by the clock and of a processor."""
+class Outcome:
+    """The result of `fsm verify`: the violated properties by name, else by kind, the length of the run, the
+    states, and the time, by the clock and of a processor."""
 
     violated: tuple[str, ...]
     steps: int
@@ -60,8 +60,8 @@ def bugs() -> Iterator[Bug]:
         yield Bug(entry["model"], entry["what"], text, sizes, entry["violates"])
 
 
-def find(bug: Bug) -> Found:
-    """Let `fsm verify` look for it, as anybody would call it."""
+def find(bug: Bug) -> Outcome:
+    """Run `fsm verify` on it, from the command line."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{bug.model}.fsm")
         path.write_text(bug.text, "utf-8")
@@ -75,7 +75,7 @@ def find(bug: Bug) -> Found:
         raise SystemExit(f"{bug.model}: {bug.what}\n{done.stdout}{done.stderr}") from None
     violated = [x for x in system["verdicts"] if x["outcome"] == "violated"]
     steps = next((len(x["trace"]["steps"]) for x in violated if x["name"] == bug.violates and x.get("trace")), 0)
-    return Found(tuple(x["name"] for x in violated), steps, system["states"], seconds, processor)
+    return Outcome(tuple(x["name"] for x in violated), steps, system["states"], seconds, processor)
 
 
 def _processor() -> float:
@@ -89,10 +89,10 @@ def main(only: list[str]) -> None:
     print("| --- | --- | --- | --: | --: | --: | --: |")
     for bug in bugs():
         if not only or bug.model in only:
-            found = find(bug)
-            seen = bug.violates if bug.violates in found.violated else f"**not {bug.violates}**"
-            row = (bug.model, bug.what, f"`{seen}`", str(found.steps), f"{found.states:,}")
-            times = f"{found.seconds:.1f} | {found.processor:.1f}"
+            outcome = find(bug)
+            seen = bug.violates if bug.violates in outcome.violated else f"**not {bug.violates}**"
+            row = (bug.model, bug.what, f"`{seen}`", str(outcome.steps), f"{outcome.states:,}")
+            times = f"{outcome.seconds:.1f} | {outcome.processor:.1f}"
             print(f"| {' | '.join(row)} | {times} |", flush=True)
 
 

@@ -54,24 +54,24 @@ def both(browser: Browser, address: str) -> dict[str, float]:
 def sizes(folder: Path) -> dict[str, list[int]]:
     """Bytes of the largest files, and of all; as they are, and as `gzip -9` sends them."""
     files = {x.relative_to(folder).as_posix(): x.read_bytes() for x in folder.rglob("*") if x.is_file()}
-    listed = {name: [len(x), min(len(x), len(gzip.compress(x, 9)))] for name, x in files.items()}
-    largest = sorted(listed, key=lambda name: -listed[name][0])[:8]
-    return {**{name: listed[name] for name in largest}, "all": [sum(x[n] for x in listed.values()) for n in (0, 1)]}
+    by_file = {name: [len(x), min(len(x), len(gzip.compress(x, 9)))] for name, x in files.items()}
+    largest = sorted(by_file, key=lambda name: -by_file[name][0])[:8]
+    return {**{name: by_file[name] for name in largest}, "all": [sum(x[n] for x in by_file.values()) for n in (0, 1)]}
 
 
 def main(folder: Path) -> None:
     """Measure, print and write down."""
     host = Host(folder)
-    found: dict[str, object] = {"bytes": sizes(folder)}
+    results: dict[str, object] = {"bytes": sizes(folder)}
     try:
         with chromium.browser() as browser:
             for kind, query in (("snapshot", ""), ("plain", "?plain")):
                 visits = [both(browser, f"{host.address}{query}") for _ in range(TIMES)]
-                found[kind] = {name: round(median(x[name] for x in visits), 2) for name in visits[0]}
-                print(kind, found[kind], flush=True)
+                results[kind] = {name: round(median(x[name] for x in visits), 2) for name in visits[0]}
+                print(kind, results[kind], flush=True)
     finally:
         host.stop()
-    RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

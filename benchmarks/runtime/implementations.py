@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-Made = tuple[Callable[[], Any], Callable[[Any], str]]
+Implementation = tuple[Callable[[], Any], Callable[[Any], str]]
 
 STATES = [
     "New", "Accepted", "Starting", "Running", "Completing", "Completed", "Expired", "Failing", "Failed", "Rejected",
@@ -28,21 +28,21 @@ def moves() -> Iterator[tuple[str, str, str]]:
             yield event, source, target
 
 
-def generated() -> Made:
+def generated() -> Implementation:
     """What `fsm generate` writes."""
     from application import Application  # type: ignore[import-not-found,unused-ignore]
 
     return Application, lambda x: x.state.value
 
 
-def by_hand() -> Made:
+def by_hand() -> Implementation:
     """A hand-written class with `__slots__` and comparisons of numbers."""
     from hand import Application
 
     return Application, lambda x: STATES[x.state]
 
 
-def transitions() -> Made:
+def transitions() -> Implementation:
     """`transitions`, one machine per instance, no automatic transitions."""
     from transitions import Machine
 
@@ -50,7 +50,7 @@ def transitions() -> Made:
     return lambda: Machine(states=STATES, transitions=table, initial="New", auto_transitions=False), lambda x: x.state
 
 
-def transitions_models() -> Made:
+def transitions_models() -> Implementation:
     """`transitions`, one machine for many models."""
     from transitions import Machine
 
@@ -67,7 +67,7 @@ def transitions_models() -> Made:
     return make, lambda x: x.state
 
 
-def python_statemachine() -> Made:
+def python_statemachine() -> Implementation:
     """`python-statemachine`."""
     from statemachine import State, StateMachine  # type: ignore[import-not-found,unused-ignore]
 
@@ -80,6 +80,6 @@ def python_statemachine() -> Made:
     return class_, lambda x: next(iter(x.configuration)).id
 
 
-ALL: dict[str, Callable[[], Made]] = {
+ALL: dict[str, Callable[[], Implementation]] = {
     f.__name__: f for f in (generated, by_hand, transitions, transitions_models, python_statemachine)
 }

@@ -71,11 +71,11 @@ def often_enough(work: Callable[[int], object]) -> int:
 def bytes_each(make: Callable[[], Any], count: int) -> float:
     """What an instance takes, after it has been used."""
     tracemalloc.start()
-    kept: list[Any] = [None] * count
+    instances: list[Any] = [None] * count
     before = tracemalloc.get_traced_memory()[0]
     for i in range(count):
-        kept[i] = make()
-    for x in kept:
+        instances[i] = make()
+    for x in instances:
         cycle(x, 1)
     gc.collect()
     used = tracemalloc.get_traced_memory()[0] - before

@@ -68,10 +68,10 @@ def import_time(statement: str, folder: Path, runs: int) -> float:
     """Milliseconds over a bare interpreter, the least of each in turns."""
     took: dict[str, list[float]] = {"pass": [], statement: []}
     for _ in range(runs * 3):
-        for code, listed in took.items():
+        for code, times in took.items():
             begun = perf_counter()
             subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(folder)})
-            listed.append((perf_counter() - begun) * 1000)
+            times.append((perf_counter() - begun) * 1000)
     return round(min(took[statement]) - min(took["pass"]), 1)
 
 
@@ -105,10 +105,10 @@ def ratios(figures: dict[str, Figures]) -> dict[str, float]:
         "times transitions": "transitions",
         "times python-statemachine": "python_statemachine",
     }
-    found = {what: round(speed["generated"] / speed[name], 2) for what, name in beside.items() if name in speed}
+    by_peer = {what: round(speed["generated"] / speed[name], 2) for what, name in beside.items() if name in speed}
     if "generated, mypyc" in speed:
-        found["gained by mypyc"] = round(speed["generated, mypyc"] / speed["generated"], 2)
-    return found
+        by_peer["gained by mypyc"] = round(speed["generated, mypyc"] / speed["generated"], 2)
+    return by_peer
 
 
 def machine() -> dict[str, Any]:
@@ -122,28 +122,28 @@ def machine() -> dict[str, Any]:
     return {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform(), **versions}
 
 
-def page(found: dict[str, Any]) -> str:
+def page(report: dict[str, Any]) -> str:
     """The figures as a table to read."""
     columns = ("ns an event", "us a life", "bytes an instance")
     lines = ["# Generated classes at run time", "", "| | " + " | ".join(columns) + " |", "|---" * 4 + "|"]
-    lines += [f"| {k} | " + " | ".join(str(v[c]) for c in columns) + " |" for k, v in found["figures"].items()]
-    lines += ["", *(f"* {value} {what}" for what, value in found["ratios"].items())]
-    lines += [f"* {found['ms to import']} ms to import the package, over a bare interpreter", ""]
-    lines += [", ".join(f"{k} {v}" for k, v in found["machine"].items()), ""]
+    lines += [f"| {k} | " + " | ".join(str(v[c]) for c in columns) + " |" for k, v in report["figures"].items()]
+    lines += ["", *(f"* {value} {what}" for what, value in report["ratios"].items())]
+    lines += [f"* {report['ms to import']} ms to import the package, over a bare interpreter", ""]
+    lines += [", ".join(f"{k} {v}" for k, v in report["machine"].items()), ""]
     return "\n".join(lines)
 
 
 def main(runs: int) -> int:
     """Measure, write, judge."""
-    found = results(runs)
-    found = {"machine": machine(), **found, "ratios": ratios(found["figures"])}
+    report = results(runs)
+    report = {"machine": machine(), **report, "ratios": ratios(report["figures"])}
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "runtime.json").write_text(json.dumps(found, indent=2) + "\n")
-    (RESULTS / "runtime.md").write_text(page(found))
-    print(page(found))
-    broken = [what for what, least in PROMISES.items() if found["ratios"].get(what, least) < least]
-    broken += ["bytes an instance"] if found["figures"]["generated"]["bytes an instance"] > 120 else []
-    broken += ["ms to import"] if found["ms to import"] >= 20 else []
+    (RESULTS / "runtime.json").write_text(json.dumps(report, indent=2) + "\n")
+    (RESULTS / "runtime.md").write_text(page(report))
+    print(page(report))
+    broken = [what for what, least in PROMISES.items() if report["ratios"].get(what, least) < least]
+    broken += ["bytes an instance"] if report["figures"]["generated"]["bytes an instance"] > 120 else []
+    broken += ["ms to import"] if report["ms to import"] >= 20 else []
     for what in broken:
         print(f"not kept: {what}")
     return 1 if broken else 0

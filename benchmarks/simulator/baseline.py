@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from runtime.config import Configuration
+from runtime.config.physical import node_cells
 from runtime.simulate.observe import Faceless
 from runtime.simulate.rooms import Rooms
 from runtime.simulate.scheduler import Ending, Outcome, Placed, Refused
@@ -25,8 +26,8 @@ class Counting:
         rooms = Rooms(configuration)
         self.types = rooms.types
         self.free = {
-            chain: {node: rooms.sizes[chain] for node in rooms.nodes if chain in rooms.chains_of(node)}
-            for chain in rooms.sizes
+            chain: dict.fromkeys((node for node, _ in node_cells(forest)), rooms.sizes[chain])
+            for chain, forest in configuration.forests.items()
         }
         self.size = rooms.sizes
         self.bad: set[str] = set()
@@ -42,8 +43,8 @@ class Counting:
             if request.leaf_type in ("", self.types[chain]):
                 pods = self._fit(free, request.sizes)
                 if pods is not None:
-                    found = self.placed[request.gang] = Placed(chain, tuple(pods))
-                    return found
+                    placed = self.placed[request.gang] = Placed(chain, tuple(pods))
+                    return placed
         return Refused("no chain has room")
 
     def _fit(self, free: dict[str, int], sizes: tuple[int, ...]) -> list[tuple[str, int]] | None:

@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import resource
 import sys
-from collections.abc import Iterable
 from math import inf
 from pathlib import Path
 from random import Random
@@ -30,6 +28,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests/runtime
 from baseline import Counting  # noqa: E402
 from hived import PROGRAM, HiveD  # noqa: E402
 from hived_scheduler import HivedScheduler  # noqa: E402
+from public_trace_results import FILLED, FREE, SCHEDULERS, record, recorded  # noqa: E402
 
 from runtime import Allocator, Member  # noqa: E402
 from runtime.config import read_configuration  # noqa: E402
@@ -38,43 +37,18 @@ from runtime.simulate.convert.alibaba import read as read_pods  # noqa: E402
 from runtime.simulate.convert.nodes import read as read_nodes  # noqa: E402
 from runtime.simulate.engine import Clock, Rules, Simulation  # noqa: E402
 from runtime.simulate.figures import delays, quantile, rounded, summary, window  # noqa: E402
-from runtime.simulate.life import Life  # noqa: E402
-from runtime.simulate.press import pressed, since  # noqa: E402
+from runtime.simulate.job import Job  # noqa: E402
 from runtime.simulate.quotas import capacity  # noqa: E402
 from runtime.simulate.scheduler import PodByPod  # noqa: E402
+from runtime.simulate.time_scaling import compress_arrivals, starting_at  # noqa: E402
 from runtime.simulate.workload import Request  # noqa: E402
 
-RESULTS = ROOT / "benchmarks/results/public_trace.json"
 TRACES = Path(os.environ.get("OPENB", ROOT.parent / "shared/traces"))
 SHARES = {"LS": 76, "Burstable": 20, "Guaranteed": 4, "BE": 0}
 """What each quality of service is promised: its part of the guaranteed work of the trace."""
 BEGIN = 116 * 86400.0
 """99 % of the pods came in the month that begins here."""
 LOADS = (0.9, 1.0, 1.2, 1.5)
-SCHEDULERS = ("allocator", "first-fit", "hived")
-FILLED = 1.2
-"""Until when pods pile up: devices asked for, of those that there are."""
-FREE = 8
-"""Fragmentation is that for gangs of a whole node of the largest kind."""
-NAMES = {"allocator": "allocator", "hived": "HiveD", "first-fit": "first fit"}
-HEAD = (
-    "# A public trace: the allocator, HiveD, first fit",
-    "",
-    "Written by `benchmarks/simulator/public_trace.py`; [how](../../docs/simulator.md#a-complete-public-trace).",
-    "Delays in seconds, of gangs that came. Free devices on average, and those of no use to a gang of 8. Opportunistic",
-    "gangs that were displaced, and device-hours of work that they did twice. Milliseconds of a processor a question.",
-    "",
-    "| load | scheduler | utilisation | mean | median | p95 | p99 | p99, guaranteed | p95, of 8 devices | free "
-    "| of no use | displaced | twice | ms |",
-    "| --- | --- " + "| --: " * 12 + "|",
-)
-FILL_HEAD = (
-    "Pods that pile up: how much had been asked for when the first one got nothing; what was lent when all devices had",
-    f"been asked for; pods without a place when {FILLED:.0%} had.",
-    "",
-    "| pods | scheduler | first without | lent at 100 % | without a place |",
-    "| --- | --- | --: | --: | --- |",
-)
 
 
 class Measured:
@@ -113,7 +87,8 @@ class Measured:
 
     def simulated(self, requests: list[Request], rules: Rules, width: float | None = None) -> Simulation:
         """The run; afterwards `seconds` is HiveD's own time, where it is HiveD, without ours of talking to it."""
-        simulation = Simulation(self.configuration, self, self.clock, requests, rules=rules, width=width)
+        scheduler: Any = self  # `__init__` adds the methods of `inner`
+        simulation = Simulation(self.configuration, scheduler, self.clock, requests, rules=rules, width=width)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         simulation.run()
         if self.hived is not None:
@@ -126,24 +101,24 @@ class Measured:
 def replay(name: str, load: float, traces: Path = TRACES) -> dict[str, Any]:
     """The trace at one load."""
     configuration = read_nodes(traces / "openb_node_list_gpu_node.csv", SHARES)
-    found = read_pods(traces / "openb_pod_list_default.csv")
-    requests = since(prepared(found.requests, [], FREE, None), BEGIN)
+    conversion = read_pods(traces / "openb_pod_list_default.csv")
+    requests = starting_at(prepared(conversion.requests, [], FREE, None), BEGIN)
     devices = capacity(read_configuration(configuration))
     scheduler = Measured(name, configuration)
-    simulation = scheduler.simulated(pressed(requests, devices, load), Rules(), 300.0)
+    simulation = scheduler.simulated(compress_arrivals(requests, devices, load), Rules(), 300.0)
     return {"load": load, "scheduler": name, **figures(simulation), **_effort(scheduler, simulation)}
 
 
 def figures(simulation: Simulation) -> dict[str, Any]:
     """What is compared. Delays are of gangs that came, not of those that were there at the beginning."""
     whole, ledger = summary(simulation), simulation.accounts.ledger
-    came = [life for life in simulation.lives if life.request.submitted]
+    came = [job for job in simulation.jobs if job.request.submitted]
     during = sum(end <= window(simulation) for end in ledger.ends)
     return {
-        "gangs": {"there": len(simulation.lives) - len(came), "came": len(came)},
+        "gangs": {"there": len(simulation.jobs) - len(came), "came": len(came)},
         "hours": round(window(simulation) / 3600, 2),
         "utilisation": whole["submitting"]["utilisation"],
-        "delay": {kind: _delay(lives) for kind, lives in _kinds(came).items()},
+        "delay": {kind: _delay(jobs) for kind, jobs in _kinds(came).items()},
         "preempted": whole["preemptions"],
         "redone_device_hours": round(whole["wasted_device_seconds"] / 3600, 1),
         "never_started": whole["gangs"]["never_started"],
@@ -156,27 +131,27 @@ def figures(simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def _kinds(lives: list[Life]) -> dict[str, list[Life]]:
+def _kinds(jobs: list[Job]) -> dict[str, list[Job]]:
     return {
-        "all": lives,
-        "guaranteed": [life for life in lives if life.request.guaranteed],
-        "opportunistic": [life for life in lives if not life.request.guaranteed],
-        "of 8 devices": [life for life in lives if life.request.devices == FREE],
+        "all": jobs,
+        "guaranteed": [job for job in jobs if job.request.guaranteed],
+        "opportunistic": [job for job in jobs if not job.request.guaranteed],
+        "of 8 devices": [job for job in jobs if job.request.devices == FREE],
     }
 
 
-def _delay(lives: list[Life]) -> dict[str, Any]:
-    found = delays(lives)
-    found["p95"] = rounded(quantile(found["quantiles"], 0.95))
-    found["quantiles"] = [rounded(round(value)) for value in found["quantiles"][::2]]
-    return found
+def _delay(jobs: list[Job]) -> dict[str, Any]:
+    statistics = delays(jobs)
+    statistics["p95"] = rounded(quantile(statistics["quantiles"], 0.95))
+    statistics["quantiles"] = [rounded(round(value)) for value in statistics["quantiles"][::2]]
+    return statistics
 
 
 def _effort(scheduler: Measured, simulation: Simulation) -> dict[str, Any]:
     return {
-        "asked": simulation.asked,
+        "asked": simulation.queries,
         "processor_seconds": round(scheduler.seconds, 1),
-        "ms_an_ask": round(scheduler.seconds / simulation.asked * 1000, 2),
+        "ms_an_ask": round(scheduler.seconds / simulation.queries * 1000, 2),
         "panics": getattr(scheduler.inner, "panics", 0),
     }
 
@@ -189,21 +164,21 @@ def fill(name: str, pods: str, traces: Path = TRACES) -> dict[str, Any]:
     with (traces / pods).open(newline="", encoding="utf-8") as file:
         sizes = [int(row["num_gpu"]) for row in csv.DictReader(file) if int(row["num_gpu"])]
     Random(1).shuffle(sizes)
-    requests, asked = [], 0
+    requests, requested = [], 0
     for number, size in enumerate(sizes):
-        if asked < FILLED * devices:
+        if requested < FILLED * devices:
             requests.append(Request(f"pod-{number}", "all", float(number), inf, (Member(1, size),)))
-            asked += size
+            requested += size
     rules = Rules(backfill=len(requests), until=float(len(requests)))
     scheduler = Measured(name, configuration)
     simulation = scheduler.simulated(requests, rules)
-    curve, asked, lent = [], 0, 0
-    for number, life in enumerate(simulation.lives, 1):
-        asked += life.request.devices
-        lent += life.request.devices * (life.first_started is not None)
+    curve, requested, lent = [], 0, 0
+    for number, job in enumerate(simulation.jobs, 1):
+        requested += job.request.devices
+        lent += job.request.devices * (job.first_started is not None)
         if number % 25 == 0 or number == len(requests):
-            curve.append([round(asked / devices, 4), round(lent / devices, 4)])
-    refused = [life.request.devices for life in simulation.lives if life.first_started is None]
+            curve.append([round(requested / devices, 4), round(lent / devices, 4)])
+    refused = [job.request.devices for job in simulation.jobs if job.first_started is None]
     return {
         "pods": pods,
         "scheduler": name,
@@ -212,52 +187,6 @@ def fill(name: str, pods: str, traces: Path = TRACES) -> dict[str, Any]:
         "refused": {str(size): refused.count(size) for size in sorted(set(refused))},
         **_effort(scheduler, simulation),
     }
-
-
-def key(run: dict[str, Any]) -> tuple[str, str]:
-    """What a run is known by."""
-    return str(run.get("load") or run["pods"]), run["scheduler"]
-
-
-def recorded() -> dict[tuple[str, str], dict[str, Any]]:
-    """All runs that have been written down."""
-    lines = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-    return {key(run): run for run in lines}
-
-
-def record(run: dict[str, Any]) -> None:
-    """In place of the one that is there already."""
-    runs = {**recorded(), key(run): run}
-    RESULTS.write_text("[\n" + ",\n".join(json.dumps(runs[one]) for one in sorted(runs)) + "\n]\n")
-    short = {name: value for name, value in run.items() if name not in ("curve", "series", "delay")}
-    delay = {name: value for name, value in run.get("delay", {}).get("all", {}).items() if name != "quantiles"}
-    RESULTS.with_suffix(".md").write_text(page(runs.values()))
-    print(json.dumps({**short, "delay": delay}), flush=True)
-
-
-def page(runs: Iterable[dict[str, Any]]) -> str:
-    """All runs as two tables."""
-    order = {name: number for number, name in enumerate(SCHEDULERS)}
-    ordered = sorted(runs, key=lambda run: (str(run.get("load") or run["pods"]), order[run["scheduler"]]))
-    rows = []
-    for run in (run for run in ordered if "load" in run):
-        delay, guaranteed = run["delay"]["all"], run["delay"]["guaranteed"]
-        waits = [*(delay[which] for which in ("mean", "median", "p95", "p99")), guaranteed["p99"]]
-        waits.append(run["delay"][f"of {FREE} devices"]["p95"])
-        left = f"{run['fragmentation']['free']:.0f} | {run['fragmentation']['stranded'][str(FREE)]:.0f}"
-        gone = f"{run['preempted']['opportunistic']} | {run['redone_device_hours']:.0f}"
-        name = f"{run['load']:.0%} | {NAMES[run['scheduler']]}"
-        seconds = " | ".join(f"{wait:,.0f}" if wait >= 1 or not wait else f"{wait:.1f}" for wait in waits)
-        rows.append(f"| {name} | {run['utilisation']:.1%} | {seconds} | {left} | {gone} | {run['ms_an_ask']:.2f} |")
-    filled = []
-    for run in (run for run in ordered if "pods" in run):
-        refused = ", ".join(f"{number} of {size}" for size, number in run["refused"].items())
-        at = dict(reversed(run["curve"]))
-        lent = next(at[point] for point in sorted(at) if point >= 1)
-        filled.append(
-            f"| {run['pods']} | {NAMES[run['scheduler']]} | {run['first_refused_at']:.1%} | {lent:.1%} | {refused} |"
-        )
-    return "\n".join([*HEAD, *rows, "", *FILL_HEAD, *filled, ""])
 
 
 def main() -> None:

@@ -10,14 +10,14 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
-from public_trace import NAMES
+from public_trace_results import NAMES
 
 from runtime.simulate.style import BEYOND, PALETTE, chart, legend, styled, waits
 
 COLOURS = {"allocator": PALETTE[0], "hived": PALETTE[5], "first-fit": PALETTE[2]}
 DASHES = {"allocator": "-", "hived": (0, (5, 1.5)), "first-fit": (0, (1.2, 1.2))}
 LOAD = 1.2
-"""Whose delays are drawn."""
+"""The load whose delays are drawn."""
 PODS = "openb_pod_list_multigpu50.csv"
 Runs = Sequence[dict[str, Any]]
 
@@ -80,8 +80,8 @@ def _fragmentation(runs: Runs) -> Figure:
 def _filled(runs: Runs) -> Figure:
     figure, axes = chart("Devices lent as pods pile up", "of all devices; none of the pods ends")
     for run in runs:
-        asked, lent = zip(*run["curve"], strict=True)
-        axes.plot(asked, lent, **_look(run))
+        requested, lent = zip(*run["curve"], strict=True)
+        axes.plot(requested, lent, **_look(run))
     _percent(axes)
     axes.set_xlim(0.8, 1.2)
     axes.set_ylim(0.78, 1.01)

@@ -101,20 +101,20 @@ def measured(name: str, requests: list[Request], outages: list[Outage]) -> dict[
     begun, used = perf_counter(), process_time()
     simulation.run()
     wall, processor = perf_counter() - begun, process_time() - used
-    found = summary(simulation)
-    runs = sum(life.runs for life in simulation.lives)
+    figures = summary(simulation)
+    runs = sum(job.runs for job in simulation.jobs)
     return {
         "seconds": round(wall, 1),
         "processor_seconds": round(processor, 1),
         "share_of_scheduler": round(scheduler.seconds / wall, 3),
         "placements": runs,
-        "asked": simulation.asked,
+        "asked": simulation.queries,
         "ms_a_gang": round(processor / len(requests) * 1000, 3),
-        "utilisation_while_gangs_came": found["submitting"]["utilisation"],
-        "delay_mean": found["delay"]["mean"],
-        "delay_p90": found["delay"]["p90"],
-        "preempted": found["preemptions"]["guaranteed"] + found["preemptions"]["opportunistic"],
-        "stranded_share": found["fragmentation"]["stranded_share"],
+        "utilisation_while_gangs_came": figures["submitting"]["utilisation"],
+        "delay_mean": figures["delay"]["mean"],
+        "delay_p90": figures["delay"]["p90"],
+        "preempted": figures["preemptions"]["guaranteed"] + figures["preemptions"]["opportunistic"],
+        "stranded_share": figures["fragmentation"]["stranded_share"],
     }
 
 
@@ -132,7 +132,7 @@ def main() -> int:
     outages = make_outages("every=60d repair=4h", Rooms(configuration).nodes, days * 86400, seed=1)
     figures = {name: measured(name, requests, outages) for name in ("allocator", "counting")}
     ratio = figures["allocator"]["processor_seconds"] / max(figures["counting"]["processor_seconds"], 0.1)
-    found = {
+    report = {
         "machine": {
             "python": platform.python_version(),
             "system": platform.platform(),
@@ -144,13 +144,13 @@ def main() -> int:
         "times counting": round(ratio, 2),
         "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
     }
-    print(json.dumps(found, indent=2))
+    print(json.dumps(report, indent=2))
     if gangs == 100_000:
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
-    kept = figures["allocator"]["processor_seconds"] <= PROMISE * gangs / 100_000
-    if not kept:
+        RESULTS.write_text(json.dumps(report, indent=2) + "\n")
+    is_kept = figures["allocator"]["processor_seconds"] <= PROMISE * gangs / 100_000
+    if not is_kept:
         print(f"not kept: {PROMISE:g} s for 100,000 gangs")
-    return 0 if kept else 1
+    return 0 if is_kept else 1
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Cells: physical and virtual trees, free lists, and the books about who has what."""
+"""Cells: physical and virtual trees, free lists, and the ledger of leaf cells."""
 
-from runtime.cells.books import Books
 from runtime.cells.cell import Device, DeviceMachine, PhysicalCell, View, VirtualCell, VirtualCluster
 from runtime.cells.cluster import Cluster
 from runtime.cells.forest import Forest
 from runtime.cells.index import ALL, FREE, GUARANTEED, NodeIndex
+from runtime.cells.ledger import CellLedger
 
 __all__ = [
     "ALL",
     "FREE",
     "GUARANTEED",
-    "Books",
+    "CellLedger",
     "Cluster",
     "Device",
     "DeviceMachine",

@@ -75,7 +75,7 @@ class Device(PhysicalCell):
         self.index = int(name)
         """Which device of its node it is."""
         self.priority = FREE
-        """Of whom it is reserved for, else of who uses it."""
+        """Priority of the gang that it is reserved for, else of the gang that uses it."""
 
     @property
     def state(self) -> CellState:
@@ -227,7 +227,7 @@ class View:
             self.rooms.bad &= ~(1 << node.spot)
 
     def around(self, spot: int, above: int) -> int:
-        """The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+        """The nodes in the cell a number of levels above a node; none where there is no such cell."""
         cell: VirtualCell | None = self.nodes[spot]
         for _ in range(above):
             cell = cell.parent if cell is not None else None

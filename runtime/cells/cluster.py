@@ -1,4 +1,4 @@
-"""The cluster as configured: physical cells, virtual clusters, and who is pinned to whom."""
+"""The cluster as configured: physical cells, virtual clusters, and pinned cells."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Cluster:
         if problems:
             raise ConfigurationError(problems)
 
-    def equip(self, actions: CellActions) -> None:
+    def bind_actions(self, actions: CellActions) -> None:
         """Gives every leaf cell its life cycle."""
         for forest in self.forests.values():
             for device in forest.devices():

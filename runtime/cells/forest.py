@@ -14,7 +14,7 @@ from runtime.config.model import CellSpec, ForestSpec
 class Forest:
     """All physical cells of a chain."""
 
-    __slots__ = ("by_opportunistic", "chain", "damaged", "held", "levels", "lists", "nodes")
+    __slots__ = ("bound_nodes", "by_opportunistic", "chain", "damaged", "levels", "lists", "nodes")
 
     def __init__(self, spec: ForestSpec, promised: list[int]) -> None:
         chain = spec.chain
@@ -29,7 +29,7 @@ class Forest:
         self.nodes.bad = span(0, len(self.levels[chain.node]))
         self.damaged = [span(0, len(cells)) for cells in self.levels]
         """By level: cells with a bad node in them, or on one."""
-        self.held = 0
+        self.bound_nodes = 0
         """Nodes in cells that stand for preassigned ones: where guaranteed pods are most likely to come next."""
         self.by_opportunistic: list[dict[int, int]] = [{0: span(0, len(cells))} for cells in self.levels]
         """By level: cells by how many of their leaf cells are in opportunistic use."""
@@ -58,12 +58,12 @@ class Forest:
     def take(self, cell: PhysicalCell) -> None:
         """A cell now stands for a preassigned one."""
         self.lists.take(cell.level, cell.position)
-        self.held |= self._nodes_in(cell)
+        self.bound_nodes |= self._nodes_in(cell)
 
     def give(self, cell: PhysicalCell) -> None:
         """A cell is free again."""
         self.lists.give(cell.level, cell.position)
-        self.held &= ~self._nodes_in(cell)
+        self.bound_nodes &= ~self._nodes_in(cell)
 
     def _nodes_in(self, cell: PhysicalCell) -> int:
         if cell.level < self.chain.node:
@@ -101,7 +101,7 @@ class Forest:
             cell = cell.parent
 
     def around(self, node: int, above: int) -> int:
-        """The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+        """The nodes in the cell a number of levels above a node; none where there is no such cell."""
         level = self.chain.node + above
         if level > self.chain.top:
             return 0

@@ -1,4 +1,4 @@
-"""Buddy allocation: which cells of a chain are free, and how many of them are promised to somebody.
+"""Buddy allocation: which cells of a chain are free, and how many of them are promised.
 
 A free list names the largest free cells alone: a cell that is in a list is in it for all that is inside. Taking a
 cell splits the one it is in; giving it back merges buddies again. Lists are sets of positions, so the same cells

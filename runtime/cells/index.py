@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from runtime.cells.bits import span
 
 ALL = -1
-"""Room next to every pod, opportunistic ones included: nobody is displaced."""
+"""Room next to every pod, opportunistic ones included: no pod is displaced."""
 GUARANTEED = 0
 """Room next to guaranteed pods."""
 FREE = -2
-"""The priority of a cell that nobody has."""
+"""The priority of an unused cell."""
 
-THRESHOLDS = 16
-"""How many priorities to keep an index for. Another one costs a pass over all nodes."""
+MAX_INDEXES = 16
+"""Maximum number of priorities with an index. Another one costs a pass over all nodes."""
 
 
 class NodeIndex:
@@ -40,16 +40,16 @@ class NodeIndex:
 
     def rooms(self, priority: int) -> dict[int, int]:
         """The nodes by their room at a priority: room -> set of nodes. Sets may be empty."""
-        known = self._rooms.get(priority)
-        if known is None:
-            while len(self._rooms) >= THRESHOLDS:
+        by_room = self._rooms.get(priority)
+        if by_room is None:
+            while len(self._rooms) >= MAX_INDEXES:
                 del self._rooms[next(p for p in self._rooms if p not in (ALL, GUARANTEED))]
-            made: dict[int, bytearray] = defaultdict(lambda: bytearray(len(self.sizes) // 8 + 1))
+            bitmaps: dict[int, bytearray] = defaultdict(lambda: bytearray(len(self.sizes) // 8 + 1))
             for node in range(len(self.sizes)):
-                made[self.room(node, priority)][node >> 3] |= 1 << (node & 7)
-            known = {room: int.from_bytes(nodes, "little") for room, nodes in made.items()}
-            self._rooms[priority] = known
-        return known
+                bitmaps[self.room(node, priority)][node >> 3] |= 1 << (node & 7)
+            by_room = {room: int.from_bytes(nodes, "little") for room, nodes in bitmaps.items()}
+            self._rooms[priority] = by_room
+        return by_room
 
     def classes(self, priority: int, other: int, allowed: int) -> Iterator[tuple[tuple[int, int], int]]:
         """Nodes by their room at two priorities, of which the first is the higher."""
@@ -66,7 +66,7 @@ class NodeIndex:
                     yield (room, less), both
 
     def change(self, node: int, priority: int, by: int) -> None:
-        """So many more leaf cells of a node are in use at a priority."""
+        """The number of leaf cells of a node in use at a priority changes."""
         used = self.used[node]
         bit = 1 << node
         for threshold, rooms in self._rooms.items():

@@ -9,8 +9,8 @@ from runtime.config.reader import NOTHING, Reader, join, nearest
 from runtime.config.source import Value
 
 LEVELS = 32
-LEAVES = 1 << 22
-"""What a cell may have: far beyond any hardware, and far below what ends in a lack of memory."""
+MAX_LEAVES = 1 << 22
+"""Maximum number of leaf cells in a cell: beyond any hardware, and small enough for the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ def _chain(reader: Reader, value: Value, path: str, name: str, types: dict[str, 
     leaves = [0, 1]
     for count in fanout[2:]:
         leaves.append(leaves[-1] * count)
-    if leaves[-1] > LEAVES:
-        reader.wrong(path, value, f"would have {leaves[-1]} leaf cells, which is more than {LEAVES}")
+    if leaves[-1] > MAX_LEAVES:
+        reader.wrong(path, value, f"would have {leaves[-1]} leaf cells, which is more than {MAX_LEAVES}")
         reader.faulty.add(name)
         return None
     # A type below the node level is no chain of its own, but may be part of one: its node level is 0.

@@ -13,7 +13,7 @@ class Chain:
     """One shape of tree, named after the type of its top cell. Levels count from 1, the leaf.
 
     All cells of a level have the same number of children, so the cells of a level are numbered in the order of the
-    tree, and who contains whom is arithmetic on levels and positions.
+    tree, and containment is arithmetic on levels and positions.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ForestSpec:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """So many preassigned cells of a level of a chain."""
+    """A number of preassigned cells of one level of a chain."""
 
     chain: str
     level: int
@@ -96,4 +96,4 @@ class Configuration:
     tenants: dict[str, TenantSpec]
     settings: Settings
     notes: tuple[Problem, ...] = field(default=(), compare=False)
-    """What means nothing here, and does no harm: keys that nobody knows."""
+    """Harmless findings: unknown keys."""

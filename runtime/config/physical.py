@@ -26,8 +26,8 @@ def read_forests(reader: Reader, value: Value, path: str, chains: dict[str, Chai
         if chain is not None:
             tops[name].append((number, _cell(reader, item, here, chain, chain.top)))
     forests = {name: ForestSpec(chains[name], tuple(cells)) for name, cells in tops.items()}
-    _check_pins(reader, value, path, forests)
-    _check_nodes(reader, value, path, forests)
+    _check_pins(reader, path, forests)
+    _check_nodes(reader, path, forests)
     return forests
 
 
@@ -67,7 +67,7 @@ def pins(spec: ForestSpec) -> Iterator[tuple[str, int, CellSpec]]:
         open_cells.extend((level - 1, child) for child in reversed(cell.children))
 
 
-def _check_pins(reader: Reader, value: Value, path: str, forests: dict[str, ForestSpec]) -> None:
+def _check_pins(reader: Reader, path: str, forests: dict[str, ForestSpec]) -> None:
     seen: dict[str, CellSpec] = {}
     for spec in forests.values():
         for name, _, cell in pins(spec):
@@ -84,13 +84,13 @@ def _all(cell: CellSpec) -> Iterator[CellSpec]:
         yield from _all(child)
 
 
-def _check_nodes(reader: Reader, value: Value, path: str, forests: dict[str, ForestSpec]) -> None:
+def _check_nodes(reader: Reader, path: str, forests: dict[str, ForestSpec]) -> None:
     """No node twice in a chain, no device twice on a node."""
     owner: dict[tuple[str, str, int], str] = {}
     for name, spec in forests.items():
         chain = spec.chain
         names: set[str] = set()
-        for node, cell in _nodes(spec):
+        for node, cell in node_cells(spec):
             if node in names:
                 reader.wrong(path, Value(None, cell.line), f"node {node} is twice in chain {name}")
                 continue
@@ -106,7 +106,7 @@ def _check_nodes(reader: Reader, value: Value, path: str, forests: dict[str, For
                     break
 
 
-def _nodes(spec: ForestSpec) -> Iterator[tuple[str, CellSpec]]:
+def node_cells(spec: ForestSpec) -> Iterator[tuple[str, CellSpec]]:
     """Node cells with their names, in order."""
     chain = spec.chain
 
@@ -124,16 +124,16 @@ def _nodes(spec: ForestSpec) -> Iterator[tuple[str, CellSpec]]:
 
 def device_indices(chain: Chain, node: CellSpec) -> list[int]:
     """The indices of a node's devices, by default counted from 0."""
-    found: list[int] = []
+    indices: list[int] = []
 
     def walk(cell: CellSpec | None, level: int, number: int) -> None:
         if level == 1:
             address = cell.address if cell is not None else ""
-            found.append(int(address) if address.isdecimal() else number)
+            indices.append(int(address) if address.isdecimal() else number)
             return
         for i in range(chain.fanout[level]):
             child = cell.children[i] if cell is not None and cell.children else None
             walk(child, level - 1, number * chain.fanout[level] + i)
 
     walk(node, chain.node, 0)
-    return found
+    return indices

@@ -39,8 +39,8 @@ class Reader:
             return {}
         if allowed is not None:
             for key in value.content.keys() - set(allowed):
-                known = f"known here: {', '.join(sorted(allowed))}"
-                hint = nearest(key, allowed) or known
+                choices = f"known here: {', '.join(sorted(allowed))}"
+                hint = nearest(key, allowed) or choices
                 self.notes.append(Problem(join(path, key), value.content[key].line, "is no known key", hint))
         return value.content
 
@@ -90,9 +90,9 @@ def join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def nearest(name: str, candidates: Collection[str]) -> str:
     """A hint at what may have been meant; empty where nothing is near."""
-    close = get_close_matches(name, known, 1)
+    close = get_close_matches(name, candidates, 1)
     return f"did you mean {close[0]}?" if close else ""
 
 

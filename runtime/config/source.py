@@ -15,8 +15,8 @@ Content: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value] 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The one written in C where PyYAML was built with it: large clusters are long documents."""
 
-DEEPEST = 100
-"""How deep a document may be nested."""
+MAX_DEPTH = 100
+"""Maximum nesting depth of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class Value:
 def read_text(text: str, largest: int = 10_000_000) -> Value:
     """The value of a YAML text; refuses what is no YAML, or says something twice.
 
-    Aliases cost nothing to write: with all of them written out, it may have so many values.
+    Aliases cost nothing to write: this is the maximum number of values with all of them expanded.
     """
     try:
-        if sum(map(text.count, "[{-:?")) > DEEPEST:
+        if sum(map(text.count, "[{-:?")) > MAX_DEPTH:
             _check_depth(text)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
@@ -63,9 +63,9 @@ def _check_depth(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             line = event.start_mark.line + 1 if event.start_mark is not None else None
-            raise ConfigurationError([Problem("", line, f"is nested more than {DEEPEST} deep")])
+            raise ConfigurationError([Problem("", line, f"is nested more than {MAX_DEPTH} deep")])
 
 
 def read_object(content: object) -> Value:
@@ -89,14 +89,14 @@ class _Composer(yaml.constructor.SafeConstructor):
     def __init__(self) -> None:
         super().__init__()
         self.problems: list[Problem] = []
-        self.known: dict[int, Value] = {}
+        self.values: dict[int, Value] = {}
         self.open: set[int] = set()
         self.sizes: dict[int, int] = {}
         """Values in a value, aliases written out."""
 
     def value(self, node: yaml.Node, path: str) -> Value:
-        if id(node) in self.known:
-            return self.known[id(node)]
+        if id(node) in self.values:
+            return self.values[id(node)]
         line = node.start_mark.line + 1
         if id(node) in self.open:
             self.problems.append(Problem(path, line, "contains itself"))
@@ -105,7 +105,7 @@ class _Composer(yaml.constructor.SafeConstructor):
         value = Value(self._content(node, path), line, node.value if isinstance(node, yaml.ScalarNode) else "")
         self.open.discard(id(node))
         self.sizes[id(node)] = 1 + sum(self.sizes.get(id(x), 1) for x in _inside(node))
-        self.known[id(node)] = value
+        self.values[id(node)] = value
         return value
 
     def _content(self, node: yaml.Node, path: str) -> Content:
@@ -138,11 +138,11 @@ class _Composer(yaml.constructor.SafeConstructor):
 
     def _scalar(self, node: yaml.Node, path: str) -> Content:
         try:
-            made = self.construct_object(node)
+            scalar = self.construct_object(node)
         except (ValueError, KeyError, AttributeError, OverflowError, yaml.YAMLError):
             self.problems.append(Problem(path, node.start_mark.line + 1, f"cannot be read: {node.value}"))
             return None
-        return made if isinstance(made, str | int | float | bool) or made is None else str(node.value)
+        return scalar if isinstance(scalar, str | int | float | bool) or scalar is None else str(node.value)
 
 
 def _inside(node: yaml.Node) -> list[yaml.Node]:

@@ -22,8 +22,8 @@ def read_tenants(reader: Reader, value: Value, path: str, forests: dict[str, For
         ]
         own: list[str] = []
         for at, item in reader.items(fields.get("pinnedCells", NOTHING), join(here, "pinnedCells")):
-            known = reader.table(item, at, ("pinnedCellId",)).get("pinnedCellId", NOTHING)
-            pin = reader.text(known, join(at, "pinnedCellId"))
+            pin_value = reader.table(item, at, ("pinnedCellId",)).get("pinnedCellId", NOTHING)
+            pin = reader.text(pin_value, join(at, "pinnedCellId"))
             if pin not in pinned:
                 reader.wrong(at, item, f"{pin or 'it'} is no pinned cell of physicalCells", nearest(pin, pinned))
             elif owner.setdefault(pin, name) != name or pin in own:

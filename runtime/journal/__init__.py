@@ -18,8 +18,8 @@ from runtime.journal.witness import Witness
 
 __all__ = ["Damage", "Journal", "JournalError", "set_aside", "steps"]
 
-LEAST = 1_000_000
-"""A snapshot is worth while after so many bytes of records, and twice as many as it had itself."""
+MIN_SNAPSHOT_BYTES = 1_000_000
+"""Minimum number of bytes of records before a snapshot; it also needs twice the size of the last snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Damage:
     """Where the damaged file is; none where nothing but the end of its log was gone."""
 
     def __str__(self) -> str:
-        kept = f"; the damaged file is {self.aside}" if self.aside is not None else ""
-        return f"the journal was cut after record {self.last}: {'; '.join(self.problems)}{kept}"
+        copy_note = f"; the damaged file is {self.aside}" if self.aside is not None else ""
+        return f"the journal was cut after record {self.last}: {'; '.join(self.problems)}{copy_note}"
 
 
 class Journal:
@@ -52,7 +52,7 @@ class Journal:
         self,
         path: str | Path,
         watch: Callable[[str], object] = lambda stage: None,
-        least: int = LEAST,
+        least: int = MIN_SNAPSHOT_BYTES,
         *,
         synchronised: bool = True,
     ) -> None:
@@ -144,9 +144,9 @@ class Journal:
 
         Calls that come while another one is under way share the next write to the disk.
         """
-        wanted = self._committed
+        target = self._committed
         with self._syncing:
-            if self._synced >= wanted:
+            if self._synced >= target:
                 return
             self._usable()
             number = self._committed
@@ -178,7 +178,7 @@ class Journal:
         self._store.snapshot(self._number, self._tip, content)
 
     def _fail(self, error: Exception) -> NoReturn:
-        """What is in memory is ahead of what lasts: nobody may act on it."""
+        """Memory is ahead of the disk: its contents must not be acted on."""
         self._failed = f"journal {self.path} cannot be written: {error}"
         raise JournalError(self._failed) from error
 

@@ -52,7 +52,7 @@ def finish(path: Path, aside: Path | None = None) -> None:
 
 
 def set_aside(path: Path) -> Path | None:
-    """Moves a journal that nobody has open, and that is out of date, out of the way: beside it, as `NAME.stale-1`.
+    """Moves a journal that is not open and is out of date out of the way: beside it, as `NAME.stale-1`.
 
     Answers where it is now; none where there is no journal.
     """

@@ -8,10 +8,10 @@ from generated.confine import Slice, Sliver
 from generated.grove import PodGang
 from generated.yunikorn.core import Application, ApplicationState, Node, NodeState, ObjectState
 from generated.yunikorn.shim import ShimApplication, ShimApplicationState, ShimNode, Task, TaskState
-from runtime.lifecycle.bringing import UnderwayError, bring_up
+from runtime.lifecycle.deploy import UnderwayError, deploy
 from runtime.lifecycle.interfaces import Actions
-from runtime.lifecycle.leaving import release_allocation
 from runtime.lifecycle.registry import Core, Gang, HostShim, Part, PodTask, Shim, Work
+from runtime.lifecycle.release import release_allocation
 
 OK: Literal["ok"] = "ok"
 ERR: Literal["err"] = "err"
@@ -29,35 +29,35 @@ class CoreActions:
     def report(self, application: Application) -> None:
         """The shim hears of the new state, if it takes what that means; as its dispatcher does."""
         assert isinstance(application, Core)
-        shim = application.life.shim
+        shim = application.owner.shim
         match application.state:
             case ApplicationState.COMPLETED if shim.state is ShimApplicationState.RUNNING:
                 shim.complete_application()
             case ApplicationState.FAILING | ApplicationState.FAILED if shim.state in TAKES_FAILURE:
                 shim.fail_application()
             case ApplicationState.EXPIRED:
-                life = application.life
-                life.registry.past.pop(life.past_name, None)
+                owner = application.owner
+                owner.registry.past.pop(owner.past_name, None)
             case _:
                 pass
 
     def retire(self, application: Application) -> None:
         """Another application may have its name from now on."""
         assert isinstance(application, Core)
-        life = application.life
-        life.retire()
-        registry = life.registry
-        del registry.lives[life.name]
-        registry.past[life.past_name] = life
+        owner = application.owner
+        owner.retire()
+        registry = owner.registry
+        del registry.applications[owner.name]
+        registry.past[owner.past_name] = owner
 
 
 class ShimActions:
-    """Of applications, as whoever submits them sees them. There are no placeholders: gangs are placed whole."""
+    """Of applications, from the side that submits them. There are no placeholders: gangs are placed whole."""
 
     def request(self, shim_application: ShimApplication) -> None:
-        """The allocator knows a pod of it already: nobody refuses it any more."""
+        """The allocator knows a pod of it already: it cannot be refused any more."""
         assert isinstance(shim_application, Shim)
-        shim_application.life.core.run()
+        shim_application.owner.core.run()
         shim_application.accept_application()
         shim_application.run_application()
 
@@ -86,18 +86,18 @@ class TaskActions:
     def ask(self, task: Task) -> None:
         """The pod waits for a place."""
         assert isinstance(task, PodTask)
-        task.slot.life.asks += 1
+        task.slot.application.asks += 1
 
     def bind(self, task: Task) -> None:
         """It has one. Binding it is what its sliver does first."""
         assert isinstance(task, PodTask)
-        task.slot.life.asks -= 1
-        bring_up(task.slot)
+        task.slot.application.asks -= 1
+        deploy(task.slot)
 
     def release_ask(self, task: Task) -> None:
         """It waits no longer."""
         assert isinstance(task, PodTask)
-        task.slot.life.asks -= 1
+        task.slot.application.asks -= 1
 
     def release_allocation(self, task: Task) -> None:
         """Its leaf cells are free for others."""
@@ -111,14 +111,14 @@ class GangActions:
     def publish_score(self, pod_gang: PodGang) -> None:
         """The fewest nodes that such a gang could be on, divided by those that it is on."""
         assert isinstance(pod_gang, Gang)
-        life = pod_gang.life
-        sizes = life.registry.sizes
-        placed = [slot for slot in life.slots if slot.held]
+        application = pod_gang.owner
+        sizes = application.registry.sizes
+        placed = [slot for slot in application.slots if slot.is_allocated]
         if not placed:
             return
         nodes = {slot.node for slot in placed}
         largest = max(sizes.get(node, 1) for node in nodes)
-        life.score = -(-sum(len(slot.leaf_cells) for slot in placed) // largest) / len(nodes)
+        application.score = -(-sum(len(slot.leaf_cells) for slot in placed) // largest) / len(nodes)
 
 
 class WorkActions:
@@ -127,7 +127,7 @@ class WorkActions:
     def alloc(self, slice_: Slice) -> Literal["ok", "err"]:
         """The allocator holds them."""
         assert isinstance(slice_, Work)
-        return OK if slice_.life.held else ERR
+        return OK if slice_.owner.allocated else ERR
 
     def dealloc(self, slice_: Slice) -> None:
         """They have been given back, pod by pod."""
@@ -162,7 +162,7 @@ class QueueActions:
     """Of queues and the whole cluster."""
 
     def stamp(self, object_state: ObjectState) -> None:
-        """Nobody asks when it changed."""
+        """The time of the change is not needed."""
 
 
 class NodeActions:

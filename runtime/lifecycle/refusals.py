@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from generated import confine, grove
 from generated.yunikorn import core
-from runtime.lifecycle.registry import Life
+from runtime.lifecycle.registry import Application
 
-LAST = 100
-"""Unhandled events that are kept to be shown."""
+MAX_LAST = 100
+"""Maximum number of unhandled events that are kept for display."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Refusals:
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By machine and event."""
-    last: deque[Unhandled] = field(default_factory=lambda: deque(maxlen=LAST))
+    last: deque[Unhandled] = field(default_factory=lambda: deque(maxlen=MAX_LAST))
 
     def fire(self, whose: str, now: float, event: Callable[[], object]) -> bool:
         """An event of a machine; whether the state takes it."""
@@ -52,6 +52,6 @@ def _kind(machine: object) -> str:
     return next(kind.__name__ for kind in type(machine).__mro__ if kind.__module__.startswith("generated."))
 
 
-def whose(life: Life) -> str:
+def whose(application: Application) -> str:
     """As unhandled events name it."""
-    return f"application {life.name}"
+    return f"application {application.name}"

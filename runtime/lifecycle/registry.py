@@ -11,7 +11,7 @@ from generated.grove import Clique, Followed, PodGang, PodGangState, PodState, T
 from generated.grove import Pod as PodPlace
 from generated.grove.machinery import State
 from generated.yunikorn import core, shim
-from generated.yunikorn.core import Application, Node, ObjectState
+from generated.yunikorn.core import Node, ObjectState
 from generated.yunikorn.core.actions import ObjectStateActions
 from generated.yunikorn.shim import ShimApplication, ShimNode, Task
 from runtime.allocator import Allocator
@@ -22,32 +22,32 @@ from runtime.lifecycle.timers import Timers
 from runtime.pods import Pod
 
 
-class Core(Application):
+class Core(core.Application):
     """An application, as the scheduler sees it."""
 
-    __slots__ = ("life",)
-    life: Life
+    __slots__ = ("owner",)
+    owner: Application
 
 
 class Shim(ShimApplication):
-    """An application, as whoever submitted it sees it."""
+    """An application, from the side that submitted it."""
 
-    __slots__ = ("life",)
-    life: Life
+    __slots__ = ("owner",)
+    owner: Application
 
 
 class Gang(PodGang):
     """The gang of an application."""
 
-    __slots__ = ("life",)
-    life: Life
+    __slots__ = ("owner",)
+    owner: Application
 
 
 class Work(Slice):
     """What the nodes are to do for a gang."""
 
-    __slots__ = ("life",)
-    life: Life
+    __slots__ = ("owner",)
+    owner: Application
 
 
 class Place(PodPlace):
@@ -88,7 +88,7 @@ Move = tuple["Slot", State, State]
 class Slot:
     """A place in a gang, and the pod that fills it now."""
 
-    life: Life
+    application: Application
     name: str
     size: int
     """Leaf cells of a pod that fits here."""
@@ -99,7 +99,7 @@ class Slot:
     """None while the pod is not on a node."""
     node: str = ""
     leaf_cells: tuple[int, ...] = ()
-    held: bool = False
+    is_allocated: bool = False
     """The allocator holds leaf cells for the pod."""
     leaving: bool = False
     """The pod has to go, and is not gone."""
@@ -115,12 +115,32 @@ class Slot:
         return self.pod.uid
 
 
-class Life:
+class Application:
     """One application. What can be said of it is in its machines; what they do not have is here, and is data alone."""
 
     __slots__ = (
-        "absent", "asks", "cliques", "core", "ending", "failures", "gang", "grove", "held", "moves", "number",
-        "queued", "registry", "score", "shim", "slots", "spec", "submitted", "termination", "turn", "work", "yunikorn",
+        "absent",
+        "allocated",
+        "asks",
+        "cliques",
+        "core",
+        "ending",
+        "failures",
+        "gang",
+        "grove",
+        "moves",
+        "number",
+        "queued",
+        "registry",
+        "score",
+        "shim",
+        "slots",
+        "spec",
+        "submitted",
+        "termination",
+        "turn",
+        "work",
+        "yunikorn",
     )  # fmt: skip
     yunikorn: shim.System
     core: Core
@@ -138,7 +158,7 @@ class Life:
         self.submitted = submitted
         self.turn = (-spec.priority, submitted, number)
         """Who comes first: the stronger, then the older."""
-        self.asks = self.held = 0
+        self.asks = self.allocated = 0
         """Pods that wait for a place, and those that have one."""
         self.failures = 0
         """How many of its pods have failed."""
@@ -257,7 +277,7 @@ class Queues:
 
 @dataclass(slots=True, eq=False)
 class Registry:
-    """All applications, queues and nodes, and what has moved since somebody looked."""
+    """All applications, queues and nodes, and what has moved since it was last reconciled."""
 
     allocator: Allocator | DurableAllocator
     timers: Timers
@@ -266,20 +286,20 @@ class Registry:
     sizes: dict[str, int]
     """By node that is configured: how many leaf cells it has."""
     hosts: dict[str, Host] = field(default_factory=dict)
-    lives: dict[str, Life] = field(default_factory=dict)
-    past: dict[str, Life] = field(default_factory=dict)
+    applications: dict[str, Application] = field(default_factory=dict)
+    past: dict[str, Application] = field(default_factory=dict)
     """Applications that are completed or have failed, until they expire; by name and number."""
     pods: dict[str, Slot] = field(default_factory=dict)
     """By uid."""
-    made: int = 0
+    application_count: int = 0
     """How many applications have come."""
-    dirty: dict[Life, None] = field(default_factory=dict)
-    """Lives that have moved, and are to be looked after."""
+    dirty: dict[Application, None] = field(default_factory=dict)
+    """Applications whose machines have moved and that have to be reconciled."""
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where a machine is not as it always must be."""
         self.queues.system.check_invariants()
         for host in self.hosts.values():
             host.system.check_invariants()
-        for life in self.lives.values():
-            life.check_invariants()
+        for application in self.applications.values():
+            application.check_invariants()

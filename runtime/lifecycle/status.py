@@ -1,4 +1,4 @@
-"""What there is to see of lives, for humans; as JSON has it."""
+"""What there is to see of applications, for humans; as JSON has it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,32 @@ from typing import Any
 from generated.grove import PodGangState, PodState, TerminationState
 from generated.yunikorn.core import ApplicationState
 from runtime.answers import GangStatus
-from runtime.lifecycle.bringing import awaited
-from runtime.lifecycle.registry import Life, Queue, Registry, Slot
+from runtime.lifecycle.deploy import awaited
+from runtime.lifecycle.registry import Application, Queue, Registry, Slot
 
 
-def of_application(life: Life) -> dict[str, Any]:
+def of_application(application: Application) -> dict[str, Any]:
     """Every machine along the chain of an application, and what it waits for."""
-    registry = life.registry
-    group = registry.allocator.group(life.name)
+    registry = application.registry
+    group = registry.allocator.group(application.name)
     return {
-        "application": life.name,
-        "queue": _queue(registry, registry.queues.by_name[life.spec.queue]),
+        "application": application.name,
+        "queue": _queue(registry, registry.queues.by_name[application.spec.queue]),
         "cluster": registry.queues.partition.machine.state.display,
-        "priority": life.spec.priority,
-        "submitted": life.submitted,
-        "core": {"state": life.core.state.display, "timers": _timers(life.yunikorn.remaining(life.core))},
-        "shim": life.shim.state.display,
+        "priority": application.spec.priority,
+        "submitted": application.submitted,
+        "core": {
+            "state": application.core.state.display,
+            "timers": _timers(application.yunikorn.remaining(application.core)),
+        },
+        "shim": application.shim.state.display,
         "gang": {
-            "phase": life.gang.state.display,
-            "running": life.running,
-            "termination": life.termination.state.display,
-            "armed": life.termination.armed,
-            "score": life.score,
-            "failures": life.failures,
+            "phase": application.gang.state.display,
+            "running": application.running,
+            "termination": application.termination.state.display,
+            "armed": application.termination.armed,
+            "score": application.score,
+            "failures": application.failures,
         },
         "cliques": [
             {
@@ -41,14 +44,14 @@ def of_application(life: Life) -> dict[str, Any]:
                 "minimum": clique.min_replicas,
                 "bound": clique.bound,
                 "running": clique.running,
-                "timers": _timers(life.grove.remaining(clique)),
+                "timers": _timers(application.grove.remaining(clique)),
             }
-            for spec, clique in zip(life.spec.cliques, life.cliques, strict=True)
+            for spec, clique in zip(application.spec.cliques, application.cliques, strict=True)
         ],
         "group": _group(group),
-        "slice": life.work.state.display,
-        "pods": [_pod(slot) for slot in life.slots],
-        "waits for": waits_for(life),
+        "slice": application.work.state.display,
+        "pods": [_pod(slot) for slot in application.slots],
+        "waits for": waits_for(application),
     }
 
 
@@ -63,7 +66,7 @@ def _group(group: GangStatus | None) -> dict[str, Any] | None:
 
 
 def _pod(slot: Slot) -> dict[str, Any]:
-    host = slot.life.registry.hosts.get(slot.node)
+    host = slot.application.registry.hosts.get(slot.node)
     due = awaited(slot)
     return {
         "name": slot.name,
@@ -81,17 +84,17 @@ def _pod(slot: Slot) -> dict[str, Any]:
     }
 
 
-def waits_for(life: Life) -> list[str]:
+def waits_for(application: Application) -> list[str]:
     """What has to happen before the application goes further; nothing, where it runs as it should."""
-    if life.termination.state is TerminationState.TERMINATING:
-        left = sum(slot.leaving for slot in life.slots)
+    if application.termination.state is TerminationState.TERMINATING:
+        left = sum(slot.leaving for slot in application.slots)
         return [f"{_pods(left)} to go, before all are made again"]
-    reasons = [f"{_pods(number)} {label}" for label, number in _counts(life).items()]
-    for spec, clique in zip(life.spec.cliques, life.cliques, strict=True):
-        for seconds in life.grove.remaining(clique).values():
+    reasons = [f"{_pods(number)} {label}" for label, number in _counts(application).items()]
+    for spec, clique in zip(application.spec.cliques, application.cliques, strict=True):
+        for seconds in application.grove.remaining(clique).values():
             missing = _pods(clique.min_replicas - clique.running)
             reasons.append(f"{missing} of {spec.name} to run, or all are torn down in {seconds:.0f} s")
-    if life.gang.state is PodGangState.ABSENT and life.core.state is ApplicationState.COMPLETING:
+    if application.gang.state is PodGangState.ABSENT and application.core.state is ApplicationState.COMPLETING:
         reasons.append("the end of a quiet time, to be completed")
     return reasons
 
@@ -100,9 +103,9 @@ def _pods(number: int) -> str:
     return "1 pod" if number == 1 else f"{number} pods"
 
 
-def _counts(life: Life) -> Counter[str]:
+def _counts(application: Application) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for slot in life.slots:
+    for slot in application.slots:
         due = awaited(slot)
         if slot.leaving:
             counts["to go from their nodes"] += 1
@@ -115,7 +118,7 @@ def _counts(life: Life) -> Counter[str]:
 
 def of_all(registry: Registry) -> dict[str, Any]:
     """Queues, nodes, and applications by state."""
-    lives = registry.lives.values()
+    applications = registry.applications.values()
     return {
         "time": registry.timers.time(),
         "cluster": {
@@ -135,24 +138,24 @@ def of_all(registry: Registry) -> dict[str, Any]:
             for host in registry.hosts.values()
         ],
         "applications": {
-            "core": _count(life.core.state.display for life in lives),
-            "shim": _count(life.shim.state.display for life in lives),
-            "gang": _count(life.gang.state.display for life in lives),
-            "past": _count(life.core.state.display for life in registry.past.values()),
+            "core": _count(application.core.state.display for application in applications),
+            "shim": _count(application.shim.state.display for application in applications),
+            "gang": _count(application.gang.state.display for application in applications),
+            "past": _count(application.core.state.display for application in registry.past.values()),
         },
-        "running": sum(life.running for life in lives),
+        "running": sum(application.running for application in applications),
         "next timer": registry.timers.next,
     }
 
 
 def _queue(registry: Registry, queue: Queue) -> dict[str, Any]:
-    mine = (life for life in registry.lives.values() if life.spec.queue == queue.name)
-    waiting = [life for life in mine if life.queued and not life.ending]
+    mine = (application for application in registry.applications.values() if application.spec.queue == queue.name)
+    waiting = [application for application in mine if application.queued and not application.ending]
     return {
         "name": queue.name,
         "state": queue.machine.state.display,
         "leaf cells": queue.used,
-        "waiting": [life.name for life in sorted(waiting, key=lambda life: life.turn)],
+        "waiting": [application.name for application in sorted(waiting, key=lambda application: application.turn)],
     }
 
 

@@ -1,12 +1,12 @@
-"""The clock of all machines: it goes when somebody says so."""
+"""The clock of all machines, advanced by the caller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 
-LEAST = 1000
-"""Alarms that may be set before any are swept."""
+MIN_SWEEP = 1000
+"""Minimum number of alarms in the heap before cancelled ones are removed."""
 
 
 class Alarm:
@@ -26,13 +26,13 @@ class Alarm:
 class Timers:
     """Alarms by their time; of one time, in the order in which they were set. Setting one costs O(log n)."""
 
-    __slots__ = ("_heap", "_made", "_most", "_now")
+    __slots__ = ("_count", "_heap", "_most", "_now")
 
     def __init__(self, now: float) -> None:
         self._now = now
         self._heap: list[tuple[float, int, Alarm]] = []
-        self._made = 0
-        self._most = LEAST
+        self._count = 0
+        self._most = MIN_SWEEP
 
     def time(self) -> float:
         """Now."""
@@ -43,10 +43,10 @@ class Timers:
         self._now = now
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
-        """Calls back when so many seconds have passed."""
+        """Calls back after `delay` seconds."""
         alarm = Alarm(self._now + delay, callback)
-        self._made += 1
-        heappush(self._heap, (alarm.at, self._made, alarm))
+        self._count += 1
+        heappush(self._heap, (alarm.at, self._count, alarm))
         if len(self._heap) > self._most:
             self._sweep()
         return alarm
@@ -55,7 +55,7 @@ class Timers:
         """Lets go of alarms that were cancelled: most are, long before their time."""
         self._heap = [entry for entry in self._heap if entry[2].call is not None]
         heapify(self._heap)
-        self._most = max(LEAST, 2 * len(self._heap))
+        self._most = max(MIN_SWEEP, 2 * len(self._heap))
 
     @property
     def next(self) -> float | None:
@@ -91,7 +91,7 @@ class OwnTimers:
         return self._timers.time()
 
     def call_later(self, delay: float, callback: Callable[[], object], /) -> Alarm:
-        """Calls back when so many seconds have passed."""
+        """Calls back after `delay` seconds."""
 
         def ring() -> None:
             self._hear()

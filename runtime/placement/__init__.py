@@ -1,1 +1,1 @@
-"""Where gangs go: functions that read the books and leave them as they are."""
+"""Where gangs go: functions that read the ledger and do not change it."""

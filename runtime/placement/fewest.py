@@ -1,6 +1,6 @@
 """Devices for virtual leaf cells that displace as few devices of opportunistic gangs as possible.
 
-If nobody has to go, nobody goes: that is one attempt. Otherwise a first way is found that avoids cells with many
+If no gang has to leave, none does: that is one attempt. Otherwise a first way is found that avoids cells with many
 opportunistic pods, and then improved: its victims are spared one by one, and smaller sets of victims are tried, from
 small to large. Each attempt is one search for devices, and the number of attempts for a decision is bounded: the first
 way is always found, and the smallest set of victims where few gangs come into question.
@@ -15,26 +15,26 @@ from itertools import count, islice
 from runtime.cells import Device, Forest, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
+from runtime.placement.candidate_nodes import CandidateNodes
+from runtime.placement.disruption_cost import weight
 from runtime.placement.fitting import NOBODY, Victims
 from runtime.placement.mapping import map_cells
 from runtime.placement.misfit import Misfit
-from runtime.placement.offer import Offer
-from runtime.placement.toll import weight
-from runtime.placement.wanted import Devices, wanted
+from runtime.placement.requirements import Devices, requirements
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
-ATTEMPTS = 32
-"""How many attempts to make for one decision, beyond the first ways."""
+MAX_ATTEMPTS = 32
+"""Maximum number of attempts for one decision, beyond the first placements."""
 
-SPARED = 8
-"""How many victims of the first way to try to spare."""
+MAX_SPARED = 8
+"""Maximum number of victims of the first placement that are tried to be spared."""
 
-NODES = 8
-"""On how many nodes to look for gangs that might be displaced instead."""
+MAX_NODES = 8
+"""Maximum number of nodes that are searched for gangs that might be displaced instead."""
 
-GANGS = 12
-"""How many of these gangs to consider, the smallest ones."""
+MAX_GANGS = 12
+"""Maximum number of these gangs that are considered, the smallest ones."""
 
 
 class Budget:
@@ -43,7 +43,7 @@ class Budget:
     __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self.left = ATTEMPTS
+        self.left = MAX_ATTEMPTS
 
     def spend(self) -> bool:
         """Whether another attempt may be made."""
@@ -55,11 +55,11 @@ class Fewest:
     """The search for one set of virtual leaf cells. `freed` is as in `map_cells`."""
 
     def __init__(
-        self, forest: Forest, leaves: Sequence[VirtualCell], offer: Offer, freed: Collection[VirtualCell]
+        self, forest: Forest, leaves: Sequence[VirtualCell], candidates: CandidateNodes, freed: Collection[VirtualCell]
     ) -> None:
         self.forest = forest
-        self.wanted = wanted(leaves)
-        self.offer = offer
+        self.required = requirements(leaves)
+        self.candidates = candidates
         self.freed = freed
 
     def peaceful(self) -> Devices | Misfit:
@@ -72,54 +72,54 @@ class Fewest:
 
     def first(self) -> Devices | Misfit:
         """Devices that no opportunistic gang uses; else, wherever there are some."""
-        found = self.peaceful()
-        return self.any() if isinstance(found, Misfit) else found
+        devices = self.peaceful()
+        return self.any() if isinstance(devices, Misfit) else devices
 
     def best(self, budget: Budget) -> Devices | Misfit:
         """Those with the fewest devices displaced that are found within a budget."""
-        found = self.any()
-        if isinstance(found, Misfit):
-            return found
-        best = self._spare(found, budget)
+        devices = self.any()
+        if isinstance(devices, Misfit):
+            return devices
+        best = self._spare(devices, budget)
         most = weight(_victims(best))
         if most > self._least():
             for gangs in _subsets(self._rivals(), most):
                 if not budget.spend():
                     break
-                found = self._attempt(frozenset(gangs))
-                if not isinstance(found, Misfit):
-                    return found
+                devices = self._attempt(frozenset(gangs))
+                if not isinstance(devices, Misfit):
+                    return devices
         return best
 
     def _least(self) -> int:
-        """So many devices are displaced at least, as far as numbers say: on one node, as if it were the best one."""
+        """Lower bound of displaced devices, by numbers alone: as if all were on one node, the best one."""
         chain = self.forest.chain
-        usable = self.offer.nodes(self.forest)
+        usable = self.candidates.nodes(self.forest)
         used = min((n for n, nodes in self.forest.by_opportunistic[chain.node].items() if nodes & usable), default=0)
-        return used - (chain.leaves[chain.node] - self.wanted.least())
+        return used - (chain.leaves[chain.node] - self.required.least())
 
     def _attempt(self, victims: Victims) -> Devices | Misfit:
-        return map_cells(self.forest, self.wanted, self.offer, victims, self.freed)
+        return map_cells(self.forest, self.required, self.candidates, victims, self.freed)
 
     def _spare(self, devices: Devices, budget: Budget) -> Devices:
         """Without those victims that need not go, large ones first."""
         best, victims = devices, _victims(devices)
-        for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:SPARED]:
+        for gang in sorted(victims, key=lambda x: len(x.virtual), reverse=True)[:MAX_SPARED]:
             if gang not in victims or not budget.spend():
                 continue
-            found = self._attempt(victims.keys() - {gang})
-            if not isinstance(found, Misfit):
-                best, victims = found, _victims(found)
+            fewer = self._attempt(victims.keys() - {gang})
+            if not isinstance(fewer, Misfit):
+                best, victims = fewer, _victims(fewer)
         return best
 
     def _rivals(self) -> list[Gang]:
         """Opportunistic gangs on those usable nodes that have the fewest of their pods; the smallest gangs first."""
-        level, usable = self.forest.chain.node, self.offer.nodes(self.forest)
+        level, usable = self.forest.chain.node, self.candidates.nodes(self.forest)
         sets = self.forest.by_opportunistic[level]
         busy = (position for used in sorted(sets) if used for position in each(sets[used] & usable))
-        nodes = (self.forest.levels[level][position] for position in islice(busy, NODES))
+        nodes = (self.forest.levels[level][position] for position in islice(busy, MAX_NODES))
         gangs = {owner(device): None for node in nodes for device in node.devices() if device.priority == OPPORTUNISTIC}
-        return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:GANGS]
+        return sorted((x for x in gangs if x is not None), key=lambda x: len(x.virtual))[:MAX_GANGS]
 
 
 def _victims(devices: Devices) -> dict[Gang, None]:
@@ -132,7 +132,7 @@ def _guest(device: Device) -> Gang | None:
 
 
 def _subsets(gangs: Sequence[Gang], most: int) -> Iterator[tuple[Gang, ...]]:
-    """Sets of gangs that have fewer devices than so many, small ones first; gangs rise by size."""
+    """Sets of gangs with fewer devices than `most`, small sets first; gangs rise by size."""
     sizes = [len(gang.virtual) for gang in gangs]
     number = count()
     heap: list[tuple[int, int, tuple[int, ...]]] = [(0, next(number), ())]

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from runtime.cells import FREE, Device, Forest, PhysicalCell, VirtualCell
 from runtime.gangs import Gang
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.matching import match
-from runtime.placement.offer import Offer
-from runtime.placement.wanted import Devices, Wanted
+from runtime.placement.requirements import Devices, Requirements
 from runtime.preemption.victims import owner
 
 Victims: TypeAlias = Set[Gang] | None
@@ -22,12 +22,12 @@ NOBODY: Victims = frozenset()
 class Fitting:
     """One attempt to find devices for what a gang wants."""
 
-    def __init__(self, forest: Forest, wanted: Wanted, offer: Offer, victims: Victims) -> None:
+    def __init__(self, forest: Forest, required: Requirements, candidates: CandidateNodes, victims: Victims) -> None:
         self.forest = forest
-        self.wanted = wanted
-        self.offer = offer
+        self.required = required
+        self.candidates = candidates
         self.victims = victims
-        self.usable = offer.nodes(forest)
+        self.usable = candidates.nodes(forest)
         """The nodes that may have what is wanted of any node."""
         self._leaves: dict[VirtualCell, int] = {}
         self._going: Counter[PhysicalCell] = Counter()
@@ -36,7 +36,7 @@ class Fitting:
             for gang in victims:
                 self._count(gang)
             if len(forest.by_opportunistic[forest.chain.node]) > 1:
-                self.usable &= self._with_room(wanted.least())
+                self.usable &= self._with_room(required.least())
 
     def _count(self, gang: Gang) -> None:
         for device in gang.virtual:
@@ -46,7 +46,7 @@ class Fitting:
                 cell = cell.parent
 
     def _with_room(self, least: int) -> int:
-        """The nodes that have so many leaf cells which no opportunistic gang uses that has to stay."""
+        """The nodes with at least this many leaf cells that are not used by an opportunistic gang that has to stay."""
         chain = self.forest.chain
         most = chain.leaves[chain.node] - least
         nodes = sum(nodes for used, nodes in self.forest.by_opportunistic[chain.node].items() if used <= most)
@@ -57,10 +57,10 @@ class Fitting:
 
     def leaves(self, virtual: VirtualCell) -> int:
         """How many leaf cells in a virtual cell are wanted."""
-        known = self._leaves.get(virtual)
-        if known is None:
-            known = self._leaves[virtual] = self.wanted.leaves_in(virtual)
-        return known
+        count = self._leaves.get(virtual)
+        if count is None:
+            count = self._leaves[virtual] = self.required.leaves_in(virtual)
+        return count
 
     def possible(self, virtual: VirtualCell, physical: PhysicalCell) -> bool:
         """Whether a physical cell has room for a virtual one, or is so large that it may; as far as numbers say."""
@@ -71,7 +71,7 @@ class Fitting:
 
     def fit(self, virtual: VirtualCell, physical: PhysicalCell) -> Devices | None:
         """The devices for what is wanted in a virtual cell, if it can have this physical one."""
-        if physical.node is not None and not self.offer.has(physical.node):
+        if physical.node is not None and not self.candidates.has(physical.node):
             return None
         if isinstance(physical, Device):
             return {virtual: physical} if self._allowed(physical) else None
@@ -79,19 +79,19 @@ class Fitting:
             return dict(self._alike(virtual, physical))
         if not self.possible(virtual, physical):
             return None
-        found: Devices = {}
-        for pair in self.pair(self.wanted.children[virtual], [x for x in physical.children if x.virtual is None]):
+        devices: Devices = {}
+        for pair in self.pair(self.required.children[virtual], [x for x in physical.children if x.virtual is None]):
             if pair is None:
                 return None
-            found.update(pair[1])
-        return found
+            devices.update(pair[1])
+        return devices
 
     def _alike(self, virtual: VirtualCell, physical: PhysicalCell) -> Iterator[tuple[VirtualCell, Device]]:
-        """In a cell on one node that nobody uses, any child will do for any other."""
+        """In an unused cell on one node, all children are interchangeable."""
         if isinstance(physical, Device):
             yield virtual, physical
             return
-        for child, part in zip(self.wanted.children[virtual], physical.children, strict=False):
+        for child, part in zip(self.required.children[virtual], physical.children, strict=False):
             yield from self._alike(child, part)
 
     def _allowed(self, device: Device) -> bool:
@@ -102,16 +102,16 @@ class Fitting:
     ) -> list[tuple[PhysicalCell, Devices] | None]:
         """The same for siblings, as many of them as possible, each with its physical cell."""
         physical.sort(key=lambda x: x.opportunistic)
-        known: dict[tuple[VirtualCell, PhysicalCell], Devices] = {}
+        devices_by_pair: dict[tuple[VirtualCell, PhysicalCell], Devices] = {}
 
         def fits(left: VirtualCell, right: PhysicalCell) -> bool:
-            found = self.fit(left, right)
-            if found is not None:
-                known[left, right] = found
-            return found is not None
+            devices = self.fit(left, right)
+            if devices is not None:
+                devices_by_pair[left, right] = devices
+            return devices is not None
 
         chosen = match(virtual, physical, fits)
         return [
-            (physical[i], known[x, physical[i]]) if i is not None else None
+            (physical[i], devices_by_pair[x, physical[i]]) if i is not None else None
             for x, i in zip(virtual, chosen, strict=True)
         ]

@@ -14,19 +14,19 @@ from runtime.cells import Forest, PhysicalCell, VirtualCell
 from runtime.cells.bits import each, first, span
 from runtime.cells.free import FreeLists
 from runtime.placement.fitting import Fitting
-from runtime.placement.wanted import Devices
+from runtime.placement.requirements import Devices
 
-LIMIT = 200
-"""How often to go back, for the preassigned cells of one gang in the whole chain."""
+MAX_RETURNS = 200
+"""Maximum number of backtracking steps for the preassigned cells of one gang in the whole chain."""
 
-RETURNS = 8
-"""The same in a region."""
+MAX_REGION_RETURNS = 8
+"""Maximum number of backtracking steps in one region."""
 
-REGIONS = 32
-"""How many regions of a level to look at, of those that have free cells."""
+MAX_REGIONS = 32
+"""Maximum number of regions of a level, among those with free cells, that are examined."""
 
-ATTEMPTS = 4
-"""In how many of them to try, of those that have room enough."""
+MAX_REGION_ATTEMPTS = 4
+"""Maximum number of regions, among those with enough room, in which placement is attempted."""
 
 
 class FreeCells:
@@ -41,10 +41,10 @@ class FreeCells:
     def place(self) -> tuple[list[Devices], FreeLists]:
         """The devices for each preassigned cell, or for as many as possible; and the free lists that are left."""
         for region in self._regions():
-            placed = self._place_all(region, RETURNS)
+            placed = self._place_all(region, MAX_REGION_RETURNS)
             if len(placed[0]) == len(self.tops):
                 return placed
-        return self._place_all(None, LIMIT)
+        return self._place_all(None, MAX_RETURNS)
 
     # Regions
 
@@ -79,12 +79,12 @@ class FreeCells:
     def _with_room(self, level: int, leaves: int) -> Iterator[PhysicalCell]:
         """Cells of a level with free cells in them, those first that are split already."""
         tried = 0
-        for position in islice(self._partly_free(level), REGIONS):
+        for position in islice(self._partly_free(level), MAX_REGIONS):
             region = self.forest.levels[level][position]
             if self._roomy(region, leaves):
                 yield region
                 tried += 1
-                if tried == ATTEMPTS:
+                if tried == MAX_REGION_ATTEMPTS:
                     return
 
     def _partly_free(self, level: int) -> Iterator[int]:
@@ -107,11 +107,11 @@ class FreeCells:
                     yield from range(position * inside, (position + 1) * inside)
 
     def _roomy(self, region: PhysicalCell, leaves: int) -> bool:
-        """Whether the usable nodes of a region can have so many leaf cells; as far as numbers say."""
+        """Whether the usable nodes of a region have enough leaf cells, by their numbers alone."""
         chain = self.forest.chain
         if region.level <= chain.node:
             return True
-        nodes = self._nodes(region) & self.fitting.usable & ~self.forest.held
+        nodes = self._nodes(region) & self.fitting.usable & ~self.forest.bound_nodes
         return nodes.bit_count() * chain.leaves[chain.node] >= leaves
 
     def _nodes(self, cell: PhysicalCell) -> int:
@@ -122,36 +122,36 @@ class FreeCells:
 
     def _place_all(self, region: PhysicalCell | None, limit: int) -> tuple[list[Devices], FreeLists]:
         """A free cell for each preassigned one; goes back when one finds none. As many as it gets."""
-        books = [self.forest.lists]
+        lists_by_depth = [self.forest.lists]
         open_choices: list[Iterator[tuple[PhysicalCell, Devices]]] = []
-        found: list[Devices] = []
-        most: tuple[list[Devices], FreeLists] = ([], books[0])
+        devices: list[Devices] = []
+        most: tuple[list[Devices], FreeLists] = ([], lists_by_depth[0])
         returns = 0
-        while len(found) < len(self.tops):
-            if len(open_choices) == len(found):
-                open_choices.append(self._candidates(self.tops[len(found)], books[-1], region))
+        while len(devices) < len(self.tops):
+            if len(open_choices) == len(devices):
+                open_choices.append(self._candidates(self.tops[len(devices)], lists_by_depth[-1], region))
             choice = next(open_choices[-1], None)
             if choice is not None:
-                lists = books[-1].copy()
+                lists = lists_by_depth[-1].copy()
                 lists.take(choice[0].level, choice[0].position)
-                books.append(lists)
-                found.append(choice[1])
+                lists_by_depth.append(lists)
+                devices.append(choice[1])
                 continue
             returns += 1
-            if len(found) > len(most[0]):
-                most = (list(found), books[-1])
-            if not found or returns > limit:
+            if len(devices) > len(most[0]):
+                most = (list(devices), lists_by_depth[-1])
+            if not devices or returns > limit:
                 return most
             open_choices.pop()
-            books.pop()
-            found.pop()
-        return found, books[-1]
+            lists_by_depth.pop()
+            devices.pop()
+        return devices, lists_by_depth[-1]
 
     def _candidates(
         self, top: VirtualCell, lists: FreeLists, region: PhysicalCell | None
     ) -> Iterator[tuple[PhysicalCell, Devices]]:
         """Physical cells for a preassigned one: free ones of its level, then parts of larger and larger ones."""
-        demand = len(self.fitting.wanted.nodes_in(top))
+        demand = len(self.fitting.required.nodes_in(top))
         for level in range(top.level, lists.may_split(top.level) + 1):
             free = lists.free[level]
             for position in self._in_order(level, free if region is None else free & self._within(region, level)):

@@ -1,7 +1,7 @@
-"""Where a guaranteed gang goes inside of one view: first such that nobody of its virtual cluster is displaced.
+"""Where a guaranteed gang goes inside of one view: first without displacing gangs of its virtual cluster.
 
-What a virtual cluster gets depends on itself alone, as long as nodes are good: whom it has lent cells to decides only
-which of equally good ones are taken, and which physical ones stand for them.
+As long as nodes are good, what a virtual cluster gets depends on itself alone. The gangs that borrow its cells only
+decide which of equally good cells are taken, and which physical cells stand for them.
 """
 
 from __future__ import annotations
@@ -13,35 +13,37 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, islice
 
-from runtime.cells import ALL, FREE, Books, View, VirtualCell
+from runtime.cells import ALL, FREE, CellLedger, View, VirtualCell
 from runtime.cells.bits import each
 from runtime.gangs import Gang
 from runtime.placement import inside
-from runtime.placement.fewest import ATTEMPTS, NODES, Budget, Fewest
+from runtime.placement.candidate_nodes import CandidateNodes
+from runtime.placement.disruption_cost import DisruptionCost, disruption_cost, weight
+from runtime.placement.fewest import MAX_ATTEMPTS, MAX_NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
-from runtime.placement.offer import Offer
 from runtime.placement.packing import fits, holds
-from runtime.placement.proposal import Placement, Seat
-from runtime.placement.toll import Toll, toll, weight
-from runtime.placement.wanted import Devices
+from runtime.placement.proposal import Placement, PodAssignment
+from runtime.placement.requirements import Devices
 from runtime.pods import OPPORTUNISTIC
-from runtime.preemption.lazy import as_if_demoted, willing
+from runtime.preemption.lazy import as_if_demoted, demotable_gangs
 from runtime.preemption.victims import displaced
 
-TRIES = 8
-"""How many other virtual cells to look at, when those found have no usable physical ones, or are lent."""
+MAX_TRIES = 8
+"""Maximum number of other virtual cells that are examined, if the chosen ones are unusable or lent."""
 
 Leaves = Sequence[tuple[VirtualCell, ...]]
 """The virtual leaf cells of each pod."""
 
 
-def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> Placement | str:
+def place(
+    ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
+) -> Placement | str:
     """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
-    search = _Search(books, view, sizes, priority, offer)
+    search = _Search(ledger, view, sizes, priority, candidates)
     for threshold in (ALL, priority):
-        found = search.first(threshold)
-        if found is not None:
-            best = search.better(found, threshold)
+        placement = search.first(threshold)
+        if placement is not None:
+            best = search.better(placement, threshold)
             return replace(best, peaceful=threshold == ALL)
     where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
     if not search.unusable and (never := _never(view, sizes)):
@@ -51,31 +53,33 @@ def place(books: Books, view: View, sizes: Sequence[int], priority: int, offer: 
 
 
 class _Search:
-    def __init__(self, books: Books, view: View, sizes: Sequence[int], priority: int, offer: Offer) -> None:
-        self.books = books
+    def __init__(
+        self, ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
+    ) -> None:
+        self.ledger = ledger
         self.view = view
         self.sizes = sizes
         self.priority = priority
-        self.offer = offer
-        self.allowed = offer.spots(view)
+        self.candidates = candidates
+        self.allowed = candidates.spots(view)
         self.unusable = False
         """Whether there is room on nodes that cannot be used."""
         self.budget = Budget()
 
     def first(self, threshold: int, spared: Collection[Gang] = (), avoided: int = 0) -> Placement | None:
-        """Places where those with less than a priority may be displaced; with `ALL`, nobody of the virtual cluster."""
+        """Places where gangs below a priority may be displaced; with `ALL`, none of the virtual cluster."""
         spots = self.allowed & ~avoided
         own = (leaf for gang in spared for leaf in gang.virtual.values())
         taken = frozenset(leaf for leaf in own if leaf is not None and leaf.view is self.view)
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             leaves = inside.place(self.view, self.sizes, threshold, spots, taken)
             if leaves is None:
                 return None
-            found = self._mapped(leaves)
-            if isinstance(found, Placement):
-                return found
+            placement = self._mapped(leaves)
+            if isinstance(placement, Placement):
+                return placement
             self.unusable = True
-            spots &= ~found.nodes
+            spots &= ~placement.nodes
         return None
 
     def better(self, first: Placement, threshold: int) -> Placement:
@@ -86,32 +90,32 @@ class _Search:
 
     def _elsewhere(self, first: Placement) -> Placement:
         """On other nodes that are as good to the virtual cluster, so that fewer opportunistic gangs have to go."""
-        chosen = [seat.virtual for seat in first.seats]
+        chosen = [assignment.virtual for assignment in first.assignments]
         different: dict[object, Leaves] = {signature(chosen): chosen}
         for leaves in self._alike(first):
             if different.setdefault(signature(leaves), leaves) is leaves:
-                found = self._with_demoted(leaves, (), Fewest.peaceful)
-                if isinstance(found, Placement):
-                    return found
-        best, least = first, placement_toll(first)
+                placement = self._with_demoted(leaves, (), Fewest.peaceful)
+                if isinstance(placement, Placement):
+                    return placement
+        best, least = first, placement_cost(first)
         for leaves in different.values():
-            found = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
-            if isinstance(found, Placement) and (cost := placement_toll(found)) < least:
-                best, least = found, cost
+            placement = self._with_demoted(leaves, (), partial(Fewest.best, budget=self.budget))
+            if isinstance(placement, Placement) and (cost := placement_cost(placement)) < least:
+                best, least = placement, cost
         return best
 
     def _alike(self, first: Placement) -> Iterator[Leaves]:
         """Other virtual leaf cells that are as good to the virtual cluster.
 
-        Only an empty node is as good as another one: whom others have lent its cells to must not make a virtual cluster
+        Only an empty node is as good as another one: the gangs that borrow its cells must not make a virtual cluster
         less densely packed than it would be if it had them to itself, or it could not have later what it is promised.
         """
-        chosen = [seat.virtual for seat in first.seats]
+        chosen = [assignment.virtual for assignment in first.assignments]
         yield from self._aside(first, chosen, self._lent_nodes, self._same_shape)
         yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
-        for one, other in islice(combinations(empty, 2), TRIES):
+        for one, other in islice(combinations(empty, 2), MAX_TRIES):
             if one.level == other.level:
                 instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
                 yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
@@ -125,27 +129,31 @@ class _Search:
     ) -> Iterator[Leaves]:
         """Without what is lent of the cells found so far, as long as the virtual cluster gets as good ones."""
         nodes, taken = lent(first)
-        for _ in range(TRIES if nodes or taken else 0):
+        for _ in range(MAX_TRIES if nodes or taken else 0):
             leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~nodes, taken)
             if leaves is None or not alike(chosen, leaves):
                 return
-            found = self._with_demoted(leaves, (), Fewest.any)
-            if isinstance(found, Misfit):
-                nodes |= found.nodes
+            placement = self._with_demoted(leaves, (), Fewest.any)
+            if isinstance(placement, Misfit):
+                nodes |= placement.nodes
                 continue
             yield leaves
-            more = lent(found)
+            more = lent(placement)
             if not any(more):
                 return
             nodes, taken = nodes | more[0], taken | more[1]
 
     def _lent_nodes(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
-        """The nodes on which opportunistic gangs would have to go, and nobody of the virtual cluster is."""
+        """The nodes on which opportunistic gangs would have to leave, without a gang of the virtual cluster."""
         return sum(1 << spot for spot in each(self._lent(placement)) if not self.view.rooms.used[spot]), set()
 
     def _lent_leaves(self, placement: Placement) -> tuple[int, set[VirtualCell]]:
         """The leaf cells on which opportunistic gangs would have to go, of nodes of which not all are lent."""
-        pairs = [(x, leaf) for seat in placement.seats for x, leaf in zip(seat.devices, seat.virtual, strict=True)]
+        pairs = [
+            (x, leaf)
+            for assignment in placement.assignments
+            for x, leaf in zip(assignment.devices, assignment.virtual, strict=True)
+        ]
         nodes = {leaf.node for device, leaf in pairs if device.priority != OPPORTUNISTIC or self._uses(leaf)}
         return 0, {leaf for device, leaf in pairs if device.priority == OPPORTUNISTIC and leaf.node in nodes}
 
@@ -162,14 +170,14 @@ class _Search:
         return closeness(other) <= closeness(one) and holds(more - less, less - more)
 
     def _uses(self, leaf: VirtualCell) -> bool:
-        """Whether somebody of the virtual cluster is on the node of a leaf cell."""
+        """Whether a gang of the virtual cluster is on the node of a leaf cell."""
         return leaf.node is not None and bool(self.view.rooms.used[leaf.node.spot])
 
     def _lent(self, placement: Placement) -> int:
         """The nodes of the view on which opportunistic gangs would have to go."""
         spots = 0
-        for seat in placement.seats:
-            for device, leaf in zip(seat.devices, seat.virtual, strict=True):
+        for assignment in placement.assignments:
+            for device, leaf in zip(assignment.devices, assignment.virtual, strict=True):
                 assert leaf.node is not None, "leaf cells are in nodes"
                 if device.priority == OPPORTUNISTIC:
                     spots |= 1 << leaf.node.spot
@@ -178,18 +186,18 @@ class _Search:
     def _sparing(self, first: Placement) -> Placement:
         """Without those gangs of the virtual cluster that need not go, large ones first.
 
-        Where nobody goes who keeps a device, it can be better only if somebody is demoted instead: one attempt. Else
-        whoever goes leaves all its leaf cells, and perhaps nobody else has to.
+        If no victim keeps a device, only demoting gangs instead can be better: one attempt. Else
+        each victim leaves all its leaf cells, which may spare the others.
 
         One gang after the other is spared as long as that is better; then sets of gangs, those first with which it
         was cheapest so far, for half of the attempts.
         """
-        gone = displaced(first.devices())
-        if not first.demote and weight(gone) == sum(device.priority >= 0 for device in first.devices()):
+        victims = displaced(first.devices())
+        if not first.demote and weight(victims) == sum(device.priority >= 0 for device in first.devices()):
             other = self.first(self.priority, _killed(first)) if self._lazy() else None
-            return first if other is None or placement_toll(other) >= placement_toll(first) else other
-        found = [(placement_toll(first), 0, tuple[Gang, ...](), first)]
-        waiting = list(found)
+            return first if other is None or placement_cost(other) >= placement_cost(first) else other
+        solutions = [(placement_cost(first), 0, tuple[Gang, ...](), first)]
+        waiting = list(solutions)
         tried = {frozenset[Gang]()}
 
         def attempt(spared: tuple[Gang, ...]) -> None:
@@ -198,24 +206,24 @@ class _Search:
             tried.add(frozenset(spared))
             other = self.first(self.priority, spared)
             if other is not None:
-                found.append((placement_toll(other), len(tried), spared, other))
-                heapq.heappush(waiting, found[-1])
+                solutions.append((placement_cost(other), len(tried), spared, other))
+                heapq.heappush(waiting, solutions[-1])
 
         for gang in _killed(first):
-            _, _, spared, best = min(found)
+            _, _, spared, best = min(solutions)
             if gang in _killed(best):
                 attempt((*spared, gang))
         while waiting:
             _, _, spared, least = heapq.heappop(waiting)
             for gang in _killed(least):
-                if self.budget.left > ATTEMPTS // 2:
+                if self.budget.left > MAX_ATTEMPTS // 2:
                     attempt((*spared, gang))
-        _, _, spared, best = min(found)
+        _, _, spared, best = min(solutions)
         return self._demoting(self._avoiding(best, spared))
 
     def _lazy(self) -> bool:
         """Whether a weaker gang would rather be demoted than killed, on the first nodes of each class."""
-        return any(self._weaker(willing(self.view.nodes[spot].leaves())) for spot in self._few())
+        return any(self._weaker(demotable_gangs(self.view.nodes[spot].leaves())) for spot in self._few())
 
     def _weaker(self, gangs: Iterable[Gang]) -> list[Gang]:
         return [gang for gang in gangs if gang.priority < self.priority]
@@ -223,13 +231,13 @@ class _Search:
     def _few(self) -> list[int]:
         """The first nodes of each class."""
         classes = self.view.rooms.classes(self.priority, ALL, self.allowed)
-        return [spot for _, own in classes for spot in islice(each(own), NODES)]
+        return [spot for _, own in classes for spot in islice(each(own), MAX_NODES)]
 
     def _demoting(self, best: Placement) -> Placement:
-        """Such that whoever loses cells is demoted, if somebody has to go who would rather be: one attempt.
+        """A placement that demotes gangs instead of killing them, if some victim prefers demotion: one attempt.
 
-        Who is demoted stays on its devices. So a node is taken from all its gangs, or only what is free of it. Looked
-        at are the first nodes of each class.
+        A demoted gang stays on its devices. So either all gangs of a node give way, or only its free cells are used.
+        Only the first nodes of each class are examined.
         """
         if not any(gang.spec.lazy_preemption for gang in _killed(best)):
             return best
@@ -237,29 +245,31 @@ class _Search:
         for spot in self._few():
             spots |= 1 << spot
             used = {leaf for leaf in self.view.nodes[spot].leaves() if leaf.priority != FREE}
-            if used - {leaf for gang in self._weaker(willing(used)) for leaf in gang.virtual.values()}:
+            if used - {leaf for gang in self._weaker(demotable_gangs(used)) for leaf in gang.virtual.values()}:
                 taken |= {leaf for leaf in used if leaf.priority < self.priority}
         leaves = inside.place(self.view, self.sizes, self.priority, spots, taken)
-        found = self._mapped(leaves) if leaves is not None else None
-        return found if isinstance(found, Placement) and placement_toll(found) < placement_toll(best) else best
+        placement = self._mapped(leaves) if leaves is not None else None
+        return (
+            placement if isinstance(placement, Placement) and placement_cost(placement) < placement_cost(best) else best
+        )
 
     def _avoiding(self, best: Placement, spared: Collection[Gang]) -> Placement:
         """Without the nodes that are lent, or else without one of them after the other."""
-        least = placement_toll(best)
+        least = placement_cost(best)
         avoided, lent = 0, self._lent(best)
         while lent & ~avoided and self.budget.spend():
             avoided |= lent
-            found = self.first(self.priority, spared, avoided)
-            if found is None:
+            placement = self.first(self.priority, spared, avoided)
+            if placement is None:
                 break
-            if placement_toll(found) < least:
-                return found
-            lent = self._lent(found)
+            if placement_cost(placement) < least:
+                return placement
+            lent = self._lent(placement)
         for spot in each(self._lent(best)):
             if self.budget.spend():
-                found = self.first(self.priority, spared, 1 << spot)
-                if found is not None and (cost := placement_toll(found)) < least:
-                    best, least = found, cost
+                placement = self.first(self.priority, spared, 1 << spot)
+                if placement is not None and (cost := placement_cost(placement)) < least:
+                    best, least = placement, cost
         return best
 
     def _shape(self, chosen: Leaves) -> list[tuple[int, list[int]]]:
@@ -276,39 +286,39 @@ class _Search:
     def _mapped(self, chosen: Leaves) -> Placement | Misfit:
         """The physical cells for virtual ones, as they will be when those who would rather be demoted are.
 
-        Whoever is demoted, and would have to go all the same, takes others with him who would rather be demoted, too,
-        if the cells that they all free can be had elsewhere, so that nobody has to go.
+        A demoted gang may still have to leave. Then other gangs that prefer demotion are demoted with it, if the
+        cells that they free together can be provided elsewhere, so that no gang has to leave.
         """
         leaves = [leaf for own in chosen for leaf in own]
-        demoted = willing(leaves)
-        found = self._with_demoted(chosen, demoted, Fewest.first)
-        if demoted and isinstance(found, Placement) and placement_toll(found).killed:
+        demoted = demotable_gangs(leaves)
+        placement = self._with_demoted(chosen, demoted, Fewest.first)
+        if demoted and isinstance(placement, Placement) and placement_cost(placement).killed:
             nodes = {leaf.node: None for leaf in leaves if leaf.node is not None}
-            around = willing(x for node in nodes for x in node.leaves())
+            around = demotable_gangs(x for node in nodes for x in node.leaves())
             more = self._weaker(around)
             if len(more) > len(demoted):
                 other = self._with_demoted(chosen, more, Fewest.first)
-                if isinstance(other, Placement) and placement_toll(other) < placement_toll(found):
+                if isinstance(other, Placement) and placement_cost(other) < placement_cost(placement):
                     return other
-        return found
+        return placement
 
     def _with_demoted(
         self, chosen: Leaves, demoted: Sequence[Gang], search: Callable[[Fewest], Devices | Misfit]
     ) -> Placement | Misfit:
         leaves = [leaf for own in chosen for leaf in own]
         freed = {leaf.top for leaf in leaves if leaf.top.physical is not None} if demoted else ()
-        forest = self.books.cluster.forests[self.view.chain.name]
-        with as_if_demoted(self.books, demoted):
-            devices = search(Fewest(forest, leaves, self.offer, freed))
+        forest = self.ledger.cluster.forests[self.view.chain.name]
+        with as_if_demoted(self.ledger, demoted):
+            devices = search(Fewest(forest, leaves, self.candidates, freed))
         if isinstance(devices, Misfit):
             return devices
-        seats = (Seat(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
-        return Placement(self.view.chain.name, tuple(seats), tuple(demoted))
+        assignments = (PodAssignment(tuple(devices[leaf] for leaf in own), tuple(own)) for own in chosen)
+        return Placement(self.view.chain.name, tuple(assignments), tuple(demoted))
 
 
 def signature(chosen: Leaves) -> tuple[object, ...]:
     """What decides which physical cells can stand for virtual ones: the same for those alike."""
-    found: list[object] = []
+    parents: list[object] = []
     tops: dict[VirtualCell, int] = {}
     for leaves in chosen:
         for leaf in leaves:
@@ -316,8 +326,8 @@ def signature(chosen: Leaves) -> tuple[object, ...]:
             while cell is not None and cell.physical is None:
                 cell = cell.parent
             top = leaf.top
-            found.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
-    return tuple(found)
+            parents.append(cell if cell is not None else (top.level, tops.setdefault(top, len(tops))))
+    return tuple(parents)
 
 
 def closeness(chosen: Leaves) -> list[int]:
@@ -330,19 +340,19 @@ def closeness(chosen: Leaves) -> list[int]:
     return counts[::-1]
 
 
-def placement_toll(placement: Placement) -> Toll:
+def placement_cost(placement: Placement) -> DisruptionCost:
     """What a placement costs others."""
-    return toll(displaced(placement.devices()), placement.demote)
+    return disruption_cost(displaced(placement.devices()), placement.demote)
 
 
 def _killed(placement: Placement) -> list[Gang]:
     """The guaranteed gangs that have to go, large ones first."""
-    gone = (gang for gang in displaced(placement.devices()) if gang.priority >= 0)
-    return sorted(gone, key=lambda gang: len(gang.virtual), reverse=True)
+    gangs = (gang for gang in displaced(placement.devices()) if gang.priority >= 0)
+    return sorted(gangs, key=lambda gang: len(gang.virtual), reverse=True)
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:
-    """Why a gang does not fit into a view with nobody else in it; empty where it does, as far as numbers say."""
+    """Why a gang does not fit into an empty view, by numbers alone; empty where it does."""
     rooms = [view.chain.leaves[node.level] for node in view.nodes]
     if fits(Counter(rooms), sizes):
         return ""

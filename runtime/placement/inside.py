@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from runtime.cells import ALL, FREE, View, VirtualCell
-from runtime.placement.leaves import nearest
+from runtime.placement.assignment import assign_nodes
+from runtime.placement.leaves import for_pods
 from runtime.placement.packing import Class
-from runtime.placement.seating import seat
 
 
 def place(
@@ -16,28 +16,21 @@ def place(
 ) -> list[tuple[VirtualCell, ...]] | None:
     """The leaf cells of each pod, on allowed nodes; sizes fall.
 
-    With priority `ALL` nobody is displaced, and gangs are packed: each pod goes where the least room is left over.
+    With priority `ALL` no gang is displaced, and gangs are packed: each pod goes where the least room is left over.
     With another one it goes where it displaces least. Leaf cells of the view that are `taken` are not used.
     """
     nodes = dict(view.rooms.classes(priority, ALL, allowed))
     _shrink(nodes, taken)
-    seats = seat(nodes, sizes, _better, _filled, view.around)
-    if seats is None:
+    assignments = assign_nodes(nodes, sizes, _better, _filled, view.around)
+    if assignments is None:
         return None
-    costs: dict[int, dict[VirtualCell, int]] = {}
-    chosen = []
-    for size, spot in zip(sizes, seats, strict=True):
-        node = view.nodes[spot]
-        if spot not in costs:
-            costs[spot] = {}
-            _price(node, priority, costs[spot])
-            for leaf in costs[spot].keys() & taken:
-                del costs[spot][leaf]
-        leaves = nearest(node, size, costs[spot])
-        for leaf in leaves:
-            del costs[spot][leaf]
-        chosen.append(leaves)
-    return chosen
+
+    def price(node: VirtualCell) -> dict[VirtualCell, int]:
+        costs: dict[VirtualCell, int] = {}
+        _price(node, priority, costs)
+        return {leaf: cost for leaf, cost in costs.items() if leaf not in taken} if taken else costs
+
+    return for_pods(view.nodes, assignments, sizes, price)
 
 
 def _shrink(nodes: dict[Class, int], taken: Collection[VirtualCell]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ class Tree(Protocol):
 
 
 T = TypeVar("T", bound=Tree)
+N = TypeVar("N", bound=Tree)
 
 
 @dataclass(slots=True)
@@ -28,8 +29,24 @@ class _Cell(Generic[T]):
     """How many there are in it, in its parent, and so on."""
 
 
+def for_pods(
+    nodes: Sequence[N], assignments: Sequence[int], sizes: Sequence[int], price: Callable[[N], dict[T, int]]
+) -> list[tuple[T, ...]]:
+    """The leaf cells of each pod, on the node that it is assigned to. `price` gives the costs on a node."""
+    costs: dict[int, dict[T, int]] = {}
+    chosen = []
+    for size, position in zip(sizes, assignments, strict=True):
+        if position not in costs:
+            costs[position] = price(nodes[position])
+        leaves = nearest(nodes[position], size, costs[position])
+        for leaf in leaves:
+            del costs[position][leaf]
+        chosen.append(leaves)
+    return chosen
+
+
 def nearest(node: Tree, size: int, costs: dict[T, int]) -> tuple[T, ...]:
-    """So many of the leaf cells that have a cost, out of the smallest cell that has so many.
+    """`size` of the leaf cells that have a cost, out of the smallest cell that has enough of them.
 
     Of equally small cells that where they cost least, then that with the fewest others, in it and around it, so that
     large cells stay whole. The node must have enough.
@@ -54,24 +71,24 @@ def _smallest(cell: Tree, size: int, costs: dict[T, int]) -> tuple[list[T], list
         return own, ([_Cell([own], 0, [1])] if len(own) >= size else []), 0
     leaves: list[T] = []
     parts: list[list[T]] = []
-    found: list[_Cell[T]] = []
+    smallest: list[_Cell[T]] = []
     height = 0
     for child in cell.children:
         below, inside, height = _smallest(child, size, costs)
         leaves += below
         parts.append(below)
-        found += inside
-    if not found and len(leaves) >= size:
-        found = [_Cell(parts, height + 1)]
-    least = min((x.height for x in found), default=0)
-    found = [x for x in found if x.height == least]
-    for x in found:
+        smallest += inside
+    if not smallest and len(leaves) >= size:
+        smallest = [_Cell(parts, height + 1)]
+    least = min((x.height for x in smallest), default=0)
+    smallest = [x for x in smallest if x.height == least]
+    for x in smallest:
         x.counts.append(len(leaves))
-    return leaves, found, height + 1
+    return leaves, smallest, height + 1
 
 
 def _compact(parts: Iterable[list[T]], size: int) -> list[T]:
-    """So many leaf cells from as few parts as possible, leaving as few torn as possible."""
+    """`size` leaf cells from as few parts as possible, leaving as few parts divided as possible."""
     rest = [part for part in parts if part]
     chosen: list[T] = []
     while size:

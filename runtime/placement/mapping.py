@@ -10,39 +10,43 @@ from collections.abc import Collection
 
 from runtime.cells import Forest, VirtualCell
 from runtime.cells.bits import each
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.fitting import Fitting, Victims
 from runtime.placement.free import FreeCells
 from runtime.placement.misfit import Misfit, misfit
-from runtime.placement.offer import Offer
-from runtime.placement.wanted import Devices, Wanted
+from runtime.placement.requirements import Devices, Requirements
 
 NO_WAY = Misfit(0)
-"""Where not everybody may be displaced, there is another way, and nobody asks what not to want."""
+"""Returned where only some gangs may be displaced: the caller has another attempt and ignores the nodes."""
 
 
 def map_cells(
-    forest: Forest, wanted: Wanted, offer: Offer, victims: Victims = None, freed: Collection[VirtualCell] = ()
+    forest: Forest,
+    required: Requirements,
+    candidates: CandidateNodes,
+    victims: Victims = None,
+    freed: Collection[VirtualCell] = (),
 ) -> Devices | Misfit:
     """A device for each virtual leaf cell that is wanted, on usable nodes.
 
-    Preassigned cells that were `freed` by those whom the gang displaces come before others of their level: if there
+    Preassigned cells that were `freed` by the gangs that the gang displaces come before others of their level: if there
     are not enough physical cells for all, it is the others that the gang must not want. What not to want is said only
-    where anybody may be displaced.
+    where all gangs may be displaced.
     """
-    fitting = Fitting(forest, wanted, offer, victims)
-    if victims is not None and wanted.tops and not fitting.usable:
+    fitting = Fitting(forest, required, candidates, victims)
+    if victims is not None and required.tops and not fitting.usable:
         return NO_WAY
-    found = dict(wanted.ready)
-    for parent, children in wanted.under.items():
+    mapping = dict(required.ready)
+    for parent, children in required.under.items():
         devices = _place_under(fitting, parent, children)
         if isinstance(devices, Misfit):
             return devices
-        found.update(devices)
-    tops = _place_tops(fitting, found, freed)
+        mapping.update(devices)
+    tops = _place_tops(fitting, mapping, freed)
     if isinstance(tops, Misfit):
         return tops
-    found.update(tops)
-    return found
+    mapping.update(tops)
+    return mapping
 
 
 def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCell]) -> Devices | Misfit:
@@ -50,28 +54,28 @@ def _place_under(fitting: Fitting, parent: VirtualCell, children: list[VirtualCe
     assert parent.physical is not None, "the parent is bound"
     free = [x for x in parent.physical.children if x.virtual is None]
     pairs = fitting.pair(children, free)
-    found: Devices = {}
+    mapping: Devices = {}
     paired: set[VirtualCell] = set()
     for child, pair in zip(children, pairs, strict=True):
         if pair is not None:
             paired.add(child)
-            found.update(pair[1])
+            mapping.update(pair[1])
     if len(paired) == len(children):
-        return found
+        return mapping
     if fitting.victims is not None:
         return NO_WAY
     alone = next(x for x in children if x not in paired)
     used = {pair[0] for pair in pairs if pair is not None}
     alike = [x for x in parent.children if x.physical is None and x not in paired]
-    return misfit(alone, fitting.wanted, alike, [x for x in free if x not in used], fitting.usable)
+    return misfit(alone, fitting.required, alike, [x for x in free if x not in used], fitting.usable)
 
 
-def _place_tops(fitting: Fitting, found: Devices, freed: Collection[VirtualCell]) -> Devices | Misfit:
+def _place_tops(fitting: Fitting, mapping: Devices, freed: Collection[VirtualCell]) -> Devices | Misfit:
     """For unbound preassigned cells: larger ones first, and of a level those of which most is wanted."""
-    if not fitting.wanted.tops:
+    if not fitting.required.tops:
         return {}
-    tops = sorted(fitting.wanted.tops, key=lambda x: (x.level, x in freed, fitting.leaves(x)), reverse=True)
-    placed, lists = FreeCells(fitting, tops, list(found.values())).place()
+    tops = sorted(fitting.required.tops, key=lambda x: (x.level, x in freed, fitting.leaves(x)), reverse=True)
+    placed, lists = FreeCells(fitting, tops, list(mapping.values())).place()
     if len(placed) == len(tops):
         return {leaf: device for devices in placed for leaf, device in devices.items()}
     if fitting.victims is not None:
@@ -83,4 +87,4 @@ def _place_tops(fitting: Fitting, found: Devices, freed: Collection[VirtualCell]
         for level in range(alone.level, lists.may_split(alone.level) + 1)
         for position in each(lists.free[level])
     )
-    return misfit(alone, fitting.wanted, alike, regions, fitting.usable)
+    return misfit(alone, fitting.required, alike, regions, fitting.usable)

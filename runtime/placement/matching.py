@@ -1,4 +1,4 @@
-"""Who can be paired with whom: augmenting paths, so that a pairing is found whenever there is one."""
+"""Maximum bipartite matching by augmenting paths: a pairing is found whenever one exists."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def match(lefts: Sequence[Left], rights: Sequence[Right], fits: Callable[[Left, 
     Right ones that come first are preferred. Linear in pairs where everything fits, cubic at worst.
     """
     partner: list[int | None] = [None] * len(rights)
-    known: dict[tuple[int, int], bool] = {}
+    edges: dict[tuple[int, int], bool] = {}
 
     def edge(left: int, right: int) -> bool:
-        if (left, right) not in known:
-            known[left, right] = fits(lefts[left], rights[right])
-        return known[left, right]
+        if (left, right) not in edges:
+            edges[left, right] = fits(lefts[left], rights[right])
+        return edges[left, right]
 
     def augment(left: int, tried: set[int]) -> bool:
         for right in range(len(rights)):
@@ -38,8 +38,8 @@ def match(lefts: Sequence[Left], rights: Sequence[Right], fits: Callable[[Left, 
 
     for left in range(len(lefts)):
         augment(left, set())
-    found: list[int | None] = [None] * len(lefts)
+    matches: list[int | None] = [None] * len(lefts)
     for right, owner in enumerate(partner):
         if owner is not None:
-            found[owner] = right
-    return found
+            matches[owner] = right
+    return matches

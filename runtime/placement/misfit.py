@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from runtime.cells import PhysicalCell, VirtualCell
 from runtime.cells.bits import span
-from runtime.placement.wanted import Wanted
+from runtime.placement.requirements import Requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Misfit:
 
 def misfit(
     cell: VirtualCell,
-    wanted: Wanted,
+    required: Requirements,
     alike: Iterable[VirtualCell],
     regions: Iterable[PhysicalCell],
     usable: int,
@@ -34,7 +34,7 @@ def misfit(
     room: dict[int, int] = {}
     for region in regions:
         _measure(region, usable, room)
-    nodes = wanted.nodes_in(cell)
+    nodes = required.nodes_in(cell)
     for level in range(chain.node, max(cell.level, chain.node) + 1):
         most = room.get(level, 0)
         if max(Counter(id(_above(node, level)) for node in nodes).values()) > most:
@@ -63,7 +63,7 @@ def _above(node: VirtualCell, level: int) -> VirtualCell:
 
 
 def _beyond(cell: VirtualCell, level: int, most: int) -> int:
-    """In each cell of a level in a cell, all nodes but so many."""
+    """In each cell of a level in a cell, all nodes except `most`."""
     if cell.level > level:
         return sum(_beyond(child, level, most) for child in cell.children)
     chain, inside = cell.chain, cell

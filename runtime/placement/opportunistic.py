@@ -1,39 +1,32 @@
-"""Placement of opportunistic gangs: on physical cells that nobody uses, whoever they are promised to."""
+"""Placement of opportunistic gangs: on unused physical cells, promised or not."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from runtime.cells import ALL, FREE, GUARANTEED, Device, Forest, PhysicalCell
-from runtime.placement.leaves import nearest
-from runtime.placement.offer import Offer
+from runtime.placement.assignment import assign_nodes
+from runtime.placement.candidate_nodes import CandidateNodes
+from runtime.placement.leaves import for_pods
 from runtime.placement.packing import Class
-from runtime.placement.seating import seat
 
 
-def place(forest: Forest, sizes: Sequence[int], offer: Offer) -> list[tuple[Device, ...]] | None:
+def place(forest: Forest, sizes: Sequence[int], candidates: CandidateNodes) -> list[tuple[Device, ...]] | None:
     """The leaf cells of each pod; sizes fall.
 
     Opportunistic gangs are packed among themselves, and away from guaranteed ones and from where those will
     come next.
     """
-    cells = forest.levels[forest.chain.node]
-    pairs = forest.nodes.classes(GUARANTEED, ALL, offer.nodes(forest))
+    pairs = forest.nodes.classes(GUARANTEED, ALL, candidates.nodes(forest))
     nodes = {(free, room): bits for (room, free), bits in pairs if free}
-    seats = seat(nodes, sizes, _better, _filled, forest.around, shunned=forest.held)
-    if seats is None:
+    assignments = assign_nodes(nodes, sizes, _better, _filled, forest.around, shunned=forest.bound_nodes)
+    if assignments is None:
         return None
-    costs: dict[int, dict[Device, int]] = {}
-    chosen = []
-    for size, position in zip(sizes, seats, strict=True):
-        node: PhysicalCell = cells[position]
-        if position not in costs:
-            costs[position] = {device: 0 for device in node.devices() if device.priority == FREE}
-        devices = nearest(node, size, costs[position])
-        for device in devices:
-            del costs[position][device]
-        chosen.append(devices)
-    return chosen
+
+    def price(node: PhysicalCell) -> dict[Device, int]:
+        return {device: 0 for device in node.devices() if device.priority == FREE}
+
+    return for_pods(forest.levels[forest.chain.node], assignments, sizes, price)
 
 
 def _better(node: Class, size: int) -> tuple[int, ...]:

@@ -13,8 +13,8 @@ from typing import TypeAlias
 Class: TypeAlias = tuple[int, int]
 """The room of a node at the priority of the gang, and its room at another priority."""
 
-LIMIT = 20_000
-"""How many partial placements to look at before giving up on a gang of mixed sizes."""
+MAX_PARTIAL_PLACEMENTS = 20_000
+"""Maximum number of partial placements that are examined for a gang of mixed sizes."""
 
 
 def fits(room: Mapping[int, int], sizes: Sequence[int]) -> bool:
@@ -77,7 +77,7 @@ def pack(
             _move(left, choice, filled(choice, size))
             chosen.append(choice)
             continue
-        if not mixed or looked > LIMIT or not chosen:
+        if not mixed or looked > MAX_PARTIAL_PLACEMENTS or not chosen:
             return None
         failed.add((turn, frozenset(left.items())))
         open_choices.pop()

@@ -11,7 +11,7 @@ from runtime.pods import PodPlacement
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class PodAssignment:
     """The leaf cells of a pod; with the virtual ones that they count for, if any."""
 
     devices: tuple[Device, ...]
@@ -29,22 +29,23 @@ class Placement:
     """Places for a whole gang."""
 
     chain: str
-    seats: tuple[Seat, ...]
+    assignments: tuple[PodAssignment, ...]
     """By pod."""
     demote: tuple[Gang, ...] = ()
     """Gangs that first have to lose their guarantee, and go on opportunistically."""
     peaceful: bool = False
-    """Nobody of the same virtual cluster is displaced, or demoted."""
+    """No gang of the same virtual cluster is displaced or demoted."""
 
     def devices(self) -> Iterator[Device]:
         """All leaf cells."""
-        return (device for seat in self.seats for device in seat.devices)
+        return (device for assignment in self.assignments for device in assignment.devices)
 
     def places(self) -> Places:
         """As places of the gang."""
         slots: dict[int, list[Slot]] = {}
         virtual: dict[Device, VirtualCell | None] = {}
-        for seat in self.seats:
-            virtual.update(zip(seat.devices, seat.virtual or (None,) * len(seat.devices), strict=True))
-            slots.setdefault(len(seat.devices), []).append(seat.slot())
+        for assignment in self.assignments:
+            devices = assignment.devices
+            virtual.update(zip(devices, assignment.virtual or (None,) * len(devices), strict=True))
+            slots.setdefault(len(devices), []).append(assignment.slot())
         return places(self.chain, dict(sorted(slots.items())), virtual)

@@ -1,1 +1,1 @@
-"""Whom a placement displaces, and who would rather be demoted."""
+"""The gangs that a placement displaces, and those that prefer to be demoted."""

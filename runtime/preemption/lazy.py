@@ -5,42 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from runtime.cells import Books, Device, VirtualCell
+from runtime.cells import CellLedger, Device, VirtualCell
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
 
-def willing(leaves: Iterable[VirtualCell]) -> list[Gang]:
+def demotable_gangs(leaves: Iterable[VirtualCell]) -> list[Gang]:
     """The gangs that use any of these leaf cells and would rather be demoted than killed."""
-    found: dict[int, Gang] = {}
+    gangs: dict[int, Gang] = {}
     for leaf in leaves:
         device = leaf.physical
         if isinstance(device, Device):
             gang = owner(device)
             if gang is not None and gang.spec.lazy_preemption and gang.virtual[device] is leaf:
-                found.setdefault(id(gang), gang)
-    return list(found.values())
+                gangs.setdefault(id(gang), gang)
+    return list(gangs.values())
 
 
-def demote(books: Books, gang: Gang) -> None:
-    """In the books: its leaf cells count for nobody any more."""
+def demote(ledger: CellLedger, gang: Gang) -> None:
+    """In the ledger: its leaf cells no longer count for a virtual cell."""
     for device in gang.virtual:
-        books.remove(device)
-        books.put(device, None, OPPORTUNISTIC)
+        ledger.remove(device)
+        ledger.put(device, None, OPPORTUNISTIC)
 
 
 @contextmanager
-def as_if_demoted(books: Books, gangs: Iterable[Gang]) -> Iterator[None]:
-    """For trying out: the books as they would be, and afterwards exactly as they were."""
+def as_if_demoted(ledger: CellLedger, gangs: Iterable[Gang]) -> Iterator[None]:
+    """For trials: the ledger as it would be, restored exactly at the end."""
     demoted: list[Gang] = []
     try:
         for gang in gangs:
             demoted.append(gang)
-            demote(books, gang)
+            demote(ledger, gang)
         yield
     finally:
         for gang in reversed(demoted):
             for device, virtual in gang.virtual.items():
-                books.remove(device)
-                books.put(device, virtual, gang.priority)
+                ledger.remove(device)
+                ledger.put(device, virtual, gang.priority)

@@ -1,4 +1,4 @@
-"""Whom a placement displaces."""
+"""The gangs that a placement displaces."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def reserver(device: Device) -> Gang | None:
 
 def displaced(devices: Iterable[Device]) -> list[Gang]:
     """The gangs that use any of these leaf cells, each once."""
-    found: dict[Gang, None] = {}
+    gangs: dict[Gang, None] = {}
     for device in devices:
         user = device.machine.user
         if isinstance(user, GangMachine):
-            found[user.gang] = None
-    return list(found)
+            gangs[user.gang] = None
+    return list(gangs)
 
 
 def victims(gangs: Iterable[Gang]) -> dict[str, tuple[Pod, ...]]:
-    """All their pods, by node: a gang that loses one pod is of no use to anybody."""
-    found: dict[str, list[Pod]] = {}
+    """All their pods, by node: a gang that loses one pod cannot run."""
+    by_node: dict[str, list[Pod]] = {}
     for gang in gangs:
-        for slot in gang.seated.values():
+        for slot in gang.assigned.values():
             if slot.pod is not None:
-                found.setdefault(slot.place.node, []).append(slot.pod)
-    return {node: tuple(pods) for node, pods in found.items()}
+                by_node.setdefault(slot.place.node, []).append(slot.pod)
+    return {node: tuple(pods) for node, pods in by_node.items()}

@@ -1,8 +1,8 @@
 """A Kubernetes API server, as far as it matters here: lists and watches of nodes and pods, binding, and Leases.
 
-How to reach the server, and as whom (kubeconfig, service account, certificates, tokens), is the part of lightkube.
+lightkube provides the address of the server and the credentials (kubeconfig, service account, certificates, tokens).
 The requests are made here: lightkube's watch waits for ever on a connection that has died without a word, and begins
-anew in silence where the past is gone, so that nobody would learn what was deleted meanwhile.
+anew in silence where the past is gone, so that deletions in between would go unnoticed.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from runtime.service.direct import Direct, NoAnswerError
 from runtime.service.election import LeaseConflictError
 from runtime.service.objects import PodObject
 
-PAGE = 500
-"""Things in one piece of a list."""
-WATCH = 60
+PAGE_SIZE = 500
+"""Maximum number of objects in one page of a list."""
+WATCH_TIMEOUT = 60
 """Seconds after which the server ends a watch. Another one goes on where it was, so that a connection that died without
 a word is missed for no longer than this."""
 CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
 JSON = {"Content-Type": "application/json"}
-WHO = ("Authorization",)
-"""Headers that say who asks."""
-CREDENTIALS = "client.authentication.k8s.io/"
-"""Versions of plugins for credentials begin so."""
+CREDENTIAL_HEADERS = ("Authorization",)
+"""Headers that identify the caller."""
+PLUGIN_PREFIX = "client.authentication.k8s.io/"
+"""Prefix of the versions of credential plugins."""
 
 
 class Kind(Enum):
@@ -71,14 +71,14 @@ class Api:
 
     def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
         """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
-        found: list[dict[str, Any]] = []
-        parameters = {"limit": str(PAGE)}
+        items: list[dict[str, Any]] = []
+        parameters = {"limit": str(PAGE_SIZE)}
         while True:
             answer = self._ask("GET", f"api/v1/{kind.value}", params=parameters)
             metadata = answer.get("metadata") or {}
-            found += answer.get("items") or []
+            items += answer.get("items") or []
             if not metadata.get("continue"):
-                return found, str(metadata.get("resourceVersion", ""))
+                return items, str(metadata.get("resourceVersion", ""))
             parameters["continue"] = metadata["continue"]
 
     def watch(self, kind: Kind, version: str) -> Iterator[dict[str, Any]]:
@@ -87,11 +87,11 @@ class Api:
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(WATCH),
+            "timeoutSeconds": str(WATCH_TIMEOUT),
         }
-        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH + CONNECT_TIMEOUT)
+        timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH_TIMEOUT + CONNECT_TIMEOUT)
         with (
-            _told(),
+            _as_api_errors(),
             self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
         ):
             if response.status_code >= 400:
@@ -167,18 +167,18 @@ class Api:
             raise _error(status, answer)
 
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
-        with _told():
+        with _as_api_errors():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
                 raise _error(response.status_code, response.content)
-            self._who = {x: response.request.headers[x] for x in WHO if x in response.request.headers}
+            self._who = {x: response.request.headers[x] for x in CREDENTIAL_HEADERS if x in response.request.headers}
             answer = response.json()
         if not isinstance(answer, dict):
             raise ApiError(0, f"the answer to {method} {path} is no object")
         return answer
 
     def close(self) -> None:
-        """Lets go of all connections that nobody reads from."""
+        """Closes all idle connections."""
         self._client.close()
         if self._direct is not None:
             self._direct.close()
@@ -193,11 +193,11 @@ def _leases(namespace: str) -> str:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Whatever goes wrong on the way is the same to who asks: there was no answer."""
+def _as_api_errors() -> Iterator[None]:
+    """Reports every failure on the way to the server as an `ApiError` with status 0."""
     try:
         yield
-    except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError) as error:
+    except (httpx2.HTTPError, httpx2.StreamError, ConfigError, OSError, ValueError, RecursionError) as error:
         raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
 
@@ -220,7 +220,7 @@ def _error(status: int, body: bytes) -> ApiError:
     """With the message of the server, where there is one."""
     try:
         message = json.loads(body)["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = body[:200].decode(errors="replace")
     return ApiError(status, f"{status}: {message}")
 
@@ -261,24 +261,24 @@ def _tell_plugin(user: User | None) -> None:
 
     Source: Kubernetes, "client-go credential plugins". Raises `ConfigError` where there is no such program.
     """
-    if user is None or user.exec is None or not user.exec.apiVersion.startswith(CREDENTIALS):
+    if user is None or user.exec is None or not user.exec.apiVersion.startswith(PLUGIN_PREFIX):
         return
     if shutil.which(user.exec.command) is None:
         hint = f" ({user.exec.installHint})" if user.exec.installHint else ""
         raise ConfigError(f"there is no program {user.exec.command}, which should say who asks{hint}")
-    meant = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
-    user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(meant))]
-    if user.exec.apiVersion == f"{CREDENTIALS}v1":
-        user.exec.apiVersion = f"{CREDENTIALS}v1beta1"
+    exec_info = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
+    user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(exec_info))]
+    if user.exec.apiVersion == f"{PLUGIN_PREFIX}v1":
+        user.exec.apiVersion = f"{PLUGIN_PREFIX}v1beta1"
 
 
 def _single(kubeconfig: Path | None, server: str) -> SingleConfig:
     try:
-        found = KubeConfig.from_file(kubeconfig) if kubeconfig is not None else KubeConfig.from_env()
+        kube_config = KubeConfig.from_file(kubeconfig) if kubeconfig is not None else KubeConfig.from_env()
     except ConfigError:
         if kubeconfig is not None or not server or "KUBECONFIG" in os.environ:
             raise
-        found = KubeConfig.from_server(server)
-    config = found.get()
+        kube_config = KubeConfig.from_server(server)
+    config = kube_config.get()
     assert config is not None, "it has a context, or has said so"
     return config

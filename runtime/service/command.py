@@ -34,7 +34,7 @@ def _ask(server: str, path: str) -> Data:
             return dict(json.load(answer))
     except HTTPError as error:
         raise UserError(error.read(10_000).decode(errors="replace").strip('"')) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{server} does not answer: {error}") from error
 
 
@@ -90,8 +90,8 @@ def opportunistic(server: str, as_json: bool) -> None:
 @_JSON
 def events(since: str, gang: str, on: str, tenant: str, server: str, as_json: bool) -> None:
     """What happened: gangs that were placed, displaced or ended, nodes that failed."""
-    wanted = {"gang": gang, "node": on, "virtualCluster": tenant}
-    query = {"seconds": f"{_seconds(since):g}", **{key: value for key, value in wanted.items() if value}}
+    filters = {"gang": gang, "node": on, "virtualCluster": tenant}
+    query = {"seconds": f"{_seconds(since):g}", **{key: value for key, value in filters.items() if value}}
     answer = _ask(server, f"events?{urlencode(query)}")
     _show(answer, lambda x: _event_lines(x["items"]) or ["nothing happened"], as_json)
 
@@ -100,28 +100,28 @@ COMMANDS = (why, node, virtual_clusters, opportunistic, events)
 
 
 def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
+    if match is None:
         raise UserError(f"a time is written as 90, 90s, 15m, 2h or 1d, not {text}")
-    return float(found[1]) * UNITS[found[2]]
+    return float(match[1]) * UNITS[match[2]]
 
 
-def _event_lines(found: list[Data]) -> list[str]:
-    return [f"{x['time']}  {x['text']}" for x in found]
+def _event_lines(events: list[Data]) -> list[str]:
+    return [f"{x['time']}  {x['text']}" for x in events]
 
 
-def _node_lines(found: Data) -> Iterator[str]:
-    health = "healthy" if found["healthy"] else f"bad: {found['reason']}"
-    yield f"{found['node']}: {health}"
-    for device in found["devices"]:
+def _node_lines(answer: Data) -> Iterator[str]:
+    health = "healthy" if answer["healthy"] else f"bad: {answer['reason']}"
+    yield f"{answer['node']}: {health}"
+    for device in answer["devices"]:
         holder = f" by {device['gang']}" if device["gang"] else ""
         waiting = f", reserved for {device['reservedFor']}" if device["reservedFor"] else ""
         yield f"  device {device['index']} ({device['chain']}): {device['state']}{holder}{waiting}"
-    yield from _event_lines(found["events"])
+    yield from _event_lines(answer["events"])
 
 
-def _tenants_lines(found: Data) -> Iterator[str]:
-    yield from map(_tenant_line, found["items"])
+def _tenants_lines(answer: Data) -> Iterator[str]:
+    yield from map(_tenant_line, answer["items"])
 
 
 def _tenant_line(x: Data) -> str:
@@ -130,10 +130,10 @@ def _tenant_line(x: Data) -> str:
     return f"{x['virtualCluster']}: {share}; {x['opportunistic']} opportunistic; {gangs}"
 
 
-def _tenant_lines(found: Data) -> Iterator[str]:
-    yield _tenant_line(found)
+def _tenant_lines(answer: Data) -> Iterator[str]:
+    yield _tenant_line(answer)
     for title, key in (("waits", "waiting"), ("runs", "running")):
-        for gang in found[key]:
+        for gang in answer[key]:
             yield f"  {title}: {_gang_words(gang)}"
 
 
@@ -142,10 +142,10 @@ def _gang_words(gang: Data) -> str:
     return f"{gang['gang']}, {gang['state']}, priority {gang['priority']}, {gang['devices']} devices{where}"
 
 
-def _opportunistic_lines(found: Data) -> Iterator[str]:
-    if not found["items"]:
+def _opportunistic_lines(answer: Data) -> Iterator[str]:
+    if not answer["items"]:
         yield "no gang runs opportunistically"
-    for gang in found["items"]:
+    for gang in answer["items"]:
         demoted = f"; has lost its guarantee to {gang['demotedBy']}" if gang["demotedBy"] else ""
         leaves = f"; leaves for {', '.join(gang['leavesFor'])}" if gang["leavesFor"] else ""
         yield f"{_gang_words(gang)}, of {gang['virtualCluster'] or 'nobody'}{demoted}{leaves}"

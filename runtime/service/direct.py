@@ -47,7 +47,7 @@ class Direct:
         """The one of this thread. One that the server has ended meanwhile can be read from, and is begun anew."""
         connection: HTTPConnection | None = getattr(self._mine, "connection", None)
         if connection is None:
-            connection = self._mine.connection = self._made()
+            connection = self._mine.connection = self._connect()
             with self._lock:
                 self._all.append(connection)
         elif connection.sock is not None:
@@ -57,7 +57,7 @@ class Direct:
                 connection.close()
         return connection
 
-    def _made(self) -> HTTPConnection:
+    def _connect(self) -> HTTPConnection:
         """Connects with its first request."""
         if self._encrypted:
             return HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)

@@ -1,10 +1,10 @@
 """Leader election: of several instances, the one that holds a Lease of Kubernetes decides.
 
-A candidate takes the Lease when nobody holds it, when the holder has not renewed it for its duration (by the
+A candidate takes the Lease when it has no holder, when the holder has not renewed it for its duration (by the
 candidate's own clock, so that clocks need not agree), or when it held the Lease itself before a restart. The server
 refuses an update of a version that is not the latest, so that two candidates never both succeed. The holder renews, and
-acts only for `DEADLINE` seconds after its last success, which end before anybody else can take over. It resumes when it
-succeeds again, and gives way when somebody else has the Lease.
+acts only for `DEADLINE` seconds after its last success, which end before another instance can take over. It resumes
+when it succeeds again, and gives way when another instance has the Lease.
 
 Source: Kubernetes, "Leases", and client-go, `leaderelection`, whose durations these are.
 """
@@ -27,14 +27,14 @@ DURATION = 15
 """Seconds after which a Lease that is not renewed may be taken."""
 DEADLINE = 10.0
 """Seconds after its last renewal in which the holder may act."""
-RETRY = 2.0
+RETRY_INTERVAL = 2.0
 """Seconds between two attempts to take or renew."""
 RELEASED = 1
 """Duration of a Lease that its holder has given up."""
 
 
 class LeaseConflictError(Exception):
-    """Somebody else has changed the Lease meanwhile."""
+    """Another instance has changed the Lease meanwhile."""
 
 
 class Leases(Protocol):
@@ -71,7 +71,7 @@ class Election:
         return self._now() - self._renewed < DEADLINE
 
     def acquire(self) -> str:
-        """Waits until this instance leads. Answers who led before; empty where nobody has.
+        """Waits until this instance leads. Returns the previous leader; empty if there was none.
 
         Raises `EndedError` when `close` is called meanwhile.
         """
@@ -80,7 +80,7 @@ class Election:
             if before is not None:
                 log.info("this instance, %s, leads", self.identity)
                 return before
-            self._ended.wait(RETRY)
+            self._ended.wait(RETRY_INTERVAL)
         raise EndedError
 
     def attempt(self) -> str | None:
@@ -120,16 +120,16 @@ class Election:
         self._leases.write_lease(self._namespace, document)
 
     def keep(self, on_loss: Callable[[], object]) -> None:
-        """Renews in a thread from now on. `on_loss` is called once, when somebody else holds the Lease.
+        """Renews in a thread from now on. `on_loss` is called once, when another instance holds the Lease.
 
         Where the server does not answer for too long, this instance does not lead for that time. When it finds itself
-        the holder afterwards, nobody else has led meanwhile, and it resumes.
+        the holder afterwards, no other instance has led meanwhile, and it resumes.
         """
         self._renewing = Thread(target=self._renew, args=(on_loss,), name="leader election", daemon=True)
         self._renewing.start()
 
     def _renew(self, on_loss: Callable[[], object]) -> None:
-        while not self._ended.wait(RETRY):
+        while not self._ended.wait(RETRY_INTERVAL):
             before = self.attempt()
             if before not in (None, self.identity) or self.holder != self.identity:
                 self._renewed = float("-inf")

@@ -1,7 +1,7 @@
 """The thread that runs cycles: what has happened, what was asked, one commit, the answers.
 
-It does not wait for the disk. Whoever acts on an answer so that others rely on it (binds a pod, has one deleted, names
-victims) first waits for `Journal.sync`, in another thread: one write to the disk serves all who wait.
+It does not wait for the disk. A caller whose action others rely on (it binds or deletes a pod, or names victims) first
+waits for `Journal.sync`, in another thread: one write to the disk serves all waiting callers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from runtime.service.source import Source
 log = logging.getLogger(__name__)
 
 MAX_REQUESTS = 64
-"""Requests in a cycle, so that the first one does not wait for too many others."""
-IDLE = 0.02
-"""Seconds after which the source is looked at when nobody asks."""
+"""Maximum number of requests in a cycle, so that the first one does not wait for too many others."""
+POLL_INTERVAL = 0.02
+"""Seconds after which the source is polled when there is no request."""
 
 
 class NotServingError(Exception):
@@ -124,7 +124,7 @@ class Engine:
         """What has been asked while the cycle before was under way, or the next request."""
         batch: list[Request | None] = []
         try:
-            batch.append(self._requests.get(timeout=IDLE))
+            batch.append(self._requests.get(timeout=POLL_INTERVAL))
             while len(batch) < MAX_REQUESTS:
                 batch.append(self._requests.get_nowait())
         except Empty:

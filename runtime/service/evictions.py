@@ -1,8 +1,8 @@
-"""Whom an outer scheduler is told to delete when a gang preempts.
+"""The pods that an outer scheduler is told to delete when a gang preempts.
 
 A kube-scheduler deletes the victims on one node for each pod that it preempts for, and does so again for that pod only
 when they are gone. So each pod of a gang is answered with one node, another one than its siblings, and with no victim
-that leaves already: a node that nobody but leaving pods is on needs no second preemption.
+that leaves already: a node with leaving pods alone needs no second preemption.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from runtime.pods import Pod
 
 MAX_REMEMBERED = 1000
-"""Gangs that are remembered."""
+"""Maximum number of gangs that are remembered."""
 
 
 class Evictions:
@@ -35,17 +35,17 @@ class Evictions:
 
         Nodes on which the gang itself has its places (`own`) come first, then nodes that are in no sibling's answer.
         """
-        told = self._nodes.setdefault(gang, {})
+        node_by_uid = self._nodes.setdefault(gang, {})
         if len(self._nodes) > MAX_REMEMBERED:
             del self._nodes[next(iter(self._nodes))]
-        told.pop(uid, None)
+        node_by_uid.pop(uid, None)
         staying = {node: tuple(pod for pod in pods if not leaving(pod.uid)) for node, pods in victims.items()}
         staying = {node: pods for node, pods in staying.items() if pods}
         if not staying:
             return {}
-        places, taken = set(own), set(told.values())
+        places, taken = set(own), set(node_by_uid.values())
         node = min(staying, key=lambda name: (name in taken, name not in places))
-        told[uid] = node
+        node_by_uid[uid] = node
         return {node: staying[node]}
 
     def forget(self, gang: str) -> None:

@@ -1,8 +1,8 @@
 """Who may ask the allocator: other programs, and its own pages. No page of another site.
 
-The allocator has no passwords: whoever reaches its port may do what a scheduler may (see SECURITY.md). But a browser
-sends requests for any page that it shows. So of every request two things must be so: no page of another site has sent
-it, and the name that it was sent to is one of ours, for a foreign name that leads here is how DNS rebinding works.
+The allocator has no passwords: every client that reaches its port may do what a scheduler may (see SECURITY.md). But a
+browser sends requests for any page that it shows. So the guard checks two things of every request: no page of another
+site has sent it, and its host name is one of ours. A foreign name that leads here is how DNS rebinding works.
 """
 
 from __future__ import annotations

@@ -22,11 +22,11 @@ from runtime.service.objects import NodeObject
 
 MAX_EVENTS = 10_000
 MAX_NAMES = 8
-"""Names of nodes or gangs in one event."""
+"""Maximum number of names of nodes or gangs in one event."""
 SAMPLE_INTERVAL = 15.0
 """Seconds between two samples of the usage."""
 MAX_SAMPLES = 5760
-"""A day of them."""
+"""Maximum number of samples: one day."""
 
 
 class Kind(Enum):
@@ -61,7 +61,7 @@ class Event:
     nodes: tuple[str, ...] = ()
     """Where the gang is, or the node that it happened to."""
     others: tuple[str, ...] = ()
-    """Gangs that it concerns too: for whom it leaves, or who has to leave for it."""
+    """Other gangs involved: the gang that it leaves for, or the gangs that leave for it."""
     detail: str = ""
 
     @property
@@ -71,7 +71,7 @@ class Event:
 
 
 def _sentence(event: Event) -> str:
-    who, nodes, others = event.gang, _listed(event.nodes), _listed(event.others)
+    who, nodes, others = event.gang, _enumerate(event.nodes), _enumerate(event.others)
     match event.kind:
         case Kind.STARTED:
             return f"the allocator started: {event.detail}"
@@ -101,7 +101,7 @@ def _sentence(event: Event) -> str:
             assert_never(event.kind)
 
 
-def _listed(names: tuple[str, ...]) -> str:
+def _enumerate(names: tuple[str, ...]) -> str:
     more = len(names) - MAX_NAMES
     return ", ".join(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
@@ -118,7 +118,7 @@ class Sample(NamedTuple):
     """Gangs."""
 
 
-class _Known(NamedTuple):
+class _GangState(NamedTuple):
     """A gang as it was."""
 
     state: State
@@ -137,7 +137,7 @@ class History:
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._samples: deque[Sample] = deque(maxlen=MAX_SAMPLES)
         self._number = 0
-        self._known: dict[str, _Known] = {}
+        self._states: dict[str, _GangState] = {}
 
     # Writing
 
@@ -145,20 +145,20 @@ class History:
         """What there is already has happened before."""
         with self._lock:
             self._events.clear()
-        self._known = {name: _known(gang) for name, gang in allocator.gangs.items()}
-        placed = sum(len(gang.seated) for gang in allocator.gangs.values())
-        self._record(Kind.STARTED, detail=f"{len(self._known)} gangs are known, {placed} pods have places")
+        self._states = {name: _state_of(gang) for name, gang in allocator.gangs.items()}
+        placed = sum(len(gang.assigned) for gang in allocator.gangs.values())
+        self._record(Kind.STARTED, detail=f"{len(self._states)} gangs are known, {placed} pods have places")
 
-    def look(self, allocator: DurableAllocator, names: Iterable[str]) -> None:
+    def record_changes(self, allocator: DurableAllocator, names: Iterable[str]) -> None:
         """Records how these gangs differ from when they were last looked at."""
         for name in names:
-            gang, before = allocator.gangs.get(name), self._known.get(name)
+            gang, before = allocator.gangs.get(name), self._states.get(name)
             if gang is None:
                 if before is not None:
                     self._ended(name, before)
-                    del self._known[name]
+                    del self._states[name]
                 continue
-            after = self._known[name] = _known(gang)
+            after = self._states[name] = _state_of(gang)
             self._changed(gang, before, after)
 
     def node(self, before: NodeObject | None, after: NodeObject | None, name: str) -> None:
@@ -176,7 +176,7 @@ class History:
             return
         guaranteed = opportunistic = waiting = 0
         for gang in allocator.gangs.values():
-            if gang.state in (State.PENDING, State.PREEMPTING):
+            if gang.is_waiting:
                 waiting += 1
             elif gang.priority == OPPORTUNISTIC:
                 opportunistic += len(gang.virtual)
@@ -199,7 +199,7 @@ class History:
             self._number += 1
             self._events.append(Event(self._number, self._now(), kind, gang, tenant, nodes, others, detail))
 
-    def _changed(self, gang: Gang, before: _Known | None, after: _Known) -> None:
+    def _changed(self, gang: Gang, before: _GangState | None, after: _GangState) -> None:
         name, tenant = gang.name, after.tenant
         was = State.PENDING if before is None else before.state
         if before is None:
@@ -224,7 +224,7 @@ class History:
             case _ if before is not None:
                 self._ended(name, before)
 
-    def _ended(self, name: str, before: _Known) -> None:
+    def _ended(self, name: str, before: _GangState) -> None:
         kind = Kind.LEFT if before.state is State.BEING_PREEMPTED else Kind.ENDED
         placed = before.state in (State.ALLOCATED, State.BEING_PREEMPTED)
         others = before.others if kind is Kind.LEFT else ()
@@ -254,8 +254,8 @@ class History:
             return [sample for sample in self._samples if sample.time >= since]
 
 
-def _known(gang: Gang) -> _Known:
-    nodes = tuple(sorted({place.node for same in gang.places.written for place in same}))
+def _state_of(gang: Gang) -> _GangState:
+    nodes = tuple(gang.places.nodes)
     match gang.state:
         case State.PREEMPTING:
             others = sorted(x.name for x in displaced(gang.virtual))
@@ -263,4 +263,4 @@ def _known(gang: Gang) -> _Known:
             others = sorted({x.name for x in map(reserver, gang.virtual) if x is not None})
         case _:
             others = []
-    return _Known(gang.state, gang.machine.demoted, gang.spec.virtual_cluster, nodes, tuple(others))
+    return _GangState(gang.state, gang.machine.demoted, gang.spec.virtual_cluster, nodes, tuple(others))

@@ -22,10 +22,10 @@ from runtime.service.source import Change, EndedError
 
 log = logging.getLogger(__name__)
 
-FIRST, LONGEST = 0.25, 30.0
+MIN_PAUSE, MAX_PAUSE = 0.25, 30.0
 """Seconds between two attempts; each failure doubles them."""
-CALM = 10.0
-"""A watch that has lasted so many seconds was no failure."""
+MIN_WATCH_SECONDS = 10.0
+"""Number of seconds after which a watch that ends does not count as a failure."""
 
 
 class KubernetesSource:
@@ -37,7 +37,7 @@ class KubernetesSource:
         self._api = api
         self._changed = Condition()
         self._changes: list[Change] = []
-        self._listed: set[Kind] = set()
+        self._complete: set[Kind] = set()
         self._heard = dict.fromkeys(Kind, monotonic())
         """When the server has last answered, or told something."""
         self._failure: Exception | None = None
@@ -63,7 +63,7 @@ class KubernetesSource:
         self._begun = True
         for kind in Kind:
             Thread(target=Watch(self, self._api, kind).run, name=f"watch {kind.value}", daemon=True).start()
-        self._changed.wait_for(lambda: len(self._listed) == len(Kind) or self._failure or self.ended)
+        self._changed.wait_for(lambda: len(self._complete) == len(Kind) or self._failure or self.ended)
         if self.ended:
             raise EndedError
 
@@ -76,13 +76,13 @@ class KubernetesSource:
         """The same, after a list."""
         with self._changed:
             self._changes += changes
-            self._listed.add(kind)
+            self._complete.add(kind)
             self._changed.notify_all()
 
     def refuse(self, kind: Kind, error: ApiError) -> None:
         """The server does not let us list; at the beginning, that is the end."""
         with self._changed:
-            if kind not in self._listed:
+            if kind not in self._complete:
                 self.fail(
                     UserError(
                         f"the API server does not let this account list and watch {kind.value}: {error}; it needs a"
@@ -91,7 +91,7 @@ class KubernetesSource:
                 )
 
     def fail(self, error: Exception) -> None:
-        """Nobody watches any more; polling raises an error."""
+        """Stops the watches; polling raises an error."""
         with self._changed:
             self._failure = error
             self._changed.notify_all()
@@ -106,7 +106,7 @@ class KubernetesSource:
 
     @property
     def ended(self) -> bool:
-        """Whether nobody wants to know any more."""
+        """Whether the source was closed."""
         return self._ended.is_set()
 
     def sleep(self, seconds: float) -> None:
@@ -122,10 +122,10 @@ class KubernetesSource:
 
     # Single pods
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as it is now, as the server says; none where it is gone."""
-        found = self._api.pod(pod.namespace, pod.name)
-        now = read_pod(found) if found is not None else None
+        document = self._api.pod(pod.namespace, pod.name)
+        now = read_pod(document) if document is not None else None
         return now if now is not None and now.uid == pod.uid else None
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
@@ -135,7 +135,7 @@ class KubernetesSource:
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
-            now = self.look(pod)
+            now = self.fetch(pod)
             if now is None:
                 raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more") from error
             if now.node != node:
@@ -158,7 +158,7 @@ class Watch:
         self._source = source
         self._api = api
         self._kind = kind
-        self._known: dict[str, NodeObject | PodObject] = {}
+        self._objects: dict[str, NodeObject | PodObject] = {}
         """As they were last told: nodes by name, our pods by uid."""
         self._version = ""
         """Up to which everything is known; empty where that has to be listed."""
@@ -173,7 +173,7 @@ class Watch:
             self._source.fail(error)
 
     def _run(self) -> None:
-        pause = FIRST
+        pause = MIN_PAUSE
         while not self._source.ended:
             begun, self._progress = monotonic(), False
             try:
@@ -182,10 +182,10 @@ class Watch:
                 self._follow()
             except ApiError as error:
                 self._fail(error)
-            if self._progress or monotonic() - begun > CALM:
-                pause = FIRST
+            if self._progress or monotonic() - begun > MIN_WATCH_SECONDS:
+                pause = MIN_PAUSE
             self._source.sleep(uniform(pause / 2, pause))
-            pause = min(2 * pause, LONGEST)
+            pause = min(2 * pause, MAX_PAUSE)
 
     def _fail(self, error: ApiError) -> None:
         """Without an answer, it goes on where it was. With any other than the wanted one, it begins with a list."""
@@ -200,16 +200,16 @@ class Watch:
 
     def _list(self) -> None:
         items, version = self._api.list(self._kind)
-        found = {}
+        objects = {}
         for item in items:
             thing = self._read(item)
             if thing is not None:
-                found[_key(thing)] = thing
-        gone = [Change(thing, gone=True) for key, thing in self._known.items() if key not in found]
-        new = [Change(thing, gone=False) for key, thing in found.items() if self._known.get(key) != thing]
-        self._known, self._version, self._progress = found, version, True
+                objects[_key(thing)] = thing
+        deleted = [Change(thing, deleted=True) for key, thing in self._objects.items() if key not in objects]
+        new = [Change(thing, deleted=False) for key, thing in objects.items() if self._objects.get(key) != thing]
+        self._objects, self._version, self._progress = objects, version, True
         self._source.hear(self._kind)
-        self._source.tell_all(self._kind, [*gone, *new])
+        self._source.tell_all(self._kind, [*deleted, *new])
 
     def _follow(self) -> None:
         for event in self._api.watch(self._kind, self._version):
@@ -231,11 +231,11 @@ class Watch:
             return
         key = _key(thing)
         if event.get("type") == "DELETED":
-            if self._known.pop(key, None) is not None:
-                self._source.tell([Change(thing, gone=True)])
-        elif self._known.get(key) != thing:
-            self._known[key] = thing
-            self._source.tell([Change(thing, gone=False)])
+            if self._objects.pop(key, None) is not None:
+                self._source.tell([Change(thing, deleted=True)])
+        elif self._objects.get(key) != thing:
+            self._objects[key] = thing
+            self._source.tell([Change(thing, deleted=False)])
 
     def _read(self, item: object) -> NodeObject | PodObject | None:
         """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over."""
@@ -253,5 +253,5 @@ def _key(thing: NodeObject | PodObject) -> str:
 
 
 def _late(version: str, seen: str) -> bool:
-    """Versions are numbers that rise, except where somebody has built another server."""
+    """Versions are rising numbers, except with unusual servers."""
     return version.isdecimal() and seen.isdecimal() and int(version) <= int(seen)

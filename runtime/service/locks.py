@@ -1,9 +1,9 @@
-"""Who may look at what while somebody changes it: the lock order that YuniKorn proposes, as generated.
+"""Read and write locks, in the lock order that YuniKorn proposes, as generated.
 
 | lock | protects | who takes it |
 | --- | --- | --- |
 | cluster | beginning and end of the service | cycles, to read |
-| partition | the allocator | cycles, to write; whoever looks, to read |
+| partition | the allocator | cycles, to write; endpoints, to read |
 | application | what is known of pods | the same, inside of the partition |
 | node | what is known of nodes | the same, inside of the partition or of the application |
 

@@ -1,7 +1,7 @@
 """Log lines that only the service writes.
 
-Names come from whoever makes pods, and may hold anything. What could end a line, or change how a terminal shows it, is
-written as an escape; the lines of a traceback are indented, so that none looks like a record.
+Names come from the creators of pods, and may contain anything. Characters that could end a line, or change how a
+terminal shows it, are written as escapes; the lines of a traceback are indented, so that none looks like a record.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class OneLine(logging.Formatter):
 
     def formatException(self, ei: object) -> str:  # noqa: N802
         """The lines below."""
-        told = super().formatException(ei)  # type: ignore[arg-type]
-        return "\n".join(f"    {printable(line)}" for line in told.split("\n"))
+        text = super().formatException(ei)  # type: ignore[arg-type]
+        return "\n".join(f"    {printable(line)}" for line in text.split("\n"))
 
 
 def handler(stream: TextIO | None = None) -> logging.Handler:
     """Writes to a stream, or to the standard error."""
-    made = logging.StreamHandler(stream)
-    made.setFormatter(OneLine())
-    return made
+    stream_handler = logging.StreamHandler(stream)
+    stream_handler.setFormatter(OneLine())
+    return stream_handler

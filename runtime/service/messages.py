@@ -15,7 +15,7 @@ from runtime.pods import Pod
 from runtime.service.objects import PodObject, read_pod
 
 COMPONENT = "hivedscheduler"
-"""The node, which there is not, under which a reason to wait is given."""
+"""Name of a non-existent node, under which the reason for waiting is returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class FilterRequest:
 
 @dataclass(frozen=True, slots=True)
 class PreemptRequest:
-    """Whom on these nodes must a pod displace?"""
+    """A question: the pods that a pod must displace on these nodes."""
 
     pod: PodObject
     nodes: tuple[str, ...]
@@ -97,10 +97,10 @@ def filter_answer(node: str = "", failed: Mapping[str, str] | None = None, error
 
 def preempt_answer(victims: Mapping[str, tuple[Pod, ...]]) -> dict[str, Any]:
     """Who has to go, by node."""
-    named = {
+    meta_victims = {
         node: {"Pods": [{"UID": pod.uid} for pod in pods], "NumPDBViolations": 0} for node, pods in victims.items()
     }
-    return {"NodeNameToMetaVictims": named}
+    return {"NodeNameToMetaVictims": meta_victims}
 
 
 def bind_answer(error: str = "") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from runtime.service.follower import Follower
+from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.locks import Locks
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
@@ -53,7 +53,7 @@ class Metrics:
 
 
 class Inventory(Collector):
-    """Counted when somebody asks."""
+    """Computed on each request."""
 
     def __init__(self, scheduler: PodScheduler, source: Source, locks: Locks) -> None:
         self._scheduler = scheduler
@@ -79,7 +79,7 @@ class Inventory(Collector):
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
                 nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
             given_back = dict(self._scheduler.given_back)
-            lives = list(_lives(self._scheduler.lives))
+            lifecycle = list(_lifecycle_metrics(self._scheduler.lifecycle))
         yield free
         yield _family("scheduler_gangs", "Gangs by state", "state", gangs)
         yield _family("scheduler_pods", "Pods by phase", "phase", pods)
@@ -97,36 +97,38 @@ class Inventory(Collector):
         silence = GaugeMetricFamily("scheduler_cluster_silent_seconds", "Time since the cluster was last heard of")
         silence.add_metric([], self._source.silence())
         yield silence
-        yield from lives
+        yield from lifecycle
 
 
-def _lives(follower: Follower) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+def _lifecycle_metrics(reporter: LifecycleReporter) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
     """The lives of gangs, where they are followed."""
-    yield _count("scheduler_lives_faults", "Faults in following the lives of gangs", follower.faults)
-    following = follower.following
-    if following is None:
+    yield _count("scheduler_lives_faults", "Faults in following the lives of gangs", reporter.faults)
+    follower = reporter.follower
+    if follower is None:
         return
-    lives = following.registry.lives.values()
-    tasks = Count(slot.task.state.display for life in lives for slot in life.slots if slot.task is not None)
+    applications = follower.registry.applications.values()
+    tasks = Count(
+        slot.task.state.display for application in applications for slot in application.slots if slot.task is not None
+    )
     yield _family("scheduler_lives", "Gangs by the phase of their life", "phase", Count(
-        life.gang.state.display for life in lives
+        application.gang.state.display for application in applications
     ))  # fmt: skip
     yield _family("scheduler_lives_pods", "Pods by the state of their task", "state", tasks)
     gauges = {
-        "running": ("Gangs all of whose members run", sum(life.running for life in lives)),
-        "breached": ("Members below their minimum now", following.below()),
-        "to_delete": ("Pods of gangs that were below their minimum for too long", len(following.to_delete())),
+        "running": ("Gangs all of whose members run", sum(application.running for application in applications)),
+        "breached": ("Members below their minimum now", follower.below()),
+        "to_delete": ("Pods of gangs that were below their minimum for too long", len(follower.to_delete())),
     }
     for name, (text, value) in gauges.items():
         gauge = GaugeMetricFamily(f"scheduler_lives_{name}", text)
         gauge.add_metric([], value)
         yield gauge
-    yield _count("scheduler_lives_breaches", "How often a member fell below its minimum", following.breaches)
-    yield _count("scheduler_lives_torn_down", "Gangs below their minimum for too long", following.torn_down)
+    yield _count("scheduler_lives_breaches", "How often a member fell below its minimum", follower.breaches)
+    yield _count("scheduler_lives_torn_down", "Gangs below their minimum for too long", follower.torn_down)
     unhandled = CounterMetricFamily(
         "scheduler_lives_unhandled", "Events that a machine did not take", labels=["machine", "event"]
     )
-    for labels, count in sorted(following.refusals.counts.items()):
+    for labels, count in sorted(follower.refusals.counts.items()):
         unhandled.add_metric(labels, count)
     yield unhandled
 

@@ -20,8 +20,8 @@ from runtime.errors import Problem, UserError
 from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
 
-LONGEST = 256 * 1024
-"""Characters of an annotation; Kubernetes takes no more for all of an object's."""
+MAX_ANNOTATION_LENGTH = 256 * 1024
+"""Maximum number of characters of an annotation; Kubernetes accepts no more for all annotations of an object."""
 QUANTITY = re.compile(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?")
 """A number of something, as Kubernetes writes it: `1`, `1k`, `2e3`; the first group is its digits."""
 
@@ -34,14 +34,14 @@ class NodeObject:
     healthy: bool
     """Schedulable, and ready."""
     cordoned: bool = False
-    """Somebody wants nothing more to be placed there."""
+    """The node is cordoned: no new pods are placed there."""
     reason: str = ""
     """Why it is bad; empty where it is healthy."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodObject:
-    """A pod. Annotations are as written; nobody has looked into them."""
+    """A pod. Annotations are unparsed."""
 
     uid: str
     namespace: str
@@ -54,9 +54,9 @@ class PodObject:
     bind_info: str
     completed: bool
     phase: str = ""
-    """As its node says: Pending, Running, Succeeded or Failed; empty where nobody has said."""
+    """As its node says: Pending, Running, Succeeded or Failed; empty if unknown."""
     leaving: bool = False
-    """Somebody has asked for it to be deleted."""
+    """Its deletion has been requested."""
     isolation: str = ""
     """The devices that its containers see, as written."""
 
@@ -69,8 +69,8 @@ class PodObject:
         """What it asks for; raises `UserError`. What means nothing in it is added to `notes`."""
         if not self.spec:
             raise UserError(f"pod {self.key} has no annotation {SPEC}")
-        if len(self.spec) > LONGEST:
-            raise UserError(f"annotation {SPEC} of pod {self.key} has more than {LONGEST} characters")
+        if len(self.spec) > MAX_ANNOTATION_LENGTH:
+            raise UserError(f"annotation {SPEC} of pod {self.key} has more than {MAX_ANNOTATION_LENGTH} characters")
         return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
 
     def read_bind_info(self) -> BindInfo:
@@ -144,8 +144,8 @@ def read_pod(document: object) -> PodObject:
 
 def _asks(container: object) -> bool:
     limit = str(_table(_table(container, "resources"), "limits").get(ENABLE, "0"))
-    found = QUANTITY.fullmatch(limit)
-    return found is not None and any(digit in "123456789" for digit in found[1])
+    quantity = QUANTITY.fullmatch(limit)
+    return quantity is not None and any(digit in "123456789" for digit in quantity[1])
 
 
 def _table(document: object, key: str) -> Mapping[str, object]:

@@ -16,9 +16,9 @@ from runtime.durable import DurableAllocator
 from runtime.errors import Problem, UserError
 from runtime.pods import BindInfo, Pod
 from runtime.requests import IDENTITY, PREFERENCES, disagreements
-from runtime.service.follower import Follower, Options
 from runtime.service.history import History
 from runtime.service.leases import LEASE, Leases
+from runtime.service.lifecycle_reporter import LifecycleReporter, Options
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject
 from runtime.service.source import Change, latest
@@ -36,11 +36,11 @@ class Observer:
         locks: Locks,
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
     ) -> None:
         self.allocator = allocator
         self.tracker = Tracker()
-        self.lives = Follower(allocator, self.tracker, following)
+        self.lifecycle = LifecycleReporter(allocator, self.tracker, lifecycle)
         """Hears of all that happens, and is never asked."""
         self.history = History()
         self._locks = locks
@@ -57,35 +57,35 @@ class Observer:
         try:
             match change.thing:
                 case NodeObject():
-                    self._node(change.thing, gone=change.gone)
+                    self._node(change.thing, deleted=change.deleted)
                 case PodObject():
-                    self._pod(change.thing, gone=change.gone or change.thing.completed)
+                    self._pod(change.thing, deleted=change.deleted or change.thing.completed)
         except UserError as error:
             key = change.thing.key if isinstance(change.thing, PodObject) else ""
             log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
         finally:
             if isinstance(change.thing, PodObject):
-                self.lives.pod(change.thing.uid)
+                self.lifecycle.pod(change.thing.uid)
 
-    def _node(self, node: NodeObject, *, gone: bool) -> None:
+    def _node(self, node: NodeObject, *, deleted: bool) -> None:
         before = self.tracker.nodes.get(node.name)
         with self._locks.nodes.write():
-            if gone:
+            if deleted:
                 self.tracker.nodes.pop(node.name, None)
             else:
                 self.tracker.nodes[node.name] = node
-        report = self.allocator.node_healthy if node.healthy and not gone else self.allocator.node_bad
+        report = self.allocator.node_healthy if node.healthy and not deleted else self.allocator.node_bad
         report(node.name)
         if node.name in self.allocator.cluster.nodes:
-            self.history.node(before, None if gone else node, node.name)
-        self.lives.node(node, gone=gone)
+            self.history.node(before, None if deleted else node, node.name)
+        self.lifecycle.node(node, deleted=deleted)
 
-    def _pod(self, seen: PodObject, *, gone: bool) -> None:
+    def _pod(self, seen: PodObject, *, deleted: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
-        namesake = self.tracker.named(seen.key)
-        if namesake is not None and namesake is not tracked and not gone:
+        namesake = self.tracker.by_key(seen.key)
+        if namesake is not None and namesake is not tracked and not deleted:
             self._remove(namesake)
-        if gone:
+        if deleted:
             if tracked is not None:
                 self._remove(tracked, "" if tracked.leaving or seen.leaving else seen.phase)
             return
@@ -101,13 +101,13 @@ class Observer:
         leaves = seen.leaving and not tracked.leaving
         tracked.leaving |= seen.leaving
         if leaves:
-            self._left(tracked)
+            self._evict_others(tracked)
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             self.allocator.submit(tracked.pod)
 
-    def _left(self, tracked: Tracked) -> None:
+    def _evict_others(self, tracked: Tracked) -> None:
         """A pod has been told to go."""
 
     def _add(self, seen: PodObject) -> Tracked:
@@ -133,13 +133,19 @@ class Observer:
     def _recognise(self, tracked: Tracked, seen: PodObject) -> None:
         """The cluster tells of a pod that is known from the journal."""
         tracked.seen, tracked.journaled = seen, False
-        said, known = self._note_problem(tracked), tracked.pod
-        assert known is not None, "it was journaled"
-        if tracked.phase is PodPhase.WAITING and not seen.node and (said is None or said.spec != known.spec):
-            self.allocator.delete(known)
-            tracked.pod = said
-        elif said is not None and said.spec.gang.name != known.spec.gang.name:
-            tracked.problem = f"it runs on devices of gang {known.spec.gang.name}, and says that it is of another one"
+        reported, journaled = self._note_problem(tracked), tracked.pod
+        assert journaled is not None, "it was journaled"
+        if (
+            tracked.phase is PodPhase.WAITING
+            and not seen.node
+            and (reported is None or reported.spec != journaled.spec)
+        ):
+            self.allocator.delete(journaled)
+            tracked.pod = reported
+        elif reported is not None and reported.spec.gang.name != journaled.spec.gang.name:
+            tracked.problem = (
+                f"it runs on devices of gang {journaled.spec.gang.name}, and says that it is of another one"
+            )
 
     def _respecify(self, tracked: Tracked, seen: PodObject) -> None:
         """Its annotation has been put right, or changed: until it has a place, what it says now counts."""
@@ -154,16 +160,16 @@ class Observer:
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
         home = self.allocator.homes.get(tracked.seen.uid)
         if home is not None:
-            self.lives.catch_up(home.name)
+            self.lifecycle.catch_up(home.name)
         self._places.drop(tracked.seen.uid)
         with self._locks.applications.write():
             self.tracker.remove(tracked)
         if tracked.pod is not None:
             self.allocator.delete(tracked.pod)
-            self.lives.gone(tracked.pod.uid, phase)
+            self.lifecycle.pod_ended(tracked.pod.uid, phase)
 
     def _bound(self, tracked: Tracked, seen: PodObject) -> None:
-        """Somebody has bound it: where it is now counts, whatever we had in mind."""
+        """It was bound by another scheduler: its actual node counts, not our decision."""
         if tracked.phase is PodPhase.BOUND:
             return
         info = tracked.info
@@ -213,28 +219,28 @@ class Observer:
         them, so that the order of the list does not matter."""
         nodes, pods = latest(changes)
         self._track_journaled()
-        asked = {uid: self._asked(seen) for uid, seen in pods.items()}
+        readable = {uid: self._read_pod(seen) for uid, seen in pods.items()}
         if not any(self.allocator.pods()):
-            self._take_back(nodes, pods, asked)
+            self._take_back(nodes, pods, readable)
         for node in nodes.values():
-            self._node(node, gone=False)
+            self._node(node, deleted=False)
         if lists_all:
             for name in self.allocator.cluster.nodes.keys() - nodes.keys():
                 self.allocator.node_bad(name)
             for tracked in [x for x in self.tracker.pods() if x.seen.uid not in pods]:
                 self._remove(tracked)
-        for seen in sorted(pods.values(), key=lambda seen: _order(seen, asked[seen.uid])):
-            self.observe(Change(seen, gone=False))
-        self.lives.begin()
+        for seen in sorted(pods.values(), key=lambda seen: _order(seen, readable[seen.uid])):
+            self.observe(Change(seen, deleted=False))
+        self.lifecycle.begin()
         self.allocator.touched()
         self.history.begin(self.allocator)
 
     def write_history(self) -> None:
         """At the end of a cycle: what it has changed."""
-        self.history.look(self.allocator, self.allocator.touched())
+        self.history.record_changes(self.allocator, self.allocator.touched())
         self.history.sample(self.allocator)
 
-    def _asked(self, seen: PodObject) -> Pod | None:
+    def _read_pod(self, seen: PodObject) -> Pod | None:
         """What a pod asks for, if that can be known; of those that were journaled, it is."""
         tracked = self.tracker.pod(seen.uid)
         if tracked is not None:
@@ -245,21 +251,21 @@ class Observer:
             return None
 
     def _take_back(
-        self, nodes: dict[str, NodeObject], pods: dict[str, PodObject], asked: dict[str, Pod | None]
+        self, nodes: dict[str, NodeObject], pods: dict[str, PodObject], readable: dict[str, Pod | None]
     ) -> None:
         """Where the journal knows no pods, bound ones are recovered from what they carry."""
         bound: list[tuple[Pod, BindInfo | None]] = []
         for uid, seen in pods.items():
             try:
                 if seen.ours and seen.node:
-                    bound.append((asked[uid] or seen.read(), seen.read_bind_info()))
+                    bound.append((readable[uid] or seen.read(), seen.read_bind_info()))
             except UserError:
                 continue  # it is booked as what it holds when it is observed, after those that can be understood
         if bound:
-            found = self.allocator.recover(bound, {node.name: node.healthy for node in nodes.values()})
-            for name, why in found.demoted.items():
+            recovered = self.allocator.recover(bound, {node.name: node.healthy for node in nodes.values()})
+            for name, why in recovered.demoted.items():
                 log.warning("gang %s has lost its guarantee: %s", name, why)
-            for name, lost in found.missing.items():
+            for name, lost in recovered.missing.items():
                 log.warning("gang %s has lost devices: %s", name, "; ".join(lost))
             self._track_journaled()
 

@@ -1,4 +1,4 @@
-"""What operators ask of nodes, virtual clusters and opportunistic gangs. Whoever looks holds the partition to read."""
+"""Answers to operators about nodes, virtual clusters and opportunistic gangs. Called under the partition lock."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ from runtime.cells import Device, VirtualCluster
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import Gang
-from runtime.inspect import top_cells
+from runtime.inspect import leaf_cell, top_cells
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.history import Event, History
 from runtime.service.tracker import Tracker
 
-WAITING = (State.PENDING, State.PREEMPTING)
-
 
 def time_text(seconds: float) -> str:
-    """RFC 3339."""
+    """RFC 3339, as Kubernetes writes times."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def event(found: Event) -> dict[str, Any]:
+def event(entry: Event) -> dict[str, Any]:
     """One event."""
     return {
-        "number": found.number,
-        "time": time_text(found.time),
-        "kind": found.kind.value,
-        "text": found.text,
-        "gang": found.gang,
-        "virtualCluster": found.tenant,
-        "nodes": list(found.nodes),
-        "others": list(found.others),
+        "number": entry.number,
+        "time": time_text(entry.time),
+        "kind": entry.kind.value,
+        "text": entry.text,
+        "gang": entry.gang,
+        "virtualCluster": entry.tenant,
+        "nodes": list(entry.nodes),
+        "others": list(entry.others),
     }
 
 
-def events(found: Iterable[Event]) -> dict[str, Any]:
+def events(entries: Iterable[Event]) -> dict[str, Any]:
     """Oldest first."""
-    return {"items": [event(x) for x in found]}
+    return {"items": [event(x) for x in entries]}
 
 
 def usage(history: History, since: float) -> dict[str, Any]:
@@ -80,26 +78,26 @@ def node(allocator: DurableAllocator, tracker: Tracker, history: History, name: 
 
 
 def _device(device: Device) -> dict[str, Any]:
-    user, waiting = owner(device), reserver(device)
+    cell = leaf_cell(device)
     return {
-        "index": device.index,
-        "chain": device.chain.name,
-        "state": device.state.value,
-        "gang": user.name if user is not None else None,
-        "reservedFor": waiting.name if waiting is not None else None,
-        "virtualCell": device.virtual.address if device.virtual is not None else None,
+        "index": cell.index,
+        "chain": cell.chain,
+        "state": cell.state.value,
+        "gang": cell.owner,
+        "reservedFor": cell.reserver,
+        "virtualCell": cell.virtual,
     }
 
 
-def gang(found: Gang) -> dict[str, Any]:
+def gang(group: Gang) -> dict[str, Any]:
     """A gang, in a list."""
     return {
-        "gang": found.name,
-        "virtualCluster": found.spec.virtual_cluster,
-        "priority": found.priority,
-        "state": found.state.value,
-        "devices": len(found.virtual) or found.spec.gang.leaf_cells,
-        "nodes": sorted({place.node for same in found.places.written for place in same}),
+        "gang": group.name,
+        "virtualCluster": group.spec.virtual_cluster,
+        "priority": group.priority,
+        "state": group.state.value,
+        "devices": len(group.virtual) or group.spec.gang.leaf_cells,
+        "nodes": group.places.nodes,
     }
 
 
@@ -115,33 +113,29 @@ def tenants(allocator: DurableAllocator) -> dict[str, Any]:
 def tenant(allocator: DurableAllocator, name: str) -> dict[str, Any]:
     """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, and
     uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
-    found = allocator.cluster.tenants.get(name)
-    if found is None:
+    virtual_cluster = allocator.cluster.tenants.get(name)
+    if virtual_cluster is None:
         raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
     gangs = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == name]
-    placed = [x for x in gangs if x.state not in WAITING]
-    promised = sum(top.chain.leaves[top.level] for top in found.tops)
+    waiting, placed = [x for x in gangs if x.is_waiting], [x for x in gangs if not x.is_waiting]
+    promised = sum(top.chain.leaves[top.level] for top in virtual_cluster.tops)
     used = sum(len(x.virtual) for x in placed if x.priority != OPPORTUNISTIC)
     return {
         "virtualCluster": name,
         "promised": promised,
         "used": used,
         "free": promised - used,
-        "bad": _bad(allocator, found),
+        "bad": _bad(allocator, virtual_cluster),
         "opportunistic": sum(len(x.virtual) for x in placed if x.priority == OPPORTUNISTIC),
         "gangs": len(placed),
-        "waiting": [gang(x) for x in sorted(_waiting(gangs), key=lambda x: (-x.spec.priority, x.name))],
+        "waiting": [gang(x) for x in sorted(waiting, key=lambda x: (-x.spec.priority, x.name))],
         "running": [gang(x) for x in sorted(placed, key=lambda x: (-len(x.virtual), x.name))],
     }
 
 
-def _waiting(gangs: Iterable[Gang]) -> list[Gang]:
-    return [x for x in gangs if x.state in WAITING]
-
-
-def _bad(allocator: DurableAllocator, found: VirtualCluster) -> int:
+def _bad(allocator: DurableAllocator, virtual_cluster: VirtualCluster) -> int:
     """Devices of preassigned cells on bad nodes; of free ones, those that no healthy cell can be had for."""
-    tops = zip(found.tops, top_cells(allocator.cluster, found), strict=True)
+    tops = zip(virtual_cluster.tops, top_cells(allocator.cluster, virtual_cluster), strict=True)
     return sum(
         sum(not x.host.healthy for x in top.physical.devices() if isinstance(x, Device))
         if top.physical is not None
@@ -153,9 +147,9 @@ def _bad(allocator: DurableAllocator, found: VirtualCluster) -> int:
 
 
 def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
-    """Gangs that run without a guarantee: they leave first, whoever is promised the cells."""
-    found = [x for x in allocator.gangs.values() if x.virtual and x.priority == OPPORTUNISTIC]
-    found.sort(key=lambda x: (x.state is not State.BEING_PREEMPTED, -len(x.virtual), x.name))
+    """Gangs that run without a guarantee: they leave first when cells are needed for a guarantee."""
+    gangs = [x for x in allocator.gangs.values() if x.virtual and x.priority == OPPORTUNISTIC]
+    gangs.sort(key=lambda x: (x.state is not State.BEING_PREEMPTED, -len(x.virtual), x.name))
     return {
         "items": [
             {
@@ -163,6 +157,6 @@ def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
                 "demotedBy": x.demotion.preemptor if x.demotion is not None else None,
                 "leavesFor": sorted({y.name for y in map(reserver, x.virtual) if y is not None}),
             }
-            for x in found
+            for x in gangs
         ]
     }

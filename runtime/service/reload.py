@@ -1,4 +1,4 @@
-"""Ends a service whose configuration file has changed, so that whoever keeps it running starts it with the new one."""
+"""Ends the service when its configuration file changes, so that its supervisor restarts it with the new one."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from runtime.errors import ConfigurationError
 
 log = logging.getLogger(__name__)
 
-EVERY = 5.0
-"""Seconds between two looks at the file."""
+CHECK_INTERVAL = 5.0
+"""Seconds between two checks of the file."""
 
 
 class Reload:
     """Looks at the file until it is told to stop. Runs in a thread of its own."""
 
-    def __init__(self, path: Path, end: Callable[[], object], every: float = EVERY) -> None:
+    def __init__(self, path: Path, end: Callable[[], object], every: float = CHECK_INTERVAL) -> None:
         self._path = path
         self._end = end
         self._every = every
-        self._known = _read(path)
+        self._content = _read(path)
         self._stopped = Event()
 
     def run(self) -> None:
         """A file that cannot be read, or has mistakes, changes nothing: the service goes on as it is."""
         while not self._stopped.wait(self._every):
             now = _read(self._path)
-            if now is None or now == self._known:
+            if now is None or now == self._content:
                 continue
-            self._known = now
+            self._content = now
             try:
                 read_configuration(self._path)
             except ConfigurationError as error:

@@ -1,4 +1,4 @@
-"""The scheduler between a cluster and the allocator: what an extender is asked, and what nobody asks for any more.
+"""The scheduler between a cluster and the allocator: calls of an extender, and the expiry of places.
 
 Belongs to the thread that runs cycles, which holds the partition.
 """
@@ -18,8 +18,8 @@ from runtime.errors import UserError
 from runtime.pods import Pod
 from runtime.preemption.victims import displaced, reserver
 from runtime.service.evictions import Evictions
-from runtime.service.follower import Options
 from runtime.service.leases import LEASE, Leases
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import (
     COMPONENT,
@@ -36,7 +36,7 @@ from runtime.service.tracker import PodPhase, Tracked
 
 log = logging.getLogger(__name__)
 
-AGAIN = 30.0
+DELETE_RETRY_INTERVAL = 30.0
 """Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
 
 
@@ -48,24 +48,24 @@ class PodScheduler(Observer):
         allocator: DurableAllocator,
         locks: Locks,
         bind: Callable[[Tracked], object],
-        look: Callable[[Tracked], object],
+        refresh: Callable[[Tracked], object],
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
         delete: Callable[[Tracked], object] | None = None,
         *,
         evict: bool = False,
     ) -> None:
-        super().__init__(allocator, locks, lease, now, following)
+        super().__init__(allocator, locks, lease, now, lifecycle)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
-        """How often somebody was not asked for in time, by what it had."""
+        """How many places and reservations expired, by kind."""
         self._bind = bind
         """Binds a pod without being asked to, and later."""
-        self._look = look
+        self._refresh = refresh
         """Finds out what has become of a pod, and tells `settle`, later."""
         self._delete = delete
-        """Has a pod deleted, later; none where nobody may."""
-        self._deleted = Leases(AGAIN)
+        """Has a pod deleted, later; none where that is not permitted."""
+        self._deleted = Leases(DELETE_RETRY_INTERVAL)
         """By uid: pods that we have had deleted, and that are still there."""
         self._evict = evict
         """Whether victims are deleted by us, as soon as the first of them leaves."""
@@ -73,11 +73,11 @@ class PodScheduler(Observer):
         """Of those deleted, the uids of victims."""
         self._evictions = Evictions()
         self._unoffered: list[Tracked] = []
-        """Pods that have just got a place that was not offered: whoever asked cannot bind them."""
-        self._terminate = following.terminate
+        """Pods that have just got a place that was not offered: the outer scheduler cannot bind them."""
+        self._terminate = lifecycle.terminate
         self._settings = allocator.configuration.settings
 
-    # What nobody asks for any more
+    # Expiry
 
     def expire(self) -> None:
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
@@ -88,7 +88,7 @@ class PodScheduler(Observer):
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
             if tracked is not None and tracked.phase is PodPhase.BINDING:
-                self._look(tracked)
+                self._refresh(tracked)
         for name in self._reservations.over(self._now()):
             gang = self.allocator.gangs.get(name)
             if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
@@ -96,8 +96,8 @@ class PodScheduler(Observer):
 
     def tear_down(self) -> None:
         """Gangs that have been below their minimum for too long: their pods have to be deleted, by us if we may."""
-        self.lives.tick()
-        doomed, self.lives.to_delete = self.lives.to_delete, []
+        self.lifecycle.tick()
+        doomed, self.lifecycle.to_delete = self.lifecycle.to_delete, []
         if doomed:
             how = "they are deleted" if self._terminate else "somebody has to delete them"
             log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
@@ -117,7 +117,7 @@ class PodScheduler(Observer):
         gang = self.allocator.homes.get(uid)
         return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
 
-    def _left(self, tracked: Tracked) -> None:
+    def _evict_others(self, tracked: Tracked) -> None:
         """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
         gang = self.allocator.homes.get(tracked.seen.uid)
         if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
@@ -141,7 +141,7 @@ class PodScheduler(Observer):
         if leaving and self._evict:
             self._have_deleted(answer.pods())
         gang = self.allocator.homes[pod.uid]
-        own = [place.node for same in gang.places.written for place in same]
+        own = [place.node for place in gang.places.placements]
         return self._evictions.share(gang.name, pod.uid, answer.victims, leaving.__contains__, own)
 
     def settle(self, uid: str, now: PodObject | None) -> None:
@@ -152,7 +152,7 @@ class PodScheduler(Observer):
         if now is None or now.completed:
             self._remove(tracked, now.phase if now is not None else "")
         elif now.node:
-            self.observe(Change(now, gone=False))
+            self.observe(Change(now, deleted=False))
         elif tracked.pod is not None:
             self._give_back("place", tracked.seen.key, [tracked.pod])
 
@@ -178,7 +178,7 @@ class PodScheduler(Observer):
                     self.allocator.submit(pod)
                 except UserError as error:
                     log.warning("%s", error)
-            self.lives.pod(pod.uid)
+            self.lifecycle.pod(pod.uid)
 
     def _heard_of(self, pod: Pod) -> None:
         """It was asked for: its gang keeps what it has reserved."""
@@ -193,10 +193,10 @@ class PodScheduler(Observer):
         try:
             return self._filter(request)
         finally:
-            self.lives.pod(request.pod.uid)
+            self.lifecycle.pod(request.pod.uid)
 
     def _filter(self, request: FilterRequest) -> dict[str, Any]:
-        tracked, pod = self._known(request.pod)
+        tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, request.nodes)
         answer = self.allocator.schedule(pod, request.nodes, Phase.FILTERING)
@@ -224,8 +224,8 @@ class PodScheduler(Observer):
         with self._locks.applications.write():
             tracked.attempts += 1
         with self._locks.nodes.read():
-            gone = node not in self.tracker.nodes
-        if gone or node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
+            node_deleted = node not in self.tracker.nodes
+        if node_deleted or node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
             self._bind(tracked)
         return filter_answer(node)
 
@@ -234,10 +234,10 @@ class PodScheduler(Observer):
         try:
             return self._preempt(request)
         finally:
-            self.lives.pod(request.pod.uid)
+            self.lifecycle.pod(request.pod.uid)
 
     def _preempt(self, request: PreemptRequest) -> dict[str, Any]:
-        tracked, pod = self._known(request.pod)
+        tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             raise UserError(f"pod {tracked.seen.key} has its place, and is being bound")
         answer = self.allocator.schedule(pod, request.nodes, Phase.PREEMPTING)
@@ -263,23 +263,23 @@ class PodScheduler(Observer):
         self._places.renew(request.uid, self._now())
         return tracked
 
-    def _known(self, asked: PodObject) -> tuple[Tracked, Pod]:
-        tracked = self.tracker.pod(asked.uid)
-        if tracked is None or tracked.seen.key != asked.key:
+    def _tracked_pod(self, requested: PodObject) -> tuple[Tracked, Pod]:
+        tracked = self.tracker.pod(requested.uid)
+        if tracked is None or tracked.seen.key != requested.key:
             raise UserError(
-                f"there is no pod {asked.key} with uid {asked.uid}: it is gone, or completed, or does not ask to be "
-                "scheduled here, or nobody has told of it yet"
+                f"there is no pod {requested.key} with uid {requested.uid}: it is gone, or completed, or does not ask "
+                "to be scheduled here, or nobody has told of it yet"
             )
         if tracked.phase is PodPhase.BOUND:
-            raise UserError(f"pod {asked.key} is bound")
-        if not tracked.journaled and asked.spec != tracked.seen.spec:
-            self._respecify(tracked, asked)
+            raise UserError(f"pod {requested.key} is bound")
+        if not tracked.journaled and requested.spec != tracked.seen.spec:
+            self._respecify(tracked, requested)
         if tracked.pod is None:
             raise UserError(tracked.problem)
         return tracked, tracked.pod
 
     def _wait(self, tracked: Tracked) -> None:
-        """Whoever comes later waits with it, as long as the configuration says."""
+        """Later requests wait as well, as long as the configuration says."""
         self._move(tracked, PodPhase.WAITING)
         if self._settings.waiting_block_milliseconds:
             time.sleep(self._settings.waiting_block_milliseconds / 1000)

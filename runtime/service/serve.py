@@ -22,8 +22,8 @@ from runtime.journal import Journal, JournalError, set_aside
 from runtime.printing import say
 from runtime.service import logs
 from runtime.service.election import Election
-from runtime.service.follower import Options as Following
 from runtime.service.guard import Names
+from runtime.service.lifecycle_reporter import Options as LifecycleOptions
 from runtime.service.objects import NodeObject
 from runtime.service.reload import Reload
 from runtime.service.service import Service
@@ -61,7 +61,7 @@ class Options:
     grace: int
     """Seconds to finish what is under way, when it is told to stop."""
     lease: float
-    """Seconds after which a place, or a reservation, that nobody asks for is given back."""
+    """Seconds after which a place or reservation that is not asked for is given back."""
     lives: bool
     """Whether the lives of gangs are followed."""
     termination_delay: float
@@ -115,7 +115,7 @@ def serve(options: Options) -> int:
         server.should_exit = True
 
     # Pages that look on would keep it waiting.
-    web.look.reel.over = lambda: server.should_exit
+    web.snapshot_view.feed.over = lambda: server.should_exit
 
     service.on_failure = end
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -139,7 +139,7 @@ def _service(options: Options, configuration: Configuration, api: Api | None) ->
         lambda: Journal(options.journal),
         _source(options, configuration, api),
         options.lease,
-        following=Following(options.lives, options.termination_delay, options.terminate),
+        lifecycle=LifecycleOptions(options.lives, options.termination_delay, options.terminate),
         evict=api is not None if options.evict is None else options.evict,
         election=_election(options, api),
         set_aside=lambda: set_aside(options.journal),
@@ -147,7 +147,7 @@ def _service(options: Options, configuration: Configuration, api: Api | None) ->
 
 
 def _outcome(failure: Exception | None) -> int:
-    """The status of the process; raises what whoever runs it can put right."""
+    """The exit code of the process; raises errors that the operator can fix."""
     match failure:
         case None:
             return 0
@@ -189,7 +189,7 @@ def _source(options: Options, configuration: Configuration, api: Api | None) -> 
             raise UserError(f"{options.events} cannot be read: {error.strerror}") from error
     log.warning("the cluster is in memory: all nodes count as healthy, and no pod is really bound")
     source = MemorySource()
-    source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in nodes(configuration))
+    source.tell(Change(NodeObject(name, healthy=True), deleted=False) for name in nodes(configuration))
     return source
 
 

@@ -21,21 +21,21 @@ from runtime.journal import Journal
 from runtime.recovery import Recovered
 from runtime.service.election import Election
 from runtime.service.engine import Engine, NotServingError
-from runtime.service.follower import Options
 from runtime.service.leases import LEASE
-from runtime.service.life import Life
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Source
+from runtime.service.startup import Startup
 from runtime.service.tracker import Tracked
 
 log = logging.getLogger(__name__)
 
 
-BINDERS = 16
-"""Pods that are bound, or deleted, at a time. Each has a thread, and that a connection."""
+MAX_BINDERS = 16
+"""Maximum number of pods that are bound or deleted at a time. Each uses a thread with its own connection."""
 
 
 class LeadershipLostError(Exception):
@@ -52,7 +52,7 @@ class Service:
         source: Source,
         lease: float = LEASE,
         now: Callable[[], float] = time.monotonic,
-        following: Options = Options(),  # noqa: B008 - it is frozen
+        lifecycle: Options = Options(),  # noqa: B008 - it is frozen
         *,
         evict: bool = False,
         election: Election | None = None,
@@ -70,16 +70,16 @@ class Service:
         self._journal = journal
         self._lease = lease
         self._now = now
-        self._following = following
+        self._lifecycle = lifecycle
         self._evict = evict
         self._election = election
         self._set_aside = set_aside
         self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
-        self._binders = ThreadPoolExecutor(BINDERS, "bind")
+        self._binders = ThreadPoolExecutor(MAX_BINDERS, "bind")
         self._stopping = False
-        self._life = Life(self._register, self._recover, self._run, self._fail)
-        self._beginning = Thread(target=self._life.begin, name="beginning", daemon=True)
+        self._startup = Startup(self._register, self._recover, self._run, self._fail)
+        self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
 
     # Beginning
 
@@ -101,11 +101,11 @@ class Service:
             allocator,
             self.locks,
             self._bind_later,
-            self._look_later,
+            self._refresh_later,
             self._lease,
             self._now,
-            self._following,
-            self._delete_later if self._following.terminate or self._evict else None,
+            self._lifecycle,
+            self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
         )
 
@@ -158,7 +158,7 @@ class Service:
 
     @property
     def allocator(self) -> DurableAllocator:
-        """To look at, by whoever holds the partition."""
+        """For readers that hold the partition lock."""
         return self.scheduler.allocator
 
     def ready(self) -> tuple[bool, str]:
@@ -170,7 +170,7 @@ class Service:
         if self._election is not None and not self._election.leads:
             return False, f"standing by; {self._election.holder or 'nobody'} holds the Lease"
         serving = self._engine is not None and self._engine.serving
-        return serving and self._life.state is ShimSchedulerState.RUNNING, self._life.state.display
+        return serving and self._startup.state is ShimSchedulerState.RUNNING, self._startup.state.display
 
     async def ask(self, call: Callable[[PodScheduler], Any], *, durable: bool = True) -> Any:
         """The result of a call, when what it has changed is on the disk.
@@ -221,15 +221,15 @@ class Service:
         except Exception as error:
             log.warning("pod %s could not be deleted: %s", seen.key, error)
 
-    def _look_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._look, tracked.seen)
+    def _refresh_later(self, tracked: Tracked) -> None:
+        self._binders.submit(self._refresh, tracked.seen)
 
-    def _look(self, seen: PodObject) -> None:
+    def _refresh(self, seen: PodObject) -> None:
         """Whatever comes of it is told to the scheduler, in a cycle."""
         assert self._engine is not None, "it has asked"
         with suppress(NotServingError):
             try:
-                now = self.source.look(seen)
+                now = self.source.fetch(seen)
             except Exception as error:
                 log.warning("what has become of pod %s cannot be found out: %s", seen.key, error)
                 self._engine.submit(lambda scheduler: scheduler.renew(seen.uid))
@@ -257,7 +257,7 @@ class Service:
 
 
 def _tell(takeover: Recovered) -> None:
-    """What a changed configuration has done to whoever runs."""
+    """The effects of a changed configuration on running gangs."""
     if not (takeover.demoted or takeover.missing or takeover.refused):
         log.info("the configuration has changed; all gangs continue as they were")
     for name, why in takeover.demoted.items():

@@ -23,7 +23,7 @@ class Change:
     """A node or pod is there, is different, or is gone."""
 
     thing: NodeObject | PodObject
-    gone: bool
+    deleted: bool
 
 
 class Source(Protocol):
@@ -41,18 +41,18 @@ class Source(Protocol):
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
 
     def silence(self) -> float:
         """Seconds since the cluster was last heard of; 0 where it cannot be away. May be called from any thread."""
 
     def close(self) -> None:
-        """Nobody wants to know any more. May be called from any thread; whoever is in `poll` gets `EndedError`."""
+        """Ends the source. May be called from any thread; a thread in `poll` gets `EndedError`."""
 
 
 class EndedError(Exception):
-    """The source was closed while somebody waited for it."""
+    """The source was closed while a thread waited for it."""
 
 
 def read_change(line: str | bytes) -> Change | None:
@@ -87,13 +87,13 @@ def latest(changes: Iterable[Change]) -> tuple[dict[str, NodeObject], dict[str, 
         match change.thing:
             case NodeObject(name=name):
                 nodes.pop(name, None)
-                if not change.gone:
+                if not change.deleted:
                     nodes[name] = change.thing
             case PodObject(uid=uid, key=key):
                 before = pods.pop(uid, None)
                 if uids.get(key, uid) != uid:
                     pods.pop(uids[key], None)
-                if not change.gone and not change.thing.completed:
+                if not change.deleted and not change.thing.completed:
                     pods[uid], uids[key] = _first(before, change.thing), uid
     return nodes, pods
 
@@ -120,7 +120,7 @@ def deleted_event(pod: PodObject) -> bytes:
 
 
 class Pods:
-    """Pods as they were last told of. To one that was deleted nothing can happen, whoever tells of it too late."""
+    """Pods as last reported. Late reports about a deleted pod are ignored."""
 
     def __init__(self) -> None:
         self._now: dict[str, PodObject | None] = {}
@@ -131,11 +131,11 @@ class Pods:
             return True
         uid = change.thing.uid
         late = self._now.get(uid, change.thing) is None
-        self._now[uid] = None if late or change.gone else change.thing
+        self._now[uid] = None if late or change.deleted else change.thing
         return not late
 
     def now(self, pod: PodObject) -> PodObject | None:
-        """A pod as it is; one that nobody has told of is as it was."""
+        """A pod as last reported; without a report, as it was."""
         return self._now.get(pod.uid, pod)
 
     def refuse(self, pod: PodObject) -> None:
@@ -145,7 +145,7 @@ class Pods:
 
 
 class MemorySource:
-    """A cluster that somebody tells what happens."""
+    """A cluster in memory, which receives events by calls."""
 
     lists_all = False
 
@@ -179,9 +179,9 @@ class MemorySource:
 
     def delete(self, pod: PodObject) -> None:
         """Happens at once."""
-        self.tell([Change(pod, gone=True)])
+        self.tell([Change(pod, deleted=True)])
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """As it was last told of."""
         with self._lock:
             return self._pods.now(pod)
@@ -195,7 +195,7 @@ class MemorySource:
 
 
 class FileSource:
-    """A cluster that is a file of watch events, one on a line: recorded, or written by whoever simulates one.
+    """A cluster that is a file of watch events, one on a line: recorded, or written by a simulation.
 
     What is in the file at the beginning is the first list. Bindings are added to it.
     """
@@ -239,7 +239,7 @@ class FileSource:
         finally:
             os.close(file)
 
-    def look(self, pod: PodObject) -> PodObject | None:
+    def fetch(self, pod: PodObject) -> PodObject | None:
         """As the file says, as far as it has been read."""
         return self._pods.now(pod)
 
@@ -248,5 +248,5 @@ class FileSource:
         return 0.0
 
     def close(self) -> None:
-        """Lets go of the file, which nobody reads any more."""
+        """Closes the file."""
         self._file.close()

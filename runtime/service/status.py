@@ -1,9 +1,8 @@
-"""What there is, as the inspect endpoints tell it. Whoever looks holds the partition to read."""
+"""The state, as the inspect endpoints return it. The caller holds the partition's read lock."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from typing import Any
 
 from generated.hived import AffinityGroupState, CellState
@@ -12,10 +11,11 @@ from runtime.cells import Cluster, Device, PhysicalCell, VirtualCell
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.inspect import top_cells
-from runtime.lifecycle.following import Following
+from runtime.lifecycle.follower import ApplicationFollower
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
-from runtime.service.follower import Follower
+from runtime.service.lifecycle_reporter import LifecycleReporter
+from runtime.service.questions import time_text
 from runtime.service.tracker import Tracker
 
 
@@ -32,13 +32,13 @@ def gang(status: GangStatus) -> dict[str, Any]:
         "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
         "allocatedPods": [pod.uid for pod in status.allocated],
         "preemptingPods": [pod.uid for pod in status.waiting] if preempting else [],
-        "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": _time(demotion.time)}
+        "lazyPreemptionStatus": {"preemptor": demotion.preemptor, "preemptionTime": time_text(demotion.time)}
         if demotion is not None
         else None,
     }
     required = ("vc", "priority", "state")
-    shown = {name: value for name, value in fields.items() if value or name in required}
-    return {"metadata": {"name": status.name}, "status": shown}
+    present = {name: value for name, value in fields.items() if value or name in required}
+    return {"metadata": {"name": status.name}, "status": present}
 
 
 def has_cells(status: GangStatus) -> bool:
@@ -58,7 +58,9 @@ def full_gang(status: GangStatus) -> dict[str, Any]:
         "virtualPlacement": {top: list(cells) for top, cells in status.virtual_placement.items()},
         "allocatedPods": [pod.uid for pod in status.allocated],
         "waitingPods": [pod.uid for pod in status.waiting],
-        "demotion": {"preemptor": demotion.preemptor, "time": _time(demotion.time)} if demotion is not None else None,
+        "demotion": {"preemptor": demotion.preemptor, "time": time_text(demotion.time)}
+        if demotion is not None
+        else None,
     }
 
 
@@ -69,14 +71,9 @@ def _by_node(status: GangStatus) -> dict[str, list[int]]:
     return {node: sorted(indices) for node, indices in nodes.items()}
 
 
-def _time(seconds: float) -> str:
-    """RFC 3339, as Kubernetes writes times."""
-    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def problems(tracker: Tracker) -> dict[str, Any]:
     """Pods on which something cannot be understood, or contradicts where they run."""
-    found = [tracked for tracked in tracker.pods() if tracked.problem]
+    problematic = [tracked for tracked in tracker.pods() if tracked.problem]
     return {
         "items": [
             {
@@ -88,25 +85,25 @@ def problems(tracker: Tracker) -> dict[str, Any]:
                 "devices": list(tracked.info.leaf_cells) if tracked.info is not None else [],
                 "gang": tracked.pod.spec.gang.name if tracked.pod is not None else "",
             }
-            for tracked in found
+            for tracked in problematic
         ]
     }
 
 
-def following(follower: Follower) -> Following:
+def application_follower(reporter: LifecycleReporter) -> ApplicationFollower:
     """The lives of gangs, where they are followed; raises `UserError` where they are not."""
-    if follower.following is None:
+    if reporter.follower is None:
         raise UserError(
-            f"the lives of gangs are not followed any more, after {follower.faults} faults; see the log"
-            if follower.faults
+            f"the lives of gangs are not followed any more, after {reporter.faults} faults; see the log"
+            if reporter.faults
             else "the lives of gangs are not followed: the service was started with --no-lives"
         )
-    return follower.following
+    return reporter.follower
 
 
-def lives(follower: Follower) -> dict[str, Any]:
+def applications(reporter: LifecycleReporter) -> dict[str, Any]:
     """The lives of all gangs."""
-    return {**following(follower).overview(), "faults": follower.faults}
+    return {**application_follower(reporter).overview(), "faults": reporter.faults}
 
 
 # Cells, in HiveD's shape: it omits what is empty, and shows with each bound cell its counterpart, without children
@@ -128,10 +125,10 @@ def virtual_cluster(allocator: DurableAllocator, name: str) -> list[dict[str, An
     cluster = allocator.cluster
     tenant = cluster.tenants[name]
     healths = [top.healthy for top in top_cells(cluster, tenant)]
-    shown = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, healths, strict=True)]
+    trees = [_virtual(top, healthy) for top, healthy in zip(tenant.tops, healths, strict=True)]
     for forest in cluster.forests.values():
-        shown += [_opportunistic(x, name) for x in forest.devices() if _is_opportunistic(x, name)]
-    return shown
+        trees += [_opportunistic(x, name) for x in forest.devices() if _is_opportunistic(x, name)]
+    return trees
 
 
 def _is_opportunistic(device: Device, tenant: str) -> bool:
@@ -155,15 +152,15 @@ def _physical(cell: PhysicalCell) -> dict[str, Any]:
         state = _common_state(x["cellState"] for x in children)
         priority = max(x["cellPriority"] for x in children)
         health = _health(healthy=all(x["cellHealthiness"] == "Healthy" for x in children))
-    shown = _cell(cell, state, priority, health)
+    tree = _cell(cell, state, priority, health)
     if children:
-        shown["cellChildren"] = children
+        tree["cellChildren"] = children
     if cell.virtual is not None:
-        shown["vc"] = cell.virtual.tenant.name
-        shown["virtualCell"] = _cell(cell.virtual, state, priority, health)
+        tree["vc"] = cell.virtual.tenant.name
+        tree["virtualCell"] = _cell(cell.virtual, state, priority, health)
     elif holder is not None and holder.spec.virtual_cluster:
-        shown["vc"] = holder.spec.virtual_cluster
-    return shown
+        tree["vc"] = holder.spec.virtual_cluster
+    return tree
 
 
 def _virtual(cell: VirtualCell, healthy: bool) -> dict[str, Any]:
@@ -175,12 +172,12 @@ def _virtual(cell: VirtualCell, healthy: bool) -> dict[str, Any]:
     priority = max(x["cellPriority"] for x in children) if children else cell.priority
     state = _state(physical) if isinstance(physical, PhysicalCell) else CellState.FREE.value
     health = _health(healthy=healthy)
-    shown = _cell(cell, state, priority, health)
+    tree = _cell(cell, state, priority, health)
     if children:
-        shown["cellChildren"] = children
+        tree["cellChildren"] = children
     if isinstance(physical, PhysicalCell):
-        shown["physicalCell"] = {**_cell(physical, state, priority, health), "vc": cell.tenant.name}
-    return shown
+        tree["physicalCell"] = {**_cell(physical, state, priority, health), "vc": cell.tenant.name}
+    return tree
 
 
 def _state(cell: PhysicalCell) -> str:

@@ -17,7 +17,7 @@ class PodPhase(Enum):
     WAITING = "Waiting"
     PREEMPTING = "Preempting"
     BINDING = "Binding"
-    """It has its place, and nobody has seen it bound yet."""
+    """It has its place, and has not been reported bound yet."""
     BOUND = "Bound"
 
 
@@ -36,7 +36,7 @@ class Tracked:
     running: bool = False
     """Its node has said so."""
     leaving: bool = False
-    """Somebody has asked for it to be deleted."""
+    """Its deletion has been requested."""
     attempts: int = 0
     """How often its place was asked for after it had been given."""
     since: float = field(default_factory=time)
@@ -57,7 +57,7 @@ class Tracker:
         """By uid."""
         return self._pods.get(uid)
 
-    def named(self, key: str) -> Tracked | None:
+    def by_key(self, key: str) -> Tracked | None:
         """By namespace and name."""
         return self._pods.get(self._keys.get(key, ""))
 

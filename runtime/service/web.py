@@ -24,11 +24,11 @@ from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import questions, status
 from runtime.service.engine import NotServingError
+from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
-from runtime.service.look import Look
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
-from runtime.service.relief import relief
 from runtime.service.service import Service
+from runtime.service.snapshot_view import SnapshotView
 from runtime.service.source import MemorySource, read_change
 from runtime.service.why import why
 
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 ANY = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 REQUEST_TIMEOUT = 10.0
-"""Seconds that a body may take to arrive."""
+"""Maximum number of seconds for a body to arrive."""
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -51,8 +51,8 @@ class Json(Response):
         return json.dumps(content, separators=(",", ":")).encode()
 
 
-class Shortcut:
-    """What is asked for each pod is answered without looking for its route among all the others."""
+class FastPath:
+    """Serves the requests that are made for every pod directly, without searching all routes."""
 
     def __init__(self, app: ASGIApp, often: Mapping[str, Handler]) -> None:
         self._app, self._often = app, often
@@ -77,7 +77,7 @@ class Web:
         self.service = service
         self._names = names or Names("127.0.0.1")
         self._largest = largest
-        self.look = Look(service)
+        self.snapshot_view = SnapshotView(service)
 
     def app(self) -> Starlette:
         """All of them."""
@@ -89,24 +89,24 @@ class Web:
         paths: Mapping[str, Handler] = {
             "/": self.paths,
             **extender,
-            "/v1/inspect/affinitygroups/": self.looking(self.groups),
-            "/v1/inspect/affinitygroups/{name:path}": self.looking(self.group),
-            "/v2/inspect/gangs/": self.looking(self.full_groups),
-            "/v2/inspect/gangs/{name:path}": self.looking(self.full_group),
-            "/v2/inspect/problems": self.looking(self.problems),
+            "/v1/inspect/affinitygroups/": self.inspection(self.groups),
+            "/v1/inspect/affinitygroups/{name:path}": self.inspection(self.group),
+            "/v2/inspect/gangs/": self.inspection(self.full_groups),
+            "/v2/inspect/gangs/{name:path}": self.inspection(self.full_group),
+            "/v2/inspect/problems": self.inspection(self.problems),
             "/v2/inspect/why/{name:path}": self.why,
-            "/v2/inspect/nodes/{name:path}": self.looking(self.node),
-            "/v2/inspect/virtualclusters/": self.looking(self.quotas),
-            "/v2/inspect/virtualclusters/{name:path}": self.looking(self.quota),
-            "/v2/inspect/opportunistic": self.looking(self.opportunistic),
-            "/v2/inspect/events": self.looking(self.events),
-            "/v2/inspect/usage": self.looking(self.usage),
-            "/v1/inspect/lives/": self.looking(self.lives),
-            "/v1/inspect/lives/{name:path}": self.looking(self.life),
-            "/v1/inspect/clusterstatus": self.looking(self.cluster),
-            "/v1/inspect/clusterstatus/physicalcluster": self.looking(self.physical),
-            "/v1/inspect/clusterstatus/virtualclusters/": self.looking(self.tenants),
-            "/v1/inspect/clusterstatus/virtualclusters/{name}": self.looking(self.tenant),
+            "/v2/inspect/nodes/{name:path}": self.inspection(self.node),
+            "/v2/inspect/virtualclusters/": self.inspection(self.quotas),
+            "/v2/inspect/virtualclusters/{name:path}": self.inspection(self.quota),
+            "/v2/inspect/opportunistic": self.inspection(self.opportunistic),
+            "/v2/inspect/events": self.inspection(self.events),
+            "/v2/inspect/usage": self.inspection(self.usage),
+            "/v1/inspect/lives/": self.inspection(self.applications),
+            "/v1/inspect/lives/{name:path}": self.inspection(self.application),
+            "/v1/inspect/clusterstatus": self.inspection(self.cluster),
+            "/v1/inspect/clusterstatus/physicalcluster": self.inspection(self.physical),
+            "/v1/inspect/clusterstatus/virtualclusters/": self.inspection(self.tenants),
+            "/v1/inspect/clusterstatus/virtualclusters/{name}": self.inspection(self.tenant),
             "/metrics": self.metrics,
             "/healthz": self.healthy,
             "/readyz": self.ready,
@@ -114,11 +114,11 @@ class Web:
         if isinstance(self.service.source, MemorySource):
             paths = {**paths, "/v1/simulation/events": self.simulate}
         self._paths = sorted(["/view/", *(sub(r"{.*}", "NAME", path) for path in paths if path != "/")])
-        routes = [Route(path, _told(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
-        routes += self.look.pages.routes("/view")
+        routes = [Route(path, _measured(handler, self.service, path), methods=ANY) for path, handler in paths.items()]
+        routes += self.snapshot_view.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
-        often = {path: _told(handler, self.service, path) for path, handler in extender.items()}
-        between = [Middleware(Guard, names=self._names), Middleware(Shortcut, often=often)]
+        often = {path: _measured(handler, self.service, path) for path, handler in extender.items()}
+        between = [Middleware(Guard, names=self._names), Middleware(FastPath, often=often)]
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager
@@ -150,24 +150,24 @@ class Web:
     async def filter(self, request: Request) -> Response:
         """Which node a pod goes to. The answer has the errors.
 
-        It does not wait for the disk: the place is only reserved, and nobody has the pod there before `bind`, which
+        It does not wait for the disk: the place is only reserved, and no pod is there before `bind`, which
         waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
         """
         body = await self._body(request)
         try:
-            asked = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
+            arguments = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(arguments), durable=False))
         except NotServingError:
             raise
         except Exception as error:
             return Json(filter_answer(error=describe(error)[1]))
 
     async def preempt(self, request: Request) -> Response:
-        """Whom a pod displaces. The answer has no place for an error."""
+        """The pods that a pod displaces. The answer has no field for an error."""
         body = await self._body(request)
         try:
-            asked = read_preempt(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.preempt(asked)))
+            arguments = read_preempt(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.preempt(arguments)))
         except NotServingError:
             raise
         except Exception as error:
@@ -178,8 +178,8 @@ class Web:
         """Binds a pod to the node where it has its place. The answer has the errors."""
         body = await self._body(request)
         try:
-            asked = read_bind(body)
-            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(asked), durable=False)
+            arguments = read_bind(body)
+            tracked = await self.service.ask(lambda scheduler: scheduler.to_bind(arguments), durable=False)
             await self.service.have_bound(tracked)
             return Json(bind_answer())
         except NotServingError:
@@ -189,7 +189,7 @@ class Web:
 
     # Looking
 
-    def looking(self, look: Callable[[Request], Any]) -> Handler:
+    def inspection(self, read: Callable[[Request], Any]) -> Handler:
         """An endpoint that looks at what there is, while no cycle changes it.
 
         One cycle goes before, so that all is seen that had happened when it was asked.
@@ -197,12 +197,12 @@ class Web:
 
         def locked(request: Request) -> bytes:
             with self.service.locks.partition.read():
-                return bytes(Json(look(request)).body)
+                return bytes(Json(read(request)).body)
 
         async def handler(request: Request) -> Response:
             if request.method != "GET":
                 raise HTTPException(400, "this can only be looked at, with GET")
-            await self.service.ask(lambda scheduler: scheduler.lives.catch_up())
+            await self.service.ask(lambda scheduler: scheduler.lifecycle.catch_up())
             try:
                 body = await run_in_threadpool(locked, request)
             except UserError as error:
@@ -269,13 +269,13 @@ class Web:
         """How full the cluster was, `seconds` ago at most."""
         return questions.usage(self.service.scheduler.history, _since(request))
 
-    def lives(self, _: Request) -> Any:
+    def applications(self, _: Request) -> Any:
         """The lives of all gangs."""
-        return status.lives(self.service.scheduler.lives)
+        return status.applications(self.service.scheduler.lifecycle)
 
-    def life(self, request: Request) -> Any:
+    def application(self, request: Request) -> Any:
         """That of one: all machines along it."""
-        return status.following(self.service.scheduler.lives).status(request.path_params["name"])
+        return status.application_follower(self.service.scheduler.lifecycle).status(request.path_params["name"])
 
     def cluster(self, _: Request) -> Any:
         """All cells."""
@@ -307,7 +307,7 @@ class Web:
         return Json({"paths": self._paths})
 
     async def why(self, request: Request) -> Response:
-        """Why a gang waits. Between two cycles, in their thread: to find out, the books are tried out."""
+        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
         if request.method != "GET":
             raise HTTPException(400, "this can only be looked at, with GET")
         name = request.path_params["name"]
@@ -316,7 +316,7 @@ class Web:
         except UserError as error:
             raise HTTPException(400, str(error)) from error
         if question is not None:
-            answer["wouldMakeRoom"] = await run_in_threadpool(relief, question)
+            answer["wouldMakeRoom"] = await run_in_threadpool(what_would_free_space, question)
         return Json(answer)
 
     # How it is
@@ -350,7 +350,7 @@ class Web:
 
 
 def _since(request: Request) -> float:
-    """The moment so many `seconds` ago; the epoch without any. Raises `UserError`."""
+    """The moment `seconds` ago, a query parameter; the epoch without it. Raises `UserError`."""
     text = request.query_params.get("seconds", "")
     try:
         seconds = float(text or "inf")
@@ -361,10 +361,10 @@ def _since(request: Request) -> float:
     return max(0.0, time.time() - seconds)
 
 
-def _told(handler: Handler, service: Service, path: str) -> Handler:
+def _measured(handler: Handler, service: Service, path: str) -> Handler:
     """Counts requests, and how long they take."""
 
-    async def told(request: Request) -> Response:
+    async def measured(request: Request) -> Response:
         begun, outcome = time.perf_counter(), "500"
         try:
             response = await handler(request)
@@ -380,7 +380,7 @@ def _told(handler: Handler, service: Service, path: str) -> Handler:
             service.metrics.requests.labels(path, outcome).inc()
             service.metrics.seconds.labels(path).observe(time.perf_counter() - begun)
 
-    return told
+    return measured
 
 
 async def _refused(_: Request, error: Exception) -> Response:

@@ -12,14 +12,14 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced
+from runtime.service.free_space import Question
 from runtime.service.history import History
 from runtime.service.questions import event, time_text
 from runtime.service.questions import gang as describe
-from runtime.service.relief import Question
 from runtime.service.tracker import Tracker
 
 MAX_NAMED = 20
-"""Gangs that are named."""
+"""Maximum number of gangs that are named."""
 
 
 def why(
@@ -34,25 +34,24 @@ def why(
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
     reason, victims = _answer(allocator, gang)
-    waiting = gang.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
-    place, queue = _place(allocator, tracker, gang) if waiting else (0, 0)
+    place, queue = _place(allocator, tracker, gang) if gang.is_waiting else (0, 0)
     since = _since(tracker, gang)
-    in_the_way = _in_the_way(allocator, gang) if waiting and not victims else []
+    in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims else []
     answer = {
         "gang": gang.name,
         "virtualCluster": gang.spec.virtual_cluster,
         "priority": gang.spec.priority,
         "state": gang.state.value,
         "devices": gang.spec.gang.leaf_cells,
-        "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.seated)},
-        "since": time_text(since) if since and waiting else None,
+        "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.assigned)},
+        "since": time_text(since) if since and gang.is_waiting else None,
         "place": place,
         "waiting": queue,
         "reason": reason,
-        "wouldDisplace": _named(victims),
-        "inTheWay": _named(in_the_way),
+        "wouldDisplace": _describe_largest(victims),
+        "inTheWay": _describe_largest(in_the_way),
         "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
-        "nodes": sorted({place.node for same in gang.places.written for place in same}),
+        "nodes": gang.places.nodes,
         "events": [event(x) for x in history.events(gang=name)],
         "problems": [x.problem for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.problem],
     }
@@ -100,7 +99,7 @@ def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:
     ]
 
 
-def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
+def _describe_largest(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
     """The largest first."""
     largest = sorted(gangs, key=lambda gang: (-len(gang.virtual), gang.name))[:MAX_NAMED]
     return [describe(gang) for gang in largest]
@@ -108,45 +107,42 @@ def _named(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
 
 def _since(tracker: Tracker, gang: Gang) -> float:
     """When its first pod was seen by this process, in seconds since the epoch; 0 where none was."""
-    found = (tracker.pod(pod.uid) for pod in gang.pods)
-    return min((tracked.since for tracked in found if tracked is not None), default=0)
+    tracked_pods = (tracker.pod(pod.uid) for pod in gang.pods)
+    return min((tracked.since for tracked in tracked_pods if tracked is not None), default=0)
 
 
 def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[int, int]:
     """Among the gangs of its virtual cluster that wait: stronger ones first, then those that have waited longer."""
     tenant = gang.spec.virtual_cluster
-    queue = [
-        other
-        for other in allocator.gangs.values()
-        if other.spec.virtual_cluster == tenant
-        and other.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING)
-    ]
+    queue = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == tenant and x.is_waiting]
     queue.sort(key=lambda other: (-other.spec.priority, _since(tracker, other), other.name))
     return queue.index(gang) + 1, len(queue)
 
 
-def words(found: dict[str, Any]) -> list[str]:
+def words(answer: dict[str, Any]) -> list[str]:
     """The same as lines, for a terminal."""
-    pods = found["pods"]
-    head = f"{found['gang']}: {found['state']}, priority {found['priority']} in {found['virtualCluster'] or 'nothing'}"
-    lines = [f"{head}; {found['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
+    pods = answer["pods"]
+    head = (
+        f"{answer['gang']}: {answer['state']}, priority {answer['priority']} in {answer['virtualCluster'] or 'nothing'}"
+    )
+    lines = [f"{head}; {answer['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
     if pods["known"] < pods["expected"]:
         lines.append(f"only {pods['known']} of its pods are known")
-    if found["since"]:
+    if answer["since"]:
         lines.append(
-            f"waits since {found['since']}; place {found['place']} of {found['waiting']} in its virtual cluster"
+            f"waits since {answer['since']}; place {answer['place']} of {answer['waiting']} in its virtual cluster"
         )
-    lines.append(f"why: {found['reason']}")
+    lines.append(f"why: {answer['reason']}")
     for title, key in (("has to leave first", "wouldDisplace"), ("in the way", "inTheWay")):
-        for other in found[key]:
+        for other in answer[key]:
             where = ", ".join(other["nodes"])
             lines.append(
                 f"{title}: {other['gang']}, priority {other['priority']}, {other['devices']} devices on {where}"
             )
-    room = found["wouldMakeRoom"]
+    room = answer["wouldMakeRoom"]
     if room["gangsEnd"]:
         lines.append(f"would make room: {', '.join(room['gangsEnd'])} ending")
     if room["nodesHealthy"]:
         lines.append(f"would make room: {', '.join(room['nodesHealthy'])} becoming healthy")
-    lines += [f"problem: {problem}" for problem in found["problems"]]
-    return [*lines, *(f"{x['time']}  {x['text']}" for x in found["events"])]
+    lines += [f"problem: {problem}" for problem in answer["problems"]]
+    return [*lines, *(f"{x['time']}  {x['text']}" for x in answer["events"])]

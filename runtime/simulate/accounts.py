@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from runtime.config import Configuration
+from runtime.simulate.job import Job
 from runtime.simulate.ledger import Ledger, Level, width_for
-from runtime.simulate.life import Life
 from runtime.simulate.quotas import capacity
 from runtime.simulate.rooms import Rooms
 
 GANGS = (2, 4, 8, 16, 32, 64, 128)
-"""For which numbers of devices fragmentation is measured."""
+"""Numbers of devices for which fragmentation is measured."""
 
 
 def used_level(tenant: str, *, guaranteed: bool) -> str:
@@ -23,15 +23,15 @@ class Accounts:
     """Is told what happens, by the engine."""
 
     def __init__(
-        self, configuration: Configuration, lives: Sequence[Life], waiting: Callable[[], int], width: float | None
+        self, configuration: Configuration, jobs: Sequence[Job], waiting: Callable[[], int], width: float | None
     ) -> None:
         self.capacity = capacity(configuration)
         self.rooms = Rooms(configuration)
-        span = max((life.request.submitted for life in lives), default=0.0)
+        span = max((job.request.submitted for job in jobs), default=0.0)
         self.ledger = Ledger(width or width_for(span), cut=span)
         self._levels: dict[tuple[str, bool], Level] = {}
         self._over = 0
-        tenants = dict.fromkeys([*configuration.tenants, *sorted({life.request.tenant for life in lives})])
+        tenants = dict.fromkeys([*configuration.tenants, *sorted({job.request.tenant for job in jobs})])
         for guaranteed in (True, False):
             for tenant in tenants:
                 level = self.ledger.level(used_level(tenant, guaranteed=guaranteed))
@@ -44,31 +44,31 @@ class Accounts:
         for devices in self.gangs:
             self.ledger.sample(f"stranded {devices}", lambda n=devices: self.rooms.stranded(n))  # type: ignore[misc]
 
-    def started(self, life: Life, time: float) -> None:
+    def started(self, job: Job, time: float) -> None:
         """A gang has its leaf cells."""
-        self._move(life, time, 1)
+        self._move(job, time, 1)
 
-    def stopped(self, life: Life, time: float) -> None:
+    def stopped(self, job: Job, time: float) -> None:
         """Its leaf cells are free."""
-        self._move(life, time, -1)
-        life.used += life.request.devices * (time - life.started)
+        self._move(job, time, -1)
+        job.used += job.request.devices * (time - job.started)
 
-    def _move(self, life: Life, time: float, by: int) -> None:
-        assert life.placed is not None, "it runs"
-        for node, devices in life.placed.pods:
-            self.rooms.change(life.placed.chain, node, -by * devices)
-        self._levels[life.request.tenant, life.request.guaranteed].change(time, by * life.request.devices)
+    def _move(self, job: Job, time: float, by: int) -> None:
+        assert job.placed is not None, "it runs"
+        for node, devices in job.placed.pods:
+            self.rooms.change(job.placed.chain, node, -by * devices)
+        self._levels[job.request.tenant, job.request.guaranteed].change(time, by * job.request.devices)
 
-    def interrupted(self, life: Life, again: float, why: str) -> None:
-        """A gang was displaced or lost; so many seconds of its work have to be done again."""
-        work = again * life.request.devices
-        life.wasted += work
-        self.ledger.count(f"{why} {'guaranteed' if life.request.guaranteed else 'opportunistic'}")
+    def interrupted(self, job: Job, again: float, why: str) -> None:
+        """A gang was displaced or lost; `again` is the number of seconds of its work that it has to redo."""
+        work = again * job.request.devices
+        job.wasted += work
+        self.ledger.count(f"{why} {job.request.kind}")
         self.ledger.count("wasted", work)
 
-    def ended(self, life: Life, time: float) -> None:
+    def ended(self, job: Job, time: float) -> None:
         """A gang does not come back."""
-        life.ended = time
+        job.ended = time
         self._over += 1
 
     def take_over(self) -> int:

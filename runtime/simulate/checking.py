@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from runtime.errors import SafetyBrokenError
-from runtime.simulate.life import Stage
+from runtime.simulate.job import Stage
 from runtime.simulate.observe import ClusterFace, Event
 from runtime.simulate.quotas import promised
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from runtime.simulate.engine import Simulation
 
 MOMENTS = 200
-"""How many moments of a run to look at, about."""
+"""Approximate number of moments of a run that are checked."""
 
 
 class Checking:
@@ -28,47 +28,47 @@ class Checking:
 
     def __init__(self, simulation: Simulation, moments: int = MOMENTS) -> None:
         self.simulation = simulation
-        self.step = max(1, 2 * len(simulation.lives) // moments)
-        self.looked = 0
+        self.step = max(1, 2 * len(simulation.jobs) // moments)
+        self.comparisons = 0
         self._moment = 0
 
     def begin(self, cluster: ClusterFace, capacity: int) -> None:
         """All is free."""
         self.cluster = cluster
-        self.look()
+        self.compare()
 
     def advance(self, to: float) -> None:
         """The present moment is over: everything must fit together."""
         self._moment += 1
         if self._moment % self.step == 0:
-            self.look()
+            self.compare()
 
     def event(self, event: Event) -> None:
         """In the middle of a moment, nothing needs to fit."""
 
     def end(self, time: float) -> None:
         """At last."""
-        self.look()
+        self.compare()
 
-    def look(self) -> None:
+    def compare(self) -> None:
         """Compares."""
-        self.looked += 1
-        given: Counter[tuple[str, str, str]] = Counter()
-        for life in self.simulation.lives:
-            if life.stage in (Stage.RUNNING, Stage.LEAVING):
-                assert life.placed is not None, "it runs"
-                for node, devices in life.placed.pods:
-                    given[life.request.gang, life.placed.chain, node] += devices
-        had: Counter[tuple[str, str, str]] = Counter()
+        self.comparisons += 1
+        expected: Counter[tuple[str, str, str]] = Counter()
+        for job in self.simulation.jobs:
+            if job.stage.has_leaf_cells:
+                assert job.placed is not None, "it runs"
+                for node, devices in job.placed.pods:
+                    expected[job.request.gang, job.placed.chain, node] += devices
+        actual: Counter[tuple[str, str, str]] = Counter()
         free = healthy = 0
         for cell in self.cluster.leaf_cells():
             healthy += cell.healthy
             if cell.owner is not None:
-                had[cell.owner, cell.chain, cell.node] += 1
+                actual[cell.owner, cell.chain, cell.node] += 1
             else:
                 free += cell.healthy
         rooms = self.simulation.accounts.rooms
-        _same("leaf cells of gangs", had, given)
+        _same("leaf cells of gangs", actual, expected)
         _same("free leaf cells", free, rooms.free())
         _same("healthy leaf cells", healthy, rooms.healthy())
         self._promises()
@@ -76,9 +76,9 @@ class Checking:
 
     def _promises(self) -> None:
         used: Counter[str] = Counter()
-        for life in self.simulation.lives:
-            request = life.request
-            if life.stage in (Stage.RUNNING, Stage.LEAVING) and request.guaranteed and not request.lazy_preemption:
+        for job in self.simulation.jobs:
+            request = job.request
+            if job.stage.has_leaf_cells and request.guaranteed and not request.lazy_preemption:
                 used[request.tenant] += request.devices
         for tenant, devices in used.items():
             most = promised(self.simulation.configuration, tenant)
@@ -89,9 +89,9 @@ class Checking:
 def _waiting(simulation: Simulation) -> int:
     """Gangs come in the order in which they are numbered."""
     stages = (Stage.WAITING, Stage.CLAIMING)
-    return sum(life.stage in stages for life in simulation.lives[: simulation.came])
+    return sum(job.stage in stages for job in simulation.jobs[: simulation.came])
 
 
-def _same(what: str, found: object, expected: object) -> None:
-    if found != expected:
-        raise SafetyBrokenError(f"{what}: the allocator has {found}, the simulation {expected}")
+def _same(what: str, actual: object, expected: object) -> None:
+    if actual != expected:
+        raise SafetyBrokenError(f"{what}: the allocator has {actual}, the simulation {expected}")

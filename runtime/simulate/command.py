@@ -38,10 +38,10 @@ class Time(click.ParamType[float]):
             return value
         if self.never and value == "never":
             return inf
-        found = seconds(value)
-        if found is None:
+        duration = seconds(value)
+        if duration is None:
             self.fail(f"{value!r} is no time, as in 45s, 30m, 4h, 90d{' or never' if self.never else ''}", param, ctx)
-        return found
+        return duration
 
 
 @click.group(invoke_without_command=True)
@@ -102,7 +102,7 @@ def _run(
     say_text(summary_text(run))
     if beside:
         say_text(f"\n{comparison_text([*beside, run])}")
-        _plot(more["out"], [*beside, run], wanted=more["plots"])
+        _plot(more["out"], [*beside, run], enabled=more["plots"])
     if live is not None:
         _linger(live)
 
@@ -142,21 +142,21 @@ def _simulated(
     if check:
         observers.append(Checking(simulation))
     if not quiet and sys.stderr.isatty():
-        observers.append(Progress(len(simulation.lives)))
+        observers.append(Progress(len(simulation.jobs)))
     begun = perf_counter()
     simulation.run(observers)
     took = perf_counter() - begun
     run = run_of(simulation, out.resolve().name if out else "this run", scenario.settings(simulation.configuration))
-    say(f"simulated in {took:.1f} s; asked for {simulation.asked:,} placements", err=True)
+    say(f"simulated in {took:.1f} s; asked for {simulation.queries:,} placements", err=True)
     if out is not None:
-        write_run(out, run, simulation.lives)
-        _plot(out, [run], wanted=plots)
+        write_run(out, run, simulation.jobs)
+        _plot(out, [run], enabled=plots)
     return run
 
 
-def _plot(out: Path | None, runs: list[Run], *, wanted: bool) -> None:
+def _plot(out: Path | None, runs: list[Run], *, enabled: bool) -> None:
     """Plots, where the library is there; without it, a word about it."""
-    if out is None or not wanted:
+    if out is None or not enabled:
         return
     try:
         from runtime.simulate.plots import plot
@@ -179,7 +179,7 @@ def compare(runs: tuple[Path, ...], out: Path | None) -> None:
         raise click.UsageError("Comparing needs two runs or more.")
     read = [read_run(path) for path in runs]
     say_text(comparison_text(read))
-    _plot(out, read, wanted=True)
+    _plot(out, read, enabled=True)
 
 
 @simulate.command()
@@ -208,11 +208,11 @@ def generate(settings: str, config: Path, seed: int, out: Path) -> None:
 def press(source: Path, config: Path, load: float, begin: float, out: Path) -> None:
     """Lets the gangs of a trace come so fast that they need a share --load of the cluster; durations stay."""
     from runtime.config import read_configuration
-    from runtime.simulate.press import pressed, since
     from runtime.simulate.quotas import capacity
+    from runtime.simulate.time_scaling import compress_arrivals, starting_at
     from runtime.simulate.trace import read_trace, write_trace
 
-    requests = pressed(since(read_trace(source), begin), capacity(read_configuration(config)), load)
+    requests = compress_arrivals(starting_at(read_trace(source), begin), capacity(read_configuration(config)), load)
     _written(out, lambda: write_trace(out, requests))
     there = sum(not request.submitted for request in requests)
     last = spoken(requests[-1].submitted)
@@ -280,14 +280,14 @@ def nodes(source: Path, shares: str, out: Path) -> None:
     say(f"wrote {len(configuration['physicalCluster']['physicalCells']):,} nodes to {out}")
 
 
-def _converted(found: Any, *, out: Path, tenants: str, node: int, limit: int | None) -> None:
+def _converted(conversion: Any, *, out: Path, tenants: str, node: int, limit: int | None) -> None:
     from runtime.simulate.convert import prepared
     from runtime.simulate.trace import write_trace
 
-    requests = prepared(found.requests, [name for name in tenants.split(",") if name], node, limit)
+    requests = prepared(conversion.requests, [name for name in tenants.split(",") if name], node, limit)
     _written(out, lambda: write_trace(out, requests))
     say(f"wrote {len(requests):,} gangs to {out}")
-    for reason, number in found.skipped.items():
+    for reason, number in conversion.skipped.items():
         say(f"left out {number:,}: {reason}")
 
 

@@ -19,7 +19,7 @@ class Measure:
     name: str
     of: Callable[[Figures], float]
     """Of the summary of a run."""
-    shown: Callable[[float], str]
+    render: Callable[[float], str]
 
 
 def measures(runs: Sequence[Run]) -> Iterator[Measure]:
@@ -42,8 +42,8 @@ def measures(runs: Sequence[Run]) -> Iterator[Measure]:
         yield Measure(f"{tenant}: delay, p90", lambda s, t=tenant: s["tenants"][t]["delay"]["p90"], spoken)  # type: ignore[misc]
 
 
-def _common(found: Sequence[Figures]) -> list[str]:
-    return [key for key in found[0] if all(key in other for other in found)]
+def _common(summaries: Sequence[Figures]) -> list[str]:
+    return [key for key in summaries[0] if all(key in other for other in summaries)]
 
 
 def _number(value: float) -> str:
@@ -54,9 +54,9 @@ def difference(measure: Measure, value: float, base: float) -> str:
     """How much more than in the first run: for shares in points, for times in time, else in percent."""
     if value == base:
         return "="
-    if measure.shown is percent:
+    if measure.render is percent:
         return f"{(value - base) * 100:+.1f} pt"
-    if measure.shown is spoken:
+    if measure.render is spoken:
         return f"{'+' if value > base else '−'}{spoken(abs(value - base))}"
     return f"{(value / base - 1) * 100:+.0f} %" if base else "new"
 
@@ -79,10 +79,10 @@ def comparison_text(runs: Sequence[Run]) -> str:
     rows = []
     for measure in measures(runs):
         base = measure.of(runs[0].summary)
-        row = [measure.name, measure.shown(base)]
+        row = [measure.name, measure.render(base)]
         for run in runs[1:]:
             value = measure.of(run.summary)
-            row += [measure.shown(value), difference(measure, value, base)]
+            row += [measure.render(value), difference(measure, value, base)]
         rows.append(row)
     return "\n".join([table(head, rows), *_caution(runs, names)])
 

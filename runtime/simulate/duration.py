@@ -35,31 +35,31 @@ def spoken(value: float) -> str:
     return " ".join(part for part in parts if part)
 
 
-def pairs(text: str, known: Mapping[str, str], what: str) -> dict[str, str]:
-    """Settings as in `a=1 b=2`, or with commas; those that are not there as in `known`. Raises `WorkloadError`."""
-    found, problems = dict(known), []
+def pairs(text: str, defaults: Mapping[str, str], what: str) -> dict[str, str]:
+    """Settings as in `a=1 b=2`, or with commas; those that are not there as in `defaults`. Raises `WorkloadError`."""
+    values, problems = dict(defaults), []
     for part in text.replace(",", " ").split():
         name, equals, value = part.partition("=")
         if not equals:
-            problems.append(f"{what}: {part!r} must be a setting, as in {next(iter(known))}=…")
-        elif name not in known:
-            problems.append(f"{what}: there is no setting {name!r}{suggestion(name, known)}")
+            problems.append(f"{what}: {part!r} must be a setting, as in {next(iter(defaults))}=…")
+        elif name not in defaults:
+            problems.append(f"{what}: there is no setting {name!r}{suggestion(name, defaults)}")
         else:
-            found[name] = value
+            values[name] = value
     if problems:
         raise WorkloadError(problems)
-    return found
+    return values
 
 
-def settings(text: str, known: Mapping[str, str], what: str) -> dict[str, float]:
+def settings(text: str, defaults: Mapping[str, str], what: str) -> dict[str, float]:
     """Settings that all are times, none of them 0. Raises `WorkloadError`."""
-    found, problems = {}, []
-    for name, value in pairs(text, known, what).items():
+    durations, problems = {}, []
+    for name, value in pairs(text, defaults, what).items():
         read = seconds(value)
         if not read:
             problems.append(f"{what}: {name}={value} is no time, as in 45s, 30m, 4h, 90d")
         else:
-            found[name] = read
+            durations[name] = read
     if problems:
         raise WorkloadError(problems)
-    return found
+    return durations

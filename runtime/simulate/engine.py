@@ -2,7 +2,7 @@
 
 1. the clock moves on to the next moment at which something happens
 2. all that happens at this moment: gangs end or leave, nodes are repaired or fail, gangs come
-3. whoever claimed leaf cells that are free now has them
+3. gangs whose claimed leaf cells are free now get them
 4. queues are asked: guaranteed ones, then opportunistic ones, of which those come first that use the least
 
 A gang that is told to leave, or whose node fails, waits again, and has to do again what it did since its last
@@ -21,7 +21,7 @@ from math import floor, inf
 from runtime.config import Configuration
 from runtime.errors import UserError
 from runtime.simulate.accounts import Accounts
-from runtime.simulate.life import Life, Stage
+from runtime.simulate.job import Job, Stage
 from runtime.simulate.observe import Event, Kind, Observer, Observers
 from runtime.simulate.outages import Outage
 from runtime.simulate.queues import Queue, QueueKey, lane_of
@@ -91,42 +91,42 @@ class Simulation:
         self.scheduler = scheduler
         self.clock = clock
         self.rules = rules or Rules()
-        self.lives = [Life(request, number) for number, request in enumerate(requests)]
+        self.jobs = [Job(request, number) for number, request in enumerate(requests)]
         self.queues: dict[QueueKey, Queue] = {}
-        self.accounts = Accounts(configuration, self.lives, lambda: self.waiting, width)
+        self.accounts = Accounts(configuration, self.jobs, lambda: self.waiting, width)
         self.waiting = 0
         """How many gangs wait now."""
         self.came = 0
         """How many have been submitted."""
-        self.asked = 0
+        self.queries = 0
         """How often the scheduler was asked for a place."""
-        self._by_name = {life.request.gang: life for life in self.lives}
-        self._on_node: dict[str, dict[Life, None]] = {}
-        self._heap: list[tuple[float, int, int, Life | str, int]] = []
+        self._by_name = {job.request.gang: job for job in self.jobs}
+        self._on_node: dict[str, dict[Job, None]] = {}
+        self._heap: list[tuple[float, int, int, Job | str, int]] = []
         """Time, rank, a running number; the gang and which of its runs, or the node and which of its outages."""
         self._serial = 0
         self._down: dict[str, int] = {}
         """By node: in how many outages it is at the moment."""
-        self._claiming: dict[Life, None] = {}
+        self._claiming: dict[Job, None] = {}
         self._retrying = False
         self._observers = Observers()
-        for life in self.lives:
-            self._at(life.request.submitted, COME, life)
+        for job in self.jobs:
+            self._at(job.request.submitted, COME, job)
         for outage in outages:
             self._at(outage.down, FAIL, outage.node)
             if outage.up is not None:
                 self._at(outage.up, REPAIR, outage.node)
 
     def run(self, observers: Sequence[Observer] = ()) -> None:
-        """Until nobody runs or comes any more, or until the end that the rules set."""
+        """Until all gangs have ended, or until the end that the rules set."""
         with seldom_collecting():
             self._run(Observers(observers))
 
     def _run(self, observers: Observers) -> None:
         self._observers = observers
         self._observers.begin(self.scheduler.face, self.accounts.capacity)
-        open_lives = len(self.lives)
-        while self._heap and open_lives and self._heap[0][0] <= self.rules.until:
+        open_jobs = len(self.jobs)
+        while self._heap and open_jobs and self._heap[0][0] <= self.rules.until:
             time = self._heap[0][0]
             self._observers.advance(time)
             self.accounts.ledger.advance(time)
@@ -137,24 +137,24 @@ class Simulation:
                     self._happen(rank, what, run)
                 self._claim()
                 self._ask()
-            open_lives -= self.accounts.take_over()
-        if self.rules.until < inf and open_lives:
+            open_jobs -= self.accounts.take_over()
+        if self.rules.until < inf and open_jobs:
             self._observers.advance(self.rules.until)
             self.clock.time = max(self.clock.time, self.rules.until)
         self.accounts.ledger.finish(self.clock.time)
         self._observers.end(self.clock.time)
 
-    def _at(self, time: float, rank: int, what: Life | str, run: int = 0) -> None:
+    def _at(self, time: float, rank: int, what: Job | str, run: int = 0) -> None:
         self._serial += 1
         heappush(self._heap, (time, rank, self._serial, what, run))
 
-    def _tell(self, kind: Kind, life: Life, node: str = "", detail: str = "") -> None:
-        request = life.request
+    def _tell(self, kind: Kind, job: Job, node: str = "", detail: str = "") -> None:
+        request = job.request
         self._observers.event(Event(self.clock.time, kind, request.gang, request.tenant, node, detail))
 
     # What happens
 
-    def _happen(self, rank: int, what: Life | str, run: int) -> None:
+    def _happen(self, rank: int, what: Job | str, run: int) -> None:
         match what:
             case _ if rank == RETRY:
                 self._retrying = False
@@ -166,7 +166,7 @@ class Simulation:
                 self.came += 1
                 self._tell(Kind.SUBMITTED, what)
                 self._wait(what)
-            case _ if run != what.runs or what.stage not in (Stage.RUNNING, Stage.LEAVING):
+            case _ if run != what.runs or not what.stage.has_leaf_cells:
                 pass  # that run is over already
             case _ if rank == FINISH:
                 self._stop(what, Ending.FAILED if what.request.failed else Ending.FINISHED)
@@ -185,77 +185,77 @@ class Simulation:
         if self._down[node] != (1 if failed else 0):
             return
         hit = list(self._on_node.get(node, ())) if failed else []
-        for life in hit:
-            self._stop(life, Ending.LOST)
+        for job in hit:
+            self._stop(job, Ending.LOST)
         self.scheduler.set_health(node, healthy=not failed)
         self.accounts.node(node, self.clock.time, healthy=not failed)
         kind = Kind.NODE_DOWN if failed else Kind.NODE_UP
         self._observers.event(Event(self.clock.time, kind, node=node))
-        for life in hit:
-            life.lost += 1
-            self._tell(Kind.LOST, life, node)
-            self._redo(life, "lost")
-        for life in list(self._claiming):
-            self._claimed(life)
+        for job in hit:
+            job.lost += 1
+            self._tell(Kind.LOST, job, node)
+            self._redo(job, "lost")
+        for job in list(self._claiming):
+            self._claimed(job)
         for queue in self.queues.values():
             queue.anything_new()
 
-    def _wait(self, life: Life) -> None:
+    def _wait(self, job: Job) -> None:
         """A gang waits for its turn."""
-        life.stage, life.waiting_since = Stage.WAITING, self.clock.time
+        job.stage, job.waiting_since = Stage.WAITING, self.clock.time
         self.waiting += 1
-        self._queue(life).add(life)
+        self._queue(job).add(job)
 
-    def _queue(self, life: Life) -> Queue:
-        request = life.request
+    def _queue(self, job: Job) -> Queue:
+        request = job.request
         key = QueueKey(request.tenant, request.guaranteed)
         if key not in self.queues:
             self.queues[key] = Queue(key, self.rules.backfill)
         return self.queues[key]
 
-    def _start(self, life: Life, placed: Placed) -> None:
-        life.waited += self.clock.time - life.waiting_since
-        life.overtaken = 0
-        if life.first_started is None:
-            life.first_started = self.clock.time
-        life.stage, life.started, life.placed = Stage.RUNNING, self.clock.time, placed
-        life.runs += 1
+    def _start(self, job: Job, placed: Placed) -> None:
+        job.waited += self.clock.time - job.waiting_since
+        job.overtaken = 0
+        if job.first_started is None:
+            job.first_started = self.clock.time
+        job.stage, job.started, job.placed = Stage.RUNNING, self.clock.time, placed
+        job.runs += 1
         for node, _ in placed.pods:
-            self._on_node.setdefault(node, {})[life] = None
-        self.accounts.started(life, self.clock.time)
-        left = life.request.duration - life.progress
-        self._at(self.clock.time + left, FINISH, life, life.runs)
-        self._tell(Kind.STARTED, life)
+            self._on_node.setdefault(node, {})[job] = None
+        self.accounts.started(job, self.clock.time)
+        left = job.request.duration - job.progress
+        self._at(self.clock.time + left, FINISH, job, job.runs)
+        self._tell(Kind.STARTED, job)
 
-    def _stop(self, life: Life, ending: Ending) -> None:
+    def _stop(self, job: Job, ending: Ending) -> None:
         """The pods of a gang are gone, for whatever reason."""
-        assert life.placed is not None, "it ran"
-        for node, _ in life.placed.pods:
-            self._on_node[node].pop(life, None)
-        life.demoted = life.demoted or (life.request.lazy_preemption and self._is_demoted(life))
-        self.scheduler.end(life.request, ending)
-        self.accounts.stopped(life, self.clock.time)
-        for claimant in life.claimants:
-            claimant.victims.pop(life, None)
-        life.claimants.clear()
-        life.placed = None
-        self._given_back(life.request.tenant, guaranteed=life.request.guaranteed)
+        assert job.placed is not None, "it ran"
+        for node, _ in job.placed.pods:
+            self._on_node[node].pop(job, None)
+        job.demoted = job.demoted or (job.request.lazy_preemption and self._is_demoted(job))
+        self.scheduler.end(job.request, ending)
+        self.accounts.stopped(job, self.clock.time)
+        for claimant in job.claimants:
+            claimant.victims.pop(job, None)
+        job.claimants.clear()
+        job.placed = None
+        self._given_back(job.request.tenant, guaranteed=job.request.guaranteed)
 
-    def _is_demoted(self, life: Life) -> bool:
-        status = self.scheduler.face.group(life.request.gang)
+    def _is_demoted(self, job: Job) -> bool:
+        status = self.scheduler.face.group(job.request.gang)
         return status is not None and status.demotion is not None
 
-    def _redo(self, life: Life, why: str) -> None:
+    def _redo(self, job: Job, why: str) -> None:
         """A gang begins again where it was last saved."""
-        ran = self.clock.time - life.started
-        done, every = life.progress + ran, self.rules.checkpoint
+        ran = self.clock.time - job.started
+        done, every = job.progress + ran, self.rules.checkpoint
         saved = done if every == 0 else floor(done / every) * every if every < inf else 0.0
-        life.progress = min(max(saved, life.progress), life.request.duration)
-        self.accounts.interrupted(life, done - life.progress, why)
-        self._wait(life)
+        job.progress = min(max(saved, job.progress), job.request.duration)
+        self.accounts.interrupted(job, done - job.progress, why)
+        self._wait(job)
 
     def _given_back(self, tenant: str, *, guaranteed: bool) -> None:
-        """Whoever waits for this asks again.
+        """Queues that may profit ask again.
 
         A virtual cluster depends on others only where nodes are bad: then its queues ask again from time to time.
         """
@@ -271,46 +271,46 @@ class Simulation:
     # Asking
 
     def _claim(self) -> None:
-        """Whoever has nobody left to wait for has what it claimed."""
-        while ready := [life for life in self._claiming if not life.victims]:
-            for life in sorted(ready):
-                if life in self._claiming and not life.victims:
-                    self._claimed(life)
+        """Gangs whose victims have all left get the leaf cells that they claimed."""
+        while ready := [job for job in self._claiming if not job.victims]:
+            for job in sorted(ready):
+                if job in self._claiming and not job.victims:
+                    self._claimed(job)
 
-    def _claimed(self, life: Life) -> None:
+    def _claimed(self, job: Job) -> None:
         """A gang with a claim asks again."""
-        answer = self._answer(life)
-        for victim in life.victims:
-            victim.claimants.pop(life, None)
-        life.victims.clear()
-        del self._claiming[life]
+        answer = self._answer(job)
+        for victim in job.victims:
+            victim.claimants.pop(job, None)
+        job.victims.clear()
+        del self._claiming[job]
         match answer:
             case Placed():
                 self.waiting -= 1
-                self._start(life, answer)
+                self._start(job, answer)
             case Claimed(victims):
-                self._reserve(life, victims)
+                self._reserve(job, victims)
             case Refused():
-                life.stage = Stage.WAITING
-                self._queue(life).add(life)
-                self._given_back(life.request.tenant, guaranteed=True)
+                job.stage = Stage.WAITING
+                self._queue(job).add(job)
+                self._given_back(job.request.tenant, guaranteed=True)
 
-    def _reserve(self, life: Life, victims: Sequence[str]) -> None:
+    def _reserve(self, job: Job, victims: Sequence[str]) -> None:
         """Those who are in the way are told to leave."""
-        life.stage = Stage.CLAIMING
-        self._claiming[life] = None
-        self._tell(Kind.RESERVED, life)
+        job.stage = Stage.CLAIMING
+        self._claiming[job] = None
+        self._tell(Kind.RESERVED, job)
         for name in victims:
             victim = self._by_name[name]
-            life.victims[victim] = None
-            victim.claimants[life] = None
+            job.victims[victim] = None
+            victim.claimants[job] = None
             if victim.stage is Stage.RUNNING:
                 victim.stage = Stage.LEAVING
                 self._at(self.clock.time + self.rules.grace, LEAVE, victim, victim.runs)
-                self._tell(Kind.EVICTED, victim, detail=life.request.gang)
+                self._tell(Kind.EVICTED, victim, detail=job.request.gang)
 
     def _ask(self) -> None:
-        """All queues, as long as they have somebody who may have a place."""
+        """All queues, as long as they have a gang that may get a place."""
         for queue in self.queues.values():
             if queue.stale and queue.length:
                 queue.look_again(self.accounts.rooms.may_fit)
@@ -319,57 +319,57 @@ class Simulation:
         if len(rest) > 1:
             rest.sort(key=lambda queue: self.accounts.opportunistic(queue.key.tenant))
         for queue in (*order, *rest):
-            while (life := queue.next()) is not None:
-                self._ask_for(queue, life)
+            while (job := queue.next()) is not None:
+                self._ask_for(queue, job)
 
-    def _ask_for(self, queue: Queue, life: Life) -> None:
+    def _ask_for(self, queue: Queue, job: Job) -> None:
         """A place for the next gang of a queue."""
-        request = life.request
+        request = job.request
         if not request.guaranteed and not self.accounts.rooms.may_fit(request.leaf_type, request.sizes):
-            if not self._refused_for_good(queue, life):
-                queue.refuse(life)
+            if not self._refused_for_good(queue, job):
+                queue.refuse(job)
             return
-        match self._answer(life):
+        match self._answer(job):
             case Placed() as placed:
-                queue.take(life)
+                queue.take(job)
                 self.waiting -= 1
-                self._start(life, placed)
-                self._overthrown(life)
+                self._start(job, placed)
+                self._overthrown(job)
             case Claimed(victims):
-                queue.take(life)
-                self._reserve(life, victims)
-                self._overthrown(life)
+                queue.take(job)
+                self._reserve(job, victims)
+                self._overthrown(job)
             case Refused():
-                if not self._refused_for_good(queue, life):
-                    queue.refuse(life)
+                if not self._refused_for_good(queue, job):
+                    queue.refuse(job)
 
-    def _answer(self, life: Life) -> Placed | Claimed | Refused:
-        self.asked += 1
+    def _answer(self, job: Job) -> Placed | Claimed | Refused:
+        self.queries += 1
         try:
-            return self.scheduler.ask(life.request)
+            return self.scheduler.ask(job.request)
         except UserError as error:
             return Refused(str(error))
 
-    def _refused_for_good(self, queue: Queue, life: Life) -> bool:
+    def _refused_for_good(self, queue: Queue, job: Job) -> bool:
         """Whether a gang could not run even alone: then it is gone. Asked once for each shape."""
-        request = life.request
-        if (lane_of(life), request.sizes) in queue.possible:
+        request = job.request
+        if (lane_of(job), request.sizes) in queue.possible:
             return False
         reason = self.scheduler.hopeless(request)
         if not reason:
-            queue.possible.add((lane_of(life), request.sizes))
+            queue.possible.add((lane_of(job), request.sizes))
             return False
-        queue.take(life)
+        queue.take(job)
         self.waiting -= 1
         self.scheduler.end(request, Ending.REFUSED)
-        life.stage, life.reason = Stage.REFUSED, reason
-        self.accounts.ended(life, self.clock.time)
-        self._tell(Kind.REFUSED, life, detail=reason)
+        job.stage, job.reason = Stage.REFUSED, reason
+        self.accounts.ended(job, self.clock.time)
+        self._tell(Kind.REFUSED, job, detail=reason)
         return True
 
-    def _overthrown(self, life: Life) -> None:
+    def _overthrown(self, job: Job) -> None:
         """A stronger gang may have taken what weaker ones of its virtual cluster had reserved: they wait again."""
-        tenant, priority = life.request.tenant, life.request.priority
+        tenant, priority = job.request.tenant, job.request.priority
         for other in list(self._claiming):
             weaker = other.request.tenant == tenant and other.request.priority < priority
             if weaker and not self.scheduler.claims(other.request):

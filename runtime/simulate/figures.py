@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.simulate.accounts import used_level
 from runtime.simulate.engine import Simulation
-from runtime.simulate.life import Life, Stage
+from runtime.simulate.job import Job, Stage
 from runtime.simulate.quotas import promised
 
 QUANTILES = tuple(n / 200 for n in range(201))
@@ -33,12 +33,12 @@ def rounded(value: float) -> float:
 
 def summary(simulation: Simulation) -> Figures:
     """Of the whole run; utilisation by virtual cluster, and fragmentation, of the time while gangs came."""
-    accounts, lives, end = simulation.accounts, simulation.lives, simulation.clock.time
+    accounts, jobs, end = simulation.accounts, simulation.jobs, simulation.clock.time
     came = window(simulation)
     available, used = accounts.ledger.total("capacity"), sum(_used(simulation, end).values())
     tenants_used = _used(simulation, came)
     available_then = accounts.ledger.total("capacity", came)
-    wasted = sum(life.wasted for life in lives)
+    wasted = sum(job.wasted for job in jobs)
     return {
         "seconds": rounded(end),
         "capacity": accounts.capacity,
@@ -48,10 +48,10 @@ def summary(simulation: Simulation) -> Figures:
         "submitting": {"seconds": rounded(came), "utilisation": _share(sum(tenants_used.values()), available_then)},
         "utilisation": _share(used, available),
         "useful_utilisation": _share(used - wasted, available),
-        "gangs": _gangs(simulation.lives),
-        "preemptions": _interruptions(lives),
+        "gangs": _gangs(simulation.jobs),
+        "preemptions": _interruptions(jobs),
         "fragmentation": _fragmentation(simulation),
-        "delay": delays(lives),
+        "delay": delays(jobs),
         "tenants": {
             tenant: _tenant(simulation, tenant, tenants_used, available_then)
             for tenant in simulation.configuration.tenants
@@ -76,52 +76,52 @@ def _share(part: float, whole: float) -> float:
 
 
 def _tenant(simulation: Simulation, tenant: str, used: dict[tuple[str, bool], float], available: float) -> Figures:
-    lives = [life for life in simulation.lives if life.request.tenant == tenant]
+    jobs = [job for job in simulation.jobs if job.request.tenant == tenant]
     own = promised(simulation.configuration, tenant)
     return {
         "promised": own,
         "guaranteed_utilisation": _share(used[tenant, True], available),
         "opportunistic_utilisation": _share(used[tenant, False], available),
         "of_promised": _share(used[tenant, True], own * window(simulation)),
-        "gangs": _gangs(lives),
-        "preemptions": _interruptions(lives),
-        "wasted_device_seconds": rounded(sum(life.wasted for life in lives)),
-        "delay": delays(lives),
-        "guaranteed_delay": delays([life for life in lives if life.request.guaranteed]),
-        "opportunistic_delay": delays([life for life in lives if not life.request.guaranteed]),
+        "gangs": _gangs(jobs),
+        "preemptions": _interruptions(jobs),
+        "wasted_device_seconds": rounded(sum(job.wasted for job in jobs)),
+        "delay": delays(jobs),
+        "guaranteed_delay": delays([job for job in jobs if job.request.guaranteed]),
+        "opportunistic_delay": delays([job for job in jobs if not job.request.guaranteed]),
     }
 
 
-def _gangs(lives: Iterable[Life]) -> Figures:
+def _gangs(jobs: Iterable[Job]) -> Figures:
     """By what has become of them."""
     counts = dict.fromkeys(("finished", "failed", "refused", "running", "waiting", "never_started"), 0)
     total = 0
-    for life in lives:
+    for job in jobs:
         total += 1
-        match life.stage:
+        match job.stage:
             case Stage.FINISHED | Stage.FAILED | Stage.REFUSED:
-                counts[life.stage.value] += 1
+                counts[job.stage.value] += 1
             case Stage.RUNNING | Stage.LEAVING:
                 counts["running"] += 1
             case _:
                 counts["waiting"] += 1
-        counts["never_started"] += life.first_started is None
+        counts["never_started"] += job.first_started is None
     return {"all": total, **counts}
 
 
-def _interruptions(lives: Iterable[Life]) -> Figures:
+def _interruptions(jobs: Iterable[Job]) -> Figures:
     """How often gangs were displaced, and how often a node failed under one."""
-    found = {"guaranteed": 0, "opportunistic": 0, "lost": 0, "demoted": 0}
-    for life in lives:
-        found["guaranteed" if life.request.guaranteed else "opportunistic"] += life.preempted
-        found["lost"] += life.lost
-        found["demoted"] += life.demoted
-    return found
+    counts = {"guaranteed": 0, "opportunistic": 0, "lost": 0, "demoted": 0}
+    for job in jobs:
+        counts[job.request.kind] += job.preempted
+        counts["lost"] += job.lost
+        counts["demoted"] += job.demoted
+    return counts
 
 
-def delays(lives: Iterable[Life]) -> Figures:
+def delays(jobs: Iterable[Job]) -> Figures:
     """Seconds from submission to the first start, of the gangs that have started."""
-    waited = sorted(life.first_started - life.request.submitted for life in lives if life.first_started is not None)
+    waited = sorted(job.first_started - job.request.submitted for job in jobs if job.first_started is not None)
     mean = sum(waited) / len(waited) if waited else 0.0
     return {
         "started": len(waited),

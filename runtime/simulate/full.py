@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from runtime.allocator import Allocator
+from runtime.lifecycle import ApplicationFollower, PodReport, Stage
 from runtime.lifecycle import Ending as PodEnding
-from runtime.lifecycle import Following, Stage, Told
+from runtime.pods import Pod
 from runtime.simulate.scheduler import Ending, Outcome, Placed, PodByPod
 from runtime.simulate.workload import Request
 
@@ -23,32 +24,29 @@ class FullLife(PodByPod):
 
     def __init__(self, allocator: Allocator, clock: Callable[[], float]) -> None:
         super().__init__(allocator)
-        self.following = Following(allocator, clock())
+        self.follower = ApplicationFollower(allocator, clock())
         self._clock = clock
         for node in allocator.cluster.nodes:
-            self.following.node(node, healthy=True, cordoned=False, now=clock())
-        self.following.caught_up(clock())
+            self.follower.node(node, healthy=True, cordoned=False, now=clock())
+        self.follower.caught_up(clock())
 
     def set_health(self, node: str, *, healthy: bool) -> None:
         """A node fails, or is repaired."""
         super().set_health(node, healthy=healthy)
-        self.following.node(node, healthy=healthy, cordoned=False, now=self._clock())
+        self.follower.node(node, healthy=healthy, cordoned=False, now=self._clock())
 
     def ask(self, request: Request) -> Outcome:
         """A place for all pods of a gang, which are brought up at once."""
         outcome = super().ask(request)
         gang, pods = self.allocator.gangs[request.gang], self._pods[request.gang]
-        news: list[Told] = []
+        reports: list[PodReport] = []
         if isinstance(outcome, Placed):
-            news = [Told(pod, gang.places.bind_info(gang.seated[pod.uid]), Stage.RUNNING) for pod in pods]
-        elif not self.following.knows(pods[0].uid):
-            news = [Told(pod, None, Stage.WAITING) for pod in pods]
-        self.following.told(news, self._clock())
+            reports = [PodReport(pod, gang.places.bind_info(gang.assigned[pod.uid]), Stage.RUNNING) for pod in pods]
+        elif not self.follower.knows(pods[0].uid):
+            reports = [PodReport(pod, None, Stage.WAITING) for pod in pods]
+        self.follower.pods_reported(reports, self._clock())
         return outcome
 
-    def end(self, request: Request, ending: Ending) -> None:
-        """Its pods are gone, one by one."""
-        self._claiming.discard(request.gang)
-        for pod in self._pods.pop(request.gang, ()):
-            self.allocator.delete(pod)
-            self.following.gone(pod.uid, ENDINGS.get(ending, PodEnding.DELETED), self._clock())
+    def _delete(self, pod: Pod, ending: Ending) -> None:
+        super()._delete(pod, ending)
+        self.follower.pod_ended(pod.uid, ENDINGS.get(ending, PodEnding.DELETED), self._clock())

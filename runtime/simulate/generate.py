@@ -43,7 +43,7 @@ class Recipe:
 
     gangs: int
     days: float
-    """They come within so many days, which begin on a Monday at midnight."""
+    """Number of days within which they arrive; the first is a Monday, from midnight."""
     load: float
     """Device-seconds that they need, for each that the cluster has in these days."""
     sizes: tuple[tuple[int, float], ...]
@@ -63,7 +63,7 @@ class Recipe:
     mixed: float
     """The share of gangs of several pods that have a small pod besides."""
     lazy: float
-    """The share of guaranteed gangs that would rather lose their guarantee than their life."""
+    """The share of guaranteed gangs that prefer losing their guarantee to being preempted."""
     failed: float
     """The share of gangs that end early, with an error of their own."""
     daily: float
@@ -87,16 +87,16 @@ def read_recipe(text: str) -> Recipe:
         return value
 
     def weights(name: str, least: int, most: int) -> tuple[tuple[int, float], ...]:
-        found = []
+        entries = []
         for part in values[name].split(","):
             key, _, weight = part.partition(":")
             try:
-                found.append((int(key), float(weight or "1")))
+                entries.append((int(key), float(weight or "1")))
             except ValueError:
-                found.append((least - 1, 0.0))
-        if not all(least <= key <= most and weight > 0 for key, weight in found):
+                entries.append((least - 1, 0.0))
+        if not all(least <= key <= most and weight > 0 for key, weight in entries):
             problems.append(f"generate: {name}={values[name]} is no list like {SETTINGS[name]}")
-        return tuple(found)
+        return tuple(entries)
 
     longest = seconds(values["longest"])
     if not longest:
@@ -151,12 +151,12 @@ class _Drawn:
 
 
 def _draw(recipe: Recipe, configuration: Configuration, random: Random, tenant: str) -> _Drawn:
-    """A gang that its virtual cluster can have. Nobody asks for more than half of a chain, or a node."""
+    """A gang that fits its virtual cluster: at most half of a chain, or a node."""
     own = quota(configuration, tenant) or dict.fromkeys(configuration.forests, 1)
     chain = random.choices(list(own), list(own.values()))[0]
     shape = configuration.forests[chain].chain
-    wanted = random.choices([size for size, _ in recipe.sizes], [weight for _, weight in recipe.sizes])[0]
-    size = min(wanted, max(own[chain] // 2, min(own[chain], shape.leaves[shape.node]), 1))
+    drawn_size = random.choices([size for size, _ in recipe.sizes], [weight for _, weight in recipe.sizes])[0]
+    size = min(drawn_size, max(own[chain] // 2, min(own[chain], shape.leaves[shape.node]), 1))
     opportunistic = random.random() < recipe.opportunistic
     members = _members(recipe, random, size, shape.leaves[shape.node], own[chain])
     priority = random.choices([p for p, _ in recipe.priorities], [weight for _, weight in recipe.priorities])[0]
@@ -199,7 +199,7 @@ def _arrivals(recipe: Recipe, random: Random) -> list[float]:
 
 
 def _rate(recipe: Recipe, time: float) -> float:
-    """Highest at two in the afternoon; never 0, so that there is somebody to draw."""
+    """Highest at two in the afternoon; never 0, so that every time can be drawn."""
     day, hour = int(time // DAY) % 7, time % DAY / 3600
     return max(1e-9, (1 + recipe.daily * cos((hour - 14) / 24 * 2 * pi)) * (1 - recipe.weekly * (day >= 5)))
 

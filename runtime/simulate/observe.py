@@ -1,4 +1,4 @@
-"""What a simulation tells while it runs, for whoever wants to follow it: a live view, a log, a test.
+"""The events of a simulation while it runs, for observers: a live view, a log, a test.
 
 An observer gets every event in the order of virtual time, right after it has happened, so that what it reads
 of the cluster (`groups`, `leaf_cells`, `virtual_clusters`) is what there is at that moment. The simulation waits for

@@ -9,8 +9,8 @@ from math import isfinite
 from pathlib import Path
 from random import Random
 
-from runtime.errors import UserError
 from runtime.simulate.duration import settings
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import WorkloadError, suggestion
 
 COLUMNS = ("node", "down", "up")
@@ -28,11 +28,9 @@ class Outage:
 
 def read_outages(path: Path, nodes: Iterable[str]) -> list[Outage]:
     """A CSV file with the columns `node,down,up`, in seconds; an empty `up` is never. Raises `WorkloadError`."""
-    known, problems, outages = set(nodes), [], []
-    try:
+    node_names, problems, outages = set(nodes), [], []
+    with reading(path):
         rows = list(csv.reader(path.read_text("utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not rows or tuple(cell.strip() for cell in rows[0]) != COLUMNS:
         raise WorkloadError([f"{path}, line 1: the columns must be {','.join(COLUMNS)}"])
     for line, row in enumerate(rows[1:], 2):
@@ -43,8 +41,8 @@ def read_outages(path: Path, nodes: Iterable[str]) -> list[Outage]:
             problems.append(f"{where}: has {len(row)} fields, but there are {len(COLUMNS)} columns")
             continue
         node, down, up = (cell.strip() for cell in row)
-        if node not in known:
-            problems.append(f"{where}, column node: there is no node {node!r}{suggestion(node, known)}")
+        if node not in node_names:
+            problems.append(f"{where}, column node: there is no node {node!r}{suggestion(node, node_names)}")
         begin, end = _seconds(down), _seconds(up) if up else None
         if begin is None:
             problems.append(f"{where}, column down: {down!r} is no number of seconds")

@@ -40,8 +40,8 @@ def _end(runs: Sequence[Run]) -> float:
 
 def _utilisation(folder: Path, runs: Sequence[Run]) -> list[Path]:
     figure, axes = chart("Leaf cells in use", "of all virtual clusters; thin line: healthy leaf cells")
-    for run, look in _lines(runs):
-        axes.plot(_middles(run.series), _used(run.series), **look)
+    for run, line_style in _lines(runs):
+        axes.plot(_middles(run.series), _used(run.series), **line_style)
     first = runs[0].series
     axes.stairs(first["capacity"], [0.0, *first["end"]], baseline=None, color=INK, linewidth=0.8)
     whole(axes)
@@ -53,11 +53,11 @@ def _utilisation(folder: Path, runs: Sequence[Run]) -> list[Path]:
 def _delays(folder: Path, runs: Sequence[Run]) -> list[Path]:
     figure, axes = chart("Queueing delay", "share of all gangs that had started after so long")
     longest = 0.0
-    for run, look in _lines(runs):
+    for run, line_style in _lines(runs):
         quantiles = run.summary["delay"]["quantiles"]
         if quantiles:
             longest = max(longest, quantiles[-1])
-            axes.plot(*curve(quantiles), **look)
+            axes.plot(*curve(quantiles), **line_style)
     waits(axes, longest)
     axes.set_xlabel("delay from submission to the first start")
     legend(axes)
@@ -66,14 +66,14 @@ def _delays(folder: Path, runs: Sequence[Run]) -> list[Path]:
 
 def _preemptions(folder: Path, runs: Sequence[Run]) -> list[Path]:
     figure, axes = chart("Gangs that had to leave", "since the beginning, for whatever reason")
-    for run, look in _lines(runs):
+    for run, line_style in _lines(runs):
         series = run.series
         parts = (series["preempted"]["guaranteed"], series["preempted"]["opportunistic"], series["lost"])
         total, sums = 0.0, [0.0]
         for together in zip(*parts, strict=True):
             total += sum(together)
             sums.append(total)
-        axes.plot([0.0, *series["end"]], sums, **look)
+        axes.plot([0.0, *series["end"]], sums, **line_style)
     whole(axes)
     days(axes, _end(runs))
     legend(axes)
@@ -84,8 +84,8 @@ def _stranded(folder: Path, runs: Sequence[Run]) -> list[Path]:
     sizes = [size for size in runs[0].series["stranded"] if all(size in run.series["stranded"] for run in runs)]
     size = "16" if "16" in sizes else sizes[-1]
     figure, axes = chart("Fragmentation", f"free leaf cells that no gang of {size} could use")
-    for run, look in _lines(runs):
-        axes.plot(run.series["end"], run.series["stranded"][size], **{**look, "linewidth": 1.4})
+    for run, line_style in _lines(runs):
+        axes.plot(run.series["end"], run.series["stranded"][size], **{**line_style, "linewidth": 1.4})
     whole(axes)
     days(axes, _end(runs))
     legend(axes)

@@ -32,7 +32,7 @@ from runtime.simulate.style import (
 )
 
 MAX_COLOURS = 7
-"""How many virtual clusters have a colour of their own."""
+"""Maximum number of virtual clusters with a colour of their own."""
 PALE = 0.55
 BARS = 90
 
@@ -52,11 +52,11 @@ def steps(series: Figures) -> list[float]:
     return [0.0, *series["end"]]
 
 
-def shown(run: Run) -> list[str]:
+def coloured_tenants(run: Run) -> list[str]:
     """The virtual clusters that have a colour: those that use the most, in the order of the configuration."""
     use = {
-        name: found["guaranteed_utilisation"] + found["opportunistic_utilisation"]
-        for name, found in run.summary["tenants"].items()
+        name: tenant["guaranteed_utilisation"] + tenant["opportunistic_utilisation"]
+        for name, tenant in run.summary["tenants"].items()
     }
     most = sorted(use, key=lambda name: -use[name])[:MAX_COLOURS]
     return [name for name in use if name in most]
@@ -72,7 +72,7 @@ def utilisation(folder: Path, run: Run) -> list[Path]:
     """Leaf cells in use, stacked by virtual cluster, below those that are healthy."""
     series = run.series
     figure, axes = chart("Leaf cells in use", "by virtual cluster; pale: opportunistic gangs; line: healthy leaf cells")
-    own = shown(run)
+    own = coloured_tenants(run)
     rest = [name for name in series["guaranteed"] if name not in own]
     bottom = [0.0] * len(series["end"])
     for kind in ("guaranteed", "opportunistic"):
@@ -111,7 +111,7 @@ def delays(folder: Path, run: Run) -> list[Path]:
     """The share of gangs that had started after so long."""
     figure, axes = chart("Queueing delay", "share of gangs that had started after so long; dashed: opportunistic gangs")
     longest = 0.0
-    for name, colour in colours(shown(run)).items():
+    for name, colour in colours(coloured_tenants(run)).items():
         tenant = run.summary["tenants"][name]
         for kind, dashes in (("guaranteed", "-"), ("opportunistic", (0, (4, 1.6)))):
             quantiles = tenant[f"{kind}_delay"]["quantiles"]

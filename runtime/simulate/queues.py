@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from runtime.simulate.life import Life
+from runtime.simulate.job import Job
 
 
 class Lane(NamedTuple):
@@ -44,7 +44,7 @@ class Head(NamedTuple):
     """A gang that waits, in the order of turns."""
 
     turn: tuple[float, ...]
-    life: Life
+    job: Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class QueueKey:
     guaranteed: bool
 
 
-def lane_of(life: Life) -> Lane:
+def lane_of(job: Job) -> Lane:
     """Of a gang."""
-    return Lane(life.request.leaf_type, life.request.pinned_cell)
+    return Lane(job.request.leaf_type, job.request.pinned_cell)
 
 
-def shape_of(life: Life) -> Shape:
+def shape_of(job: Job) -> Shape:
     """Of a gang."""
-    return Shape(life.request.priority, life.request.sizes)
+    return Shape(job.request.priority, job.request.sizes)
 
 
 def implied(refused: Shape, shape: Shape) -> bool:
@@ -87,17 +87,17 @@ class Queue:
     possible: set[tuple[Lane, tuple[int, ...]]] = field(default_factory=set)
     """Sizes of pods with which a gang could run if it were alone."""
     awake: bool = True
-    """Somebody may have a place who has not been asked for."""
+    """Some gang that may get a place has not been tried."""
     stale: bool = False
     """Something was given back that may be enough for one that was refused."""
 
-    def add(self, life: Life) -> None:
+    def add(self, job: Job) -> None:
         """A gang waits."""
-        lane, shape = lane_of(life), shape_of(life)
+        lane, shape = lane_of(job), shape_of(job)
         shapes, refused = self.lanes.setdefault(lane, {}), self.refused.setdefault(lane, {})
         if shape not in shapes and any(implied(other, shape) for other in refused):
             refused[shape] = None
-        heappush(shapes.setdefault(shape, []), Head(life.turn, life))
+        heappush(shapes.setdefault(shape, []), Head(job.turn, job))
         self.length += 1
         self.awake = True
 
@@ -114,14 +114,14 @@ class Queue:
             self.anything_new()
         self.stale = False
 
-    def next(self) -> Life | None:
+    def next(self) -> Job | None:
         """Whose turn it is, of those who may have a place. When there is none, the queue sleeps."""
         best = min(self._ready(), default=None) if self.length else None
         self.awake = best is not None
-        return best.life if best is not None else None
+        return best.job if best is not None else None
 
     def _ready(self) -> Iterator[Head]:
-        """By lane: the first who may have a place, unless somebody has waited for the same long enough."""
+        """By lane: the first gang that may get a place, unless another has waited for the same long enough."""
         first = self._heads()
         for lane, shapes in self.lanes.items():
             refused = self.refused[lane]
@@ -130,30 +130,30 @@ class Queue:
                 best = min((heap[0] for shape, heap in shapes.items() if shape not in refused), default=None)
             if best is not None:
                 ahead = min(head for other, head in first.items() if lane.meets(other))
-                if ahead is best or ahead.life.overtaken < self.backfill:
+                if ahead is best or ahead.job.overtaken < self.backfill:
                     yield best
 
     def _heads(self) -> dict[Lane, Head]:
         """By lane: who is first."""
         return {lane: min(heap[0] for heap in shapes.values()) for lane, shapes in self.lanes.items()}
 
-    def refuse(self, life: Life) -> None:
+    def refuse(self, job: Job) -> None:
         """It has no place, nor has any shape that needs as much of the same. Who takes any type got none of any."""
-        own, shape = lane_of(life), shape_of(life)
+        own, shape = lane_of(job), shape_of(job)
         self.asked_for.append((own, shape))
         for lane, shapes in self.lanes.items():
             if lane == own or (lane.meets(own) and not own.leaf_type):
                 refused = self.refused[lane]
                 refused.update((other, None) for other in shapes if other not in refused and implied(shape, other))
 
-    def take(self, life: Life) -> None:
+    def take(self, job: Job) -> None:
         """A gang, the first of its shape, waits no longer."""
-        lane, shape = lane_of(life), shape_of(life)
-        first = min(head for other, head in self._heads().items() if lane.meets(other)).life
-        if first is not life:
+        lane, shape = lane_of(job), shape_of(job)
+        first = min(head for other, head in self._heads().items() if lane.meets(other)).job
+        if first is not job:
             first.overtaken += 1
         heap = self.lanes[lane][shape]
-        assert heap[0].life is life, "gangs of a shape take turns"
+        assert heap[0].job is job, "gangs of a shape take turns"
         heappop(heap)
         if not heap:
             del self.lanes[lane][shape]

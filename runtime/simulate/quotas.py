@@ -13,12 +13,12 @@ def capacity(configuration: Configuration) -> int:
 
 def quota(configuration: Configuration, tenant: str) -> dict[str, int]:
     """By chain: the leaf cells that a virtual cluster is promised, pinned cells left out; none where there are none."""
-    found: dict[str, int] = {}
+    by_chain: dict[str, int] = {}
     for promise in configuration.tenants[tenant].quotas:
         leaves = configuration.forests[promise.chain].chain.leaves[promise.level] * promise.number
         if leaves:
-            found[promise.chain] = found.get(promise.chain, 0) + leaves
-    return found
+            by_chain[promise.chain] = by_chain.get(promise.chain, 0) + leaves
+    return by_chain
 
 
 def promised(configuration: Configuration, tenant: str) -> int:

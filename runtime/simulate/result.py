@@ -17,7 +17,8 @@ from typing import Any
 from runtime.errors import UserError
 from runtime.simulate.engine import Simulation
 from runtime.simulate.figures import Figures, rounded, series, summary
-from runtime.simulate.life import Life
+from runtime.simulate.job import Job
+from runtime.simulate.reading import read_json
 from runtime.simulate.workload import Request
 
 FORMAT, VERSION = "gang-simulation", 1
@@ -58,7 +59,7 @@ class Run:
 def run_of(simulation: Simulation, name: str, settings: Mapping[str, Any]) -> Run:
     """A simulation that has run."""
     rules = {k: v if not (isinstance(v, float) and isinf(v)) else None for k, v in asdict(simulation.rules).items()}
-    requests = [life.request for life in simulation.lives]
+    requests = [job.request for job in simulation.jobs]
     workload = {
         "gangs": len(requests),
         "device_seconds": rounded(sum(r.devices * r.duration for r in requests)),
@@ -77,7 +78,7 @@ def _digest(requests: Iterable[Request]) -> str:
     return digest.hexdigest()[:16]
 
 
-def write_run(folder: Path, run: Run, lives: Iterable[Life]) -> None:
+def write_run(folder: Path, run: Run, jobs: Iterable[Job]) -> None:
     """Both files, in a folder that is made if there is none."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -86,14 +87,14 @@ def write_run(folder: Path, run: Run, lives: Iterable[Life]) -> None:
         with (folder / "gangs.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(GANG_COLUMNS)
-            writer.writerows(map(_row, lives))
+            writer.writerows(map(_row, jobs))
     except OSError as error:
         raise UserError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
 
 
-def _row(life: Life) -> list[object]:
-    request = life.request
-    started = life.first_started
+def _row(job: Job) -> list[object]:
+    request = job.request
+    started = job.first_started
     return [
         request.gang,
         request.tenant,
@@ -102,37 +103,32 @@ def _row(life: Life) -> list[object]:
         len(request.sizes),
         rounded(request.submitted),
         "" if started is None else rounded(started),
-        "" if life.ended is None else rounded(life.ended),
+        "" if job.ended is None else rounded(job.ended),
         "" if started is None else rounded(started - request.submitted),
-        rounded(life.waited),
-        life.runs,
-        life.preempted,
-        life.lost,
-        "yes" if life.demoted else "",
-        rounded(life.used),
-        rounded(life.wasted),
-        life.stage.value,
-        life.reason,
+        rounded(job.waited),
+        job.runs,
+        job.preempted,
+        job.lost,
+        "yes" if job.demoted else "",
+        rounded(job.used),
+        rounded(job.wasted),
+        job.stage.value,
+        job.reason,
     ]
 
 
 def read_run(path: Path) -> Run:
     """From the folder of a run, or its `run.json`."""
     file = path / "run.json" if path.is_dir() else path
-    try:
-        found = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{file} is no JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    document = read_json(file)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise UserError(f"{file} is no run of a simulation: it has no format {FORMAT!r}")
-    if found.get("version") != VERSION:
+    if document.get("version") != VERSION:
         raise UserError(
-            f"{file} is of version {found.get('version')!r}, but this reads version {VERSION}: run it again"
+            f"{file} is of version {document.get('version')!r}, but this reads version {VERSION}: run it again"
         )
     try:
-        return Run(_name(file), *(found[part] for part in ("settings", "workload", "summary", "series")))
+        return Run(_name(file), *(document[part] for part in ("settings", "workload", "summary", "series")))
     except KeyError as error:
         raise UserError(f"{file} is not whole: it has no {error.args[0]}") from error
 

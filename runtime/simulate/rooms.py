@@ -1,8 +1,8 @@
-"""How many leaf cells of each node are free: what is left for whom, and what is left for nobody.
+"""Free leaf cells by node: which gangs they can serve, and which are stranded.
 
-Fragmentation is measured on the cluster as it stands, whoever the free leaf cells are promised to. A gang of n
-devices that fits on a node needs one node with n free devices; a larger one needs so many nodes of one chain that are
-free as a whole. Free devices that the largest possible number of such gangs would leave over are stranded for n.
+Fragmentation is measured on the cluster as it is, regardless of the virtual cluster that leaf cells are promised to. A
+gang of n devices that fits on a node needs one node with n free devices; a larger one needs whole free nodes of one
+chain. Free devices that the largest possible number of such gangs would leave over are stranded for n.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from runtime.config import Configuration
-from runtime.config.model import CellSpec, ForestSpec
+from runtime.config.physical import node_cells
 
 
 class Rooms:
@@ -25,14 +25,14 @@ class Rooms:
         self._free: dict[tuple[str, str], int] = {}
         """By chain and node; negative numbers never."""
         self._counts: dict[str, Counter[int]] = {}
-        """By chain: how many healthy nodes have so many free."""
+        """By chain: number of free leaf cells -> number of healthy nodes."""
         self._bad: set[str] = set()
         self._chains: dict[str, list[str]] = defaultdict(list)
         """By node: the chains that it is in."""
         for name, forest in configuration.forests.items():
             size = forest.chain.leaves[forest.chain.node]
             self.sizes[name], self.types[name] = size, forest.chain.leaf_type
-            nodes = node_names(forest)
+            nodes = [node for node, _ in node_cells(forest)]
             self._counts[name] = Counter({size: len(nodes)})
             for node in nodes:
                 self._free[name, node] = size
@@ -43,16 +43,12 @@ class Rooms:
         """All of them, each once, in the order of the configuration."""
         return list(self._chains)
 
-    def chains_of(self, node: str) -> tuple[str, ...]:
-        """The chains that a node is in."""
-        return tuple(self._chains[node])
-
     def devices(self, node: str) -> int:
         """Leaf cells on a node, in all chains."""
         return sum(self.sizes[chain] for chain in self._chains[node])
 
     def change(self, chain: str, node: str, by: int) -> None:
-        """So many leaf cells of a node more are free."""
+        """The number of free leaf cells of a node changes."""
         free = self._free[chain, node]
         self._free[chain, node] = free + by
         if node not in self._bad:
@@ -74,7 +70,7 @@ class Rooms:
         return len(self._bad)
 
     def free(self) -> int:
-        """Leaf cells that nobody has, on healthy nodes."""
+        """Unused leaf cells on healthy nodes."""
         return sum(free * nodes for counts in self._counts.values() for free, nodes in counts.items())
 
     def healthy(self) -> int:
@@ -86,7 +82,7 @@ class Rooms:
         return max((self.sizes[chain] * counts.total() for chain, counts in self._counts.items()), default=0)
 
     def may_fit(self, leaf_type: str, sizes: Sequence[int]) -> bool:
-        """Whether some chain has room for pods of these sizes: necessary for gangs that displace nobody."""
+        """Whether some chain has room for pods of these sizes: necessary for gangs that displace no other."""
         if not sizes:
             return True
         uniform = sizes[0] == sizes[-1]
@@ -99,7 +95,7 @@ class Rooms:
         return False
 
     def stranded(self, devices: int) -> int:
-        """Free leaf cells that no gang of so many devices could use."""
+        """Free leaf cells that no gang of this many devices could use."""
         usable = 0
         for chain, counts in self._counts.items():
             size = self.sizes[chain]
@@ -108,22 +104,3 @@ class Rooms:
             elif devices % size == 0:
                 usable += counts[size] // (devices // size) * devices
         return self.free() - usable
-
-
-def node_names(forest: ForestSpec) -> list[str]:
-    """The nodes of a chain, in the order of the tree, named as the allocator names them."""
-    chain = forest.chain
-    names: list[str] = []
-
-    def walk(cell: CellSpec | None, level: int, number: int) -> None:
-        if level == chain.node:
-            names.append((cell.address if cell is not None else "") or str(number))
-            return
-        fanout = chain.fanout[level]
-        children: tuple[CellSpec | None, ...] = (cell.children if cell is not None else ()) or (None,) * fanout
-        for i, child in enumerate(children):
-            walk(child, level - 1, number * fanout + i)
-
-    for number, top in forest.tops:
-        walk(top, chain.top, number)
-    return names

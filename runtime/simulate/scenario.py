@@ -79,11 +79,11 @@ class Scenario:
 
     def settings(self, configuration: Configuration) -> Figures:
         """What to write down with the results."""
-        made = "=" in self.outages
+        generated = "=" in self.outages
         return {
             "configuration": digest(configuration)[:16],
-            "seed": self.seed if self.recipe is not None or made else None,
+            "seed": self.seed if self.recipe is not None or generated else None,
             "generate": self.recipe,
-            "outages": self.outages if made else ("file" if self.outages else None),
+            "outages": self.outages if generated else ("file" if self.outages else None),
             "scheduler": "full life" if self.full_life else "memory" if self.journal is None else "journal",
         }

@@ -102,7 +102,7 @@ def heal(allocator: Allocator | DurableAllocator) -> None:
 
 
 class Alone:
-    """The cluster as it would be if nobody had anything; made when it is needed."""
+    """An empty cluster of the same configuration; made when it is needed."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -173,7 +173,10 @@ class PodByPod:
         """All pods are deleted; those of a gang that waits again will be others."""
         self._claiming.discard(request.gang)
         for pod in self._pods.pop(request.gang, ()):
-            self.allocator.delete(pod)
+            self._delete(pod, ending)
+
+    def _delete(self, pod: Pod, ending: Ending) -> None:
+        self.allocator.delete(pod)
 
     def hopeless(self, request: Request) -> str:
         """Asks an allocator that has nothing else."""

@@ -18,15 +18,15 @@ from runtime.simulate.figures import QUANTILES
 
 INK, SOFT, FAINT, PAPER = "#1f2933", "#5f6b7a", "#dfe4ea", "#ffffff"
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d31")
-"""For things that have no order, after Okabe and Ito: told apart by everybody."""
+"""For things that have no order, after Okabe and Ito: distinguishable for the colour-blind."""
 OTHERS = "#9aa5b1"
 SCALE = ("#a3c8e8", "#79b0dd", "#5095cd", "#2f79ba", "#1a5c9c", "#0d4077", "#06264d")
 """For sizes: from light to dark."""
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1.5, 1, 1.5)))
 """For runs, besides the colour."""
 BEYOND = 1e12
-LONGEST = 28
-"""Characters of a name."""
+MAX_NAME_LENGTH = 28
+"""Maximum number of characters of a name."""
 SIZE = (9.0, 4.6)
 DAY = 86400.0
 MARKS = ((1, "at once"), (10, "10 s"), (60, "1 min"), (600, "10 min"), (3600, "1 h"), (21600, "6 h"), (86400, "1 d"))
@@ -77,8 +77,8 @@ def chart(title: str, subtitle: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    for text, height, look in ((title, 47, {"fontsize": 13, "fontweight": "bold"}), (subtitle, 29, {"color": SOFT})):
-        axes.annotate(text, (0, 1), (0, height), xycoords="axes fraction", textcoords="offset points", **look)
+    for text, height, font in ((title, 47, {"fontsize": 13, "fontweight": "bold"}), (subtitle, 29, {"color": SOFT})):
+        axes.annotate(text, (0, 1), (0, height), xycoords="axes fraction", textcoords="offset points", **font)
     return figure, axes
 
 
@@ -115,8 +115,8 @@ def last_came(axes: Axes, time: float, end: float) -> None:
     """A mark where the last gang was submitted, if things went on for a while."""
     if time < 0.97 * end:
         axes.axvline(time, color=SOFT, linewidth=0.8, linestyle=(0, (2, 2)))
-        look: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 8.5, "color": SOFT}
-        axes.annotate("last gang came", (time, 0.93), (5, -3), ("data", "axes fraction"), "offset points", **look)
+        text_style: dict[str, Any] = {"ha": "left", "va": "top", "fontsize": 8.5, "color": SOFT}
+        axes.annotate("last gang came", (time, 0.93), (5, -3), ("data", "axes fraction"), "offset points", **text_style)
 
 
 def whole(axes: Axes) -> None:
@@ -148,7 +148,7 @@ def curve(quantiles: Sequence[float]) -> tuple[list[float], list[float]]:
 
 def legible(name: str) -> str:
     """A name for a legend: not too long, and not left out, as those are that begin with `_`."""
-    short = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    short = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
     return f"\N{HAIR SPACE}{short}" if short.startswith("_") else short
 
 

@@ -36,22 +36,22 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def summary_text(run: Run) -> str:
     """What to know of a run, on a page."""
-    found = run.summary
-    parts = [_overview(found), _tenants(found), _delays(found), _fragments(found), _never(found)]
+    summary = run.summary
+    parts = [_overview(summary), _tenants(summary), _delays(summary), _fragments(summary), _never(summary)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _overview(found: Figures) -> str:
-    gangs, preempted = found["gangs"], found["preemptions"]
+def _overview(summary: Figures) -> str:
+    gangs, preempted = summary["gangs"], summary["preemptions"]
     lost = f", {preempted['lost']:,} hit by failing nodes" if preempted["lost"] else ""
     demoted = f", {preempted['demoted']:,} continued without their guarantee" if preempted["demoted"] else ""
-    redone, came = found["wasted_device_seconds"], found["submitting"]
+    redone, came = summary["wasted_device_seconds"], summary["submitting"]
     return "\n".join(
         [
-            f"{gangs['all']:,} gangs on {found['capacity']:,} leaf cells, {spoken(found['seconds'])}",
+            f"{gangs['all']:,} gangs on {summary['capacity']:,} leaf cells, {spoken(summary['seconds'])}",
             f"utilisation  {percent(came['utilisation'])} while gangs came ({spoken(came['seconds'])}),"
-            f" {percent(found['utilisation'])} to the end; {percent(found['useful_utilisation'])} without the work that"
-            f" was done twice ({hours(redone)} device-hours)",
+            f" {percent(summary['utilisation'])} to the end; {percent(summary['useful_utilisation'])} without the work"
+            f" that was done twice ({hours(redone)} device-hours)",
             f"outcome      {gangs['finished']:,} finished, {gangs['failed']:,} failed, {gangs['refused']:,} refused,"
             f" {gangs['running']:,} still running, {gangs['waiting']:,} still waiting",
             f"preemptions  {preempted['guaranteed']:,} of guaranteed gangs, {preempted['opportunistic']:,} of"
@@ -60,9 +60,9 @@ def _overview(found: Figures) -> str:
     )
 
 
-def _tenants(found: Figures) -> str:
+def _tenants(summary: Figures) -> str:
     rows = []
-    for name, tenant in found["tenants"].items():
+    for name, tenant in summary["tenants"].items():
         preempted = tenant["preemptions"]
         rows.append(
             [
@@ -81,9 +81,9 @@ def _tenants(found: Figures) -> str:
     return table((*head, "preempted: guar.", "opp.", "redone, device-h"), rows)
 
 
-def _delays(found: Figures) -> str:
-    rows = [_delay("all", found["delay"])]
-    for name, tenant in found["tenants"].items():
+def _delays(summary: Figures) -> str:
+    rows = [_delay("all", summary["delay"])]
+    for name, tenant in summary["tenants"].items():
         for kind in ("guaranteed", "opportunistic"):
             delay = tenant[f"{kind}_delay"]
             if delay["started"]:
@@ -96,8 +96,8 @@ def _delay(name: str, delay: Figures) -> list[str]:
     return [name, f"{delay['started']:,}", percent(delay["at_once"]), *times]
 
 
-def _fragments(found: Figures) -> str:
-    fragments = found["fragmentation"]
+def _fragments(summary: Figures) -> str:
+    fragments = summary["fragmentation"]
     sizes = list(fragments["stranded"])
     rows = [
         ["on average, while gangs came", *(f"{fragments['stranded'][n]:,.1f}" for n in sizes)],
@@ -107,9 +107,9 @@ def _fragments(found: Figures) -> str:
     return table((head, *sizes), rows)
 
 
-def _never(found: Figures) -> str:
-    number = found["gangs"]["never_started"]
-    refused = found["gangs"]["refused"]
+def _never(summary: Figures) -> str:
+    number = summary["gangs"]["never_started"]
+    refused = summary["gangs"]["refused"]
     if not number:
         return ""
     why = f"; {refused:,} of them could not run even alone (gangs.csv says why)" if refused else ""

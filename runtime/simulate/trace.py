@@ -12,8 +12,8 @@ from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
-from runtime.errors import UserError
 from runtime.pods import HIGHEST, OPPORTUNISTIC, Member
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import Request, WorkloadError, suggestion
 
 NEEDED = ("gang", "tenant", "submitted", "duration", "pods", "leaf_cells")
@@ -24,13 +24,8 @@ YES, NO = frozenset({"1", "true", "yes"}), frozenset({"0", "false", "no", ""})
 
 def read_trace(path: Path) -> list[Request]:
     """A trace, ordered by the time of submission. Raises `WorkloadError` with all that is wrong in it."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return _Reader(path, csv.reader(file)).requests()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no text in UTF-8: byte {error.start}: {error.reason}") from error
+    with reading(path), path.open(newline="", encoding="utf-8-sig") as file:
+        return _Reader(path, csv.reader(file)).requests()
 
 
 def write_trace(path: Path, requests: Iterable[Request]) -> None:
@@ -137,15 +132,15 @@ class _Reader:
                 continue
             row = _Row(where, dict(zip(header, cells, strict=True)), self.problems)
             request = row.request()
-            known = gangs.get(request.gang)
-            if known is None:
+            earlier = gangs.get(request.gang)
+            if earlier is None:
                 gangs[request.gang], begun[request.gang] = request, line
             elif last != request.gang:
                 row.wrong(
                     "gang", f"{request.gang!r} is on line {begun[request.gang]} already; its rows belong together"
                 )
             else:
-                gangs[request.gang] = self._joined(row, known, request)
+                gangs[request.gang] = self._joined(row, earlier, request)
             last = request.gang
         if not gangs and not self.problems:
             self.problems.append(f"{self.path} has no gangs")
@@ -183,12 +178,12 @@ class _Reader:
             raise WorkloadError(self.problems)
         return header
 
-    def _joined(self, row: _Row, known: Request, request: Request) -> Request:
+    def _joined(self, row: _Row, earlier: Request, request: Request) -> Request:
         """The gang with another member."""
         for column, name in zip((*NEEDED[:4], *OPTIONAL), _FIELDS, strict=True):
-            if getattr(known, name) != getattr(request, name):
-                row.wrong(column, f"differs from the row above, which is of the same gang {known.gang!r}")
-        return replace(known, members=(*known.members, *request.members))
+            if getattr(earlier, name) != getattr(request, name):
+                row.wrong(column, f"differs from the row above, which is of the same gang {earlier.gang!r}")
+        return replace(earlier, members=(*earlier.members, *request.members))
 
 
 _FIELDS = (

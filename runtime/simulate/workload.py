@@ -14,7 +14,7 @@ from runtime.pods import OPPORTUNISTIC, GangSpec, Member, PodSpec
 
 @dataclass(frozen=True)
 class Request:
-    """A gang that somebody submits."""
+    """A gang as submitted."""
 
     gang: str
     tenant: str
@@ -22,7 +22,7 @@ class Request:
     submitted: float
     """Seconds since the beginning."""
     duration: float
-    """Seconds that it runs when nobody disturbs it."""
+    """Seconds that it runs without interruption."""
     members: tuple[Member, ...]
     priority: int = 0
     leaf_type: str = ""
@@ -46,6 +46,11 @@ class Request:
         """Whether it counts against what its virtual cluster is promised."""
         return self.priority != OPPORTUNISTIC
 
+    @property
+    def kind(self) -> str:
+        """As figures name it."""
+        return "guaranteed" if self.guaranteed else "opportunistic"
+
     @cached_property
     def specs(self) -> tuple[PodSpec, ...]:
         """What each pod asks for; members in the order in which they are written."""
@@ -68,7 +73,7 @@ class Request:
 class WorkloadError(UserError):
     """All that is wrong in a workload."""
 
-    LIMIT = 50
+    MAX_PROBLEMS = 50
     """How many to print."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -77,17 +82,17 @@ class WorkloadError(UserError):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        more = len(self.problems) - self.LIMIT
-        return (*self.problems[: self.LIMIT], *([f"and {more} more like these"] if more > 0 else []))
+        more = len(self.problems) - self.MAX_PROBLEMS
+        return (*self.problems[: self.MAX_PROBLEMS], *([f"and {more} more like these"] if more > 0 else []))
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """What somebody may have meant, as the end of a sentence."""
-    known = sorted(known)
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
+def suggestion(word: str, candidates: Iterable[str]) -> str:
+    """A suggestion of what was meant, as the end of a sentence."""
+    candidates = sorted(candidates)
+    close = get_close_matches(word, candidates, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; there are {', '.join(known[:12])}{', …' if len(known) > 12 else ''}" if known else ""
+    return f"; there are {', '.join(candidates[:12])}{', …' if len(candidates) > 12 else ''}" if candidates else ""
 
 
 def check(requests: Iterable[Request], configuration: Configuration) -> None:
@@ -103,10 +108,10 @@ def check(requests: Iterable[Request], configuration: Configuration) -> None:
             strangers[key] = strangers.get(key, 0) + 1
         if request.leaf_type and request.leaf_type not in types:
             strangers["leaf cell type", request.leaf_type] = strangers.get(("leaf cell type", request.leaf_type), 0) + 1
-    known = {"virtual cluster": tenants.keys(), "leaf cell type": types}
+    candidates = {"virtual cluster": tenants.keys(), "leaf cell type": types}
     problems = [
         f"{number} gang{'s' if number > 1 else ''} of {what} {name!r}, which is not configured"
-        f"{suggestion(name, known.get(what, ()))}"
+        f"{suggestion(name, candidates.get(what, ()))}"
         for (what, name), number in strangers.items()
     ]
     if problems:

@@ -1,10 +1,11 @@
 """A web page of a cluster as it is now, of a service or of a simulation: cells by state, gangs in their diagrams.
 
-`film` makes still pictures of a cluster and says how two differ, `reel` keeps the last one for everybody who looks,
-`pages` serves them, `paced` lets a simulation run as fast as one can follow, and `live` serves it meanwhile.
+`recording` captures the state of a cluster as a frame and computes the difference of two frames, `feed` holds the
+latest frame for all viewers, `pages` serves them, `paced` slows a simulation down to a pace that a viewer can follow,
+and `live` serves it meanwhile.
 """
 
-from runtime.view.film import Film, Frame
-from runtime.view.reel import Reel
+from runtime.view.feed import FrameFeed
+from runtime.view.recording import Frame, Recorder
 
-__all__ = ["Film", "Frame", "Reel"]
+__all__ = ["Frame", "FrameFeed", "Recorder"]

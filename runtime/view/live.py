@@ -9,13 +9,13 @@ import uvicorn
 
 from fsmdsl.editor.live.connections import Bounded
 from runtime.errors import UserError
+from runtime.view.feed import FrameFeed
 from runtime.view.paced import Paced
 from runtime.view.pages import Pages, application
-from runtime.view.reel import Reel
 
 LOOPBACK = "127.0.0.1"
 MAX_CONNECTIONS = 128
-"""Connections at a time."""
+"""Maximum number of connections at a time."""
 
 
 class Live:
@@ -23,8 +23,8 @@ class Live:
 
     def __init__(self, pace: float, port: int = 0) -> None:
         """`pace`: virtual seconds in a second, to begin with. `port` 0: any."""
-        reel = Reel()
-        self.paced = Paced(reel, pace)
+        feed = FrameFeed()
+        self.paced = Paced(feed, pace)
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -32,13 +32,13 @@ class Live:
             self._socket.listen()
         except OSError as error:
             raise UserError(f"port {port} of {LOOPBACK} cannot be used: {(error.strerror or '').lower()}") from error
-        app = application(Pages(reel, self.paced.scene, self.paced), [LOOPBACK, "localhost"])
+        app = application(Pages(feed, self.paced.scene, self.paced), [LOOPBACK, "localhost"])
         config = uvicorn.Config(
             app, http=Bounded, ws="none", limit_concurrency=MAX_CONNECTIONS, log_level="warning", lifespan="off",
             timeout_graceful_shutdown=1,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
-        reel.over = lambda: self._server.should_exit
+        feed.over = lambda: self._server.should_exit
         self._thread = Thread(target=self._server.run, args=([self._socket],), name="view", daemon=True)
         self._thread.start()
 
@@ -48,6 +48,6 @@ class Live:
         return f"http://{LOOPBACK}:{self._socket.getsockname()[1]}/"
 
     def close(self) -> None:
-        """Nobody can look any more."""
+        """Stops serving."""
         self._server.should_exit = True
         self._thread.join(5)

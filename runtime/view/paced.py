@@ -7,15 +7,15 @@ from threading import Condition, Event
 from time import monotonic
 from typing import Protocol
 
-from runtime.view.film import Cluster, Film
-from runtime.view.reel import Reel
+from runtime.view.feed import FrameFeed
+from runtime.view.recording import Cluster, Recorder
 
-FRAME = 0.25
-"""Seconds between two pictures."""
-PREPARING = 60.0
-"""Seconds that a page waits for a simulation to begin."""
-BEHIND = 1.0
-"""Seconds that a simulation which could not keep the pace makes up for."""
+FRAME_INTERVAL = 0.25
+"""Seconds between two frames."""
+START_TIMEOUT = 60.0
+"""Maximum number of seconds that a page waits for a simulation to begin."""
+MAX_CATCH_UP = 1.0
+"""Maximum number of seconds that a simulation catches up after it could not keep the pace."""
 
 
 class Happening(Protocol):
@@ -34,7 +34,7 @@ class Happening(Protocol):
 
 
 def words(event: Happening) -> str:
-    """What has happened, as a sentence: who, what, and whom or what it concerns."""
+    """An event as a sentence: the gang or node, the event, and the object."""
     who, about = event.gang, event.detail
     match event.kind.value:
         case "node down" | "node up" as what:
@@ -55,17 +55,17 @@ def words(event: Happening) -> str:
 
 
 class Paced:
-    """An observer of a simulation: shows it on a reel, and sets its pace. Its controls may be used by any thread."""
+    """An observer of a simulation: shows it on a feed, and sets its pace. Its controls may be used by any thread."""
 
-    def __init__(self, reel: Reel, pace: float) -> None:
+    def __init__(self, feed: FrameFeed, pace: float) -> None:
         """`pace`: virtual seconds in a second."""
-        self.reel = reel
+        self.feed = feed
         self.ended = False
         self._pace = pace
         self._paused = False
         self._changed = Condition()
         self._begun = Event()
-        self._film: Film | None = None
+        self._recorder: Recorder | None = None
         self._pictured = float("-inf")
         self._now = 0.0
         self._clock = monotonic()
@@ -92,23 +92,23 @@ class Paced:
             self._changed.notify_all()
 
     def scene(self) -> dict[str, object]:
-        """See `Film.scene`. Waits for the beginning; empty where that does not come."""
-        self._begun.wait(PREPARING)
-        return {} if self._film is None else self._film.scene()
+        """See `Recorder.scene`. Waits for the beginning; empty where that does not come."""
+        self._begun.wait(START_TIMEOUT)
+        return {} if self._recorder is None else self._recorder.scene()
 
     # What the simulation tells
 
     def begin(self, cluster: Cluster, capacity: int) -> None:
         """Before anything happens."""
-        self._film = Film(cluster)
+        self._recorder = Recorder(cluster)
         self._picture()
         self._clock = monotonic()
         self._begun.set()
-        self.reel.remark(0.0, f"{capacity:,} leaf cells")
+        self.feed.remark(0.0, f"{capacity:,} leaf cells")
 
     def advance(self, to: float) -> None:
         """Waits as long as it takes at this pace, and shows the picture now and then."""
-        if monotonic() - self._pictured >= FRAME:
+        if monotonic() - self._pictured >= FRAME_INTERVAL:
             self._picture()
         with self._changed:
             while self._paused or self._due(to) > 0:
@@ -117,10 +117,10 @@ class Paced:
                     self._changed.wait()
                     self._clock = monotonic()
                 else:
-                    self._changed.wait(min(self._due(to), FRAME))
+                    self._changed.wait(min(self._due(to), FRAME_INTERVAL))
                     self._pass(to)
             # Time that the simulation itself has taken is made up for, but not much of it.
-            self._clock = max(self._clock + max(to - self._now, 0.0) / self._pace, monotonic() - BEHIND)
+            self._clock = max(self._clock + max(to - self._now, 0.0) / self._pace, monotonic() - MAX_CATCH_UP)
             self._now = max(self._now, to)
 
     def _due(self, to: float) -> float:
@@ -136,16 +136,16 @@ class Paced:
 
     def event(self, event: Happening) -> None:
         """This has happened."""
-        self.reel.remark(event.time, words(event))
+        self.feed.remark(event.time, words(event))
 
     def end(self, time: float) -> None:
         """Nothing will happen any more."""
         self._now = time
         self._picture()
-        self.reel.remark(time, "the end")
+        self.feed.remark(time, "the end")
         self.ended = True
 
     def _picture(self) -> None:
-        assert self._film is not None, "it has begun"
+        assert self._recorder is not None, "it has begun"
         self._pictured = monotonic()
-        self.reel.show(self._film.frame(self._now))
+        self.feed.show(self._recorder.frame(self._now))

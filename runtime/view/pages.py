@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from runtime.view.film import difference
-from runtime.view.reel import Reel
+from runtime.view.feed import FrameFeed
+from runtime.view.recording import difference
 
 STATIC = Path(__file__).parent / "static"
 FILES = {
@@ -31,12 +31,12 @@ FILES = {
     "usage.js": "text/javascript",
     "AffinityGroup.svg": "image/svg+xml",
 }
-LOOK = 0.25
-"""Seconds between two looks at the reel."""
-WATCHERS = 32
-"""Pages that look on at a time: each holds a connection."""
-LONGEST = 4096
-"""Bytes of a request."""
+POLL_INTERVAL = 0.25
+"""Seconds between two reads of the feed."""
+MAX_PAGES = 32
+"""Maximum number of open pages: each holds a connection."""
+MAX_REQUEST_BYTES = 4096
+"""Maximum number of bytes of a request."""
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline';"
@@ -62,8 +62,8 @@ class Controls(Protocol):
 class Pages:
     """What is to be seen of one cluster."""
 
-    def __init__(self, reel: Reel, scene: Callable[[], dict[str, Any]], controls: Controls | None = None) -> None:
-        self._reel = reel
+    def __init__(self, feed: FrameFeed, scene: Callable[[], dict[str, Any]], controls: Controls | None = None) -> None:
+        self._feed = feed
         self._scene = scene
         self._controls = controls
         self._watching = 0
@@ -71,13 +71,13 @@ class Pages:
     def routes(self, at: str = "") -> list[Route]:
         """All below one path, which begins with a slash; none is the root."""
         files = [Route(f"{at}/{name}", _file(name, kind)) for name, kind in FILES.items()]
-        shown = [
+        views = [
             Route(f"{at}/", _file("view.html", "text/html")),
             Route(f"{at}/scene", self.scene),
             Route(f"{at}/stream", self.stream),
         ]
-        told = [] if self._controls is None else [Route(f"{at}/control", self.control, methods=["POST"])]
-        return [*shown, *files, *told]
+        controls = [] if self._controls is None else [Route(f"{at}/control", self.control, methods=["POST"])]
+        return [*views, *files, *controls]
 
     async def scene(self, _: Request) -> Response:
         """What stays."""
@@ -86,26 +86,26 @@ class Pages:
 
     async def stream(self, request: Request) -> Response:
         """What changes, as server-sent events; everything first."""
-        if self._watching >= WATCHERS:
-            return PlainTextResponse(f"{WATCHERS} pages look on already\n", status_code=503)
+        if self._watching >= MAX_PAGES:
+            return PlainTextResponse(f"{MAX_PAGES} pages look on already\n", status_code=503)
         headers = {**HEADERS, "X-Accel-Buffering": "no"}  # a proxy must not keep it back
         return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
 
     async def _changes(self, request: Request) -> AsyncIterator[str]:
-        shown, remark, told = None, 0, None
+        last_frame, remark, last_how = None, 0, None
         self._watching += 1
         try:
-            while not self._reel.over() and not await request.is_disconnected():
-                frame = await run_in_threadpool(self._reel.last)
-                remarks = self._reel.remarks(remark)
+            while not self._feed.over() and not await request.is_disconnected():
+                frame = await run_in_threadpool(self._feed.last)
+                remarks = self._feed.remarks(remark)
                 how = self._how()
-                if frame is not None and (frame is not shown or remarks or how != told):
-                    change = await run_in_threadpool(difference, shown, frame)
+                if frame is not None and (frame is not last_frame or remarks or how != last_how):
+                    change = await run_in_threadpool(difference, last_frame, frame)
                     remark = remarks[-1].number if remarks else remark
-                    said = [[x.time, x.text] for x in remarks]
-                    yield f"data: {json.dumps({**change, 'remarks': said, 'how': how}, separators=(',', ':'))}\n\n"
-                    shown, told = frame, how
-                await asyncio.sleep(LOOK)
+                    entries = [[x.time, x.text] for x in remarks]
+                    yield f"data: {json.dumps({**change, 'remarks': entries, 'how': how}, separators=(',', ':'))}\n\n"
+                    last_frame, last_how = frame, how
+                await asyncio.sleep(POLL_INTERVAL)
         finally:
             self._watching -= 1
 
@@ -120,12 +120,12 @@ class Pages:
         if origin is not None and origin != f"{request.url.scheme}://{request.headers.get('host')}":
             return PlainTextResponse("only the page itself may do that\n", status_code=403)
         try:
-            wanted = json.loads((await request.body())[:LONGEST])
-            pace, paused = wanted.get("pace"), wanted.get("paused")
+            command = json.loads((await request.body())[:MAX_REQUEST_BYTES])
+            pace, paused = command.get("pace"), command.get("paused")
             self._controls.control(
                 pace=None if pace is None else float(pace), paused=None if paused is None else bool(paused)
             )
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             return PlainTextResponse(f"{error}\n", status_code=400)
         return JSONResponse(self._how(), headers=HEADERS)
 

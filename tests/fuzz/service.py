@@ -57,7 +57,7 @@ def _check(asked: list[dict[str, str]]) -> None:
 async def _serve(folder: Path, asked: list[dict[str, str]]) -> None:
     (folder / "config.yaml").write_text(json.dumps(CONFIGURATION))
     source = MemorySource()
-    source.tell(Change(NodeObject(name, healthy=True), gone=False) for name in "ab")
+    source.tell(Change(NodeObject(name, healthy=True), deleted=False) for name in "ab")
     service = Service(read_configuration(folder / "config.yaml"), lambda: Journal(folder / "journal"), source)
     app = Web(service, 1 << 20).app()
     service.start()

@@ -102,7 +102,7 @@ class Moves:
         """How many leaf cells a virtual cluster can have besides those that it has."""
         return self.case.quotas[tenant] - sum(self._has(world, x, tenant) for x in range(self.case.cells))
 
-    def willing(self, world: World, gang: int, cells: tuple[int, ...]) -> tuple[int, ...]:
+    def demotable_gangs(self, world: World, gang: int, cells: tuple[int, ...]) -> tuple[int, ...]:
         """Who would rather be demoted than lose one of these leaf cells to a gang of its virtual cluster."""
         users = {self.user(world, x) for x in cells if world.states[self.first + x] == "Used"}
         tenant = self.case.gangs[gang].tenant
@@ -122,7 +122,7 @@ class Moves:
             if len(cells) - len(others) > self.spare(world, own.tenant):
                 yield Refusal(Policy.QUOTA, gang, cells)
                 return
-            demoted = self.willing(world, gang, cells)
+            demoted = self.demotable_gangs(world, gang, cells)
         if demoted:
             yield Refusal(Policy.LAZY, gang, cells, ask=False)
         users = {self.user(world, x) for x in cells} - {None}

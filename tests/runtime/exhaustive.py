@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from runtime.cells import Books, Device, Forest, PhysicalCell, View, VirtualCell
+from runtime.cells import CellLedger, Device, Forest, PhysicalCell, View, VirtualCell
 from runtime.cells.free import FreeLists
 from runtime.gangs import Gang
-from runtime.placement.offer import Offer
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.proposal import Placement
-from runtime.placement.wanted import Wanted, wanted
+from runtime.placement.requirements import Requirements, requirements
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner
 
@@ -30,11 +30,11 @@ class Worth:
     """The level of the smallest cell that all devices are in; one above the top where there is none."""
 
 
-def all_others(books: Books, view: View, placement: Placement, offer: Offer) -> Iterator[Worth]:
+def all_others(ledger: CellLedger, view: View, placement: Placement, offer: CandidateNodes) -> Iterator[Worth]:
     """What all places are worth that are as good to the virtual cluster; nobody of it may be displaced."""
-    forest = books.cluster.forests[view.chain.name]
+    forest = ledger.cluster.forests[view.chain.name]
     for leaves in choices(view, placement, offer):
-        for devices in mappings(forest, wanted(leaves), offer):
+        for devices in mappings(forest, requirements(leaves), offer):
             yield worth(forest, devices)
 
 
@@ -53,9 +53,9 @@ def spread(forest: Forest, devices: Sequence[Device]) -> int:
     return chain.top + 1
 
 
-def choices(view: View, placement: Placement, offer: Offer) -> Iterator[list[VirtualCell]]:
+def choices(view: View, placement: Placement, offer: CandidateNodes) -> Iterator[list[VirtualCell]]:
     """The virtual leaf cells of a placement, and those where other empty nodes stand for its empty ones."""
-    leaves = [leaf for seat in placement.seats for leaf in seat.virtual]
+    leaves = [leaf for assignment in placement.assignments for leaf in assignment.virtual]
     nodes = list(dict.fromkeys(leaf.node for leaf in leaves if leaf.node is not None))
     empty = [node for node in nodes if not view.rooms.used[node.spot]]
     allowed = offer.spots(view)
@@ -72,7 +72,7 @@ def choices(view: View, placement: Placement, offer: Offer) -> Iterator[list[Vir
         yield found
 
 
-def mappings(forest: Forest, want: Wanted, offer: Offer) -> Iterator[list[Device]]:
+def mappings(forest: Forest, want: Requirements, offer: CandidateNodes) -> Iterator[list[Device]]:
     """All devices that virtual leaf cells can have."""
     groups = list(want.under.items())
 

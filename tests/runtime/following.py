@@ -25,8 +25,8 @@ from runtime import Pod, UserError
 from runtime.annotations import write_bind_info
 from runtime.config import read_configuration
 from runtime.durable import DurableAllocator
-from runtime.lifecycle.following import Following
-from runtime.service.follower import Options
+from runtime.lifecycle.follower import ApplicationFollower
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import PodObject, read_node, read_pod
@@ -130,11 +130,11 @@ class History:
     def listed(self) -> list[Change]:
         things = [read_node(x) for x in self.nodes.values()] + [read_pod(x) for x in self.pods.values()]
         self.random.shuffle(things)
-        return [Change(thing, gone=False) for thing in things]
+        return [Change(thing, deleted=False) for thing in things]
 
     @property
-    def lives(self) -> Following:
-        following = self.sides[0].scheduler.lives.following
+    def lives(self) -> ApplicationFollower:
+        following = self.sides[0].scheduler.lifecycle.follower
         assert following is not None, "it has not failed"
         return following
 
@@ -337,7 +337,7 @@ class History:
             side.restart(listed)
         after = since(self.lives)
         for (name, i), deadline in before.items():
-            life = self.lives.registry.lives.get(name)
+            life = self.lives.registry.applications.get(name)
             if life is None or name not in placed or not self.still(name):
                 continue
             assert life.termination.armed
@@ -362,11 +362,11 @@ class History:
         scheduler, alone = (side.scheduler for side in self.sides)
         if self.random.random() < 0.5:
             return  # the lives may be behind, and several changes are followed as one
-        self.sides[0].do(lambda scheduler: scheduler.lives.catch_up())
+        self.sides[0].do(lambda scheduler: scheduler.lifecycle.catch_up())
         agree(scheduler)
         assert all(deadline >= self.now for deadline in since(self.lives).values()), "gangs are torn down in time"
         if self.terminates:
-            assert self.doomed >= set(self.lives.to_delete()) - set(scheduler.lives.to_delete)
+            assert self.doomed >= set(self.lives.to_delete()) - set(scheduler.lifecycle.to_delete)
         ours, theirs = scheduler.allocator.journal.images, alone.allocator.journal.images
         assert {key: text for key, text in ours.items() if not key.startswith("follow/")} == theirs
 
@@ -382,7 +382,7 @@ class History:
         self.now += 31
         self.do(lambda _: None)
         registry = self.lives.registry
-        assert not registry.lives
+        assert not registry.applications
         assert not registry.pods
         assert not any(host.slots for host in registry.hosts.values())
         assert not any(queue.used for queue in registry.queues.by_name.values())
@@ -391,12 +391,12 @@ class History:
             side.scheduler.allocator.close()
 
 
-def since(lives: Following) -> dict[tuple[str, int], float]:
+def since(lives: ApplicationFollower) -> dict[tuple[str, int], float]:
     """By application and clique: when it is torn down, where it is below its minimum."""
     now = lives.registry.timers.time()
     return {
         (life.name, i): now + left
-        for life in lives.registry.lives.values()
+        for life in lives.registry.applications.values()
         for i, clique in enumerate(life.cliques)
         for left in life.grove.remaining(clique).values()
     }

@@ -45,15 +45,15 @@ def check_gang(gang: Gang) -> None:
     assert len(set(devices)) == len(devices)
     assert set(devices) == set(gang.virtual)
     assert {d.machine for d in devices} == gang.machine.cells
-    assert gang.waiting or gang.seated, "a gang without pods has ended"
+    assert gang.waiting or gang.assigned, "a gang without pods has ended"
     for size, same in gang.places.slots.items():
         assert len(same) == gang.spec.gang.sizes[size]
         for slot in same:
             assert {d.host.name for d in slot.devices} <= {slot.place.node}
             assert {d.index for d in slot.devices} <= set(slot.place.leaf_cells)
-            assert slot.pod is None or (gang.seated[slot.pod.uid] is slot and slot.pod.spec.leaf_cells == size)
+            assert slot.pod is None or (gang.assigned[slot.pod.uid] is slot and slot.pod.spec.leaf_cells == size)
     if gang.state in (AffinityGroupState.PENDING, AffinityGroupState.PREEMPTING):
-        assert not gang.seated
+        assert not gang.assigned
     guaranteed = gang.priority >= 0
     leaves = [leaf for leaf in gang.virtual.values() if leaf is not None]
     assert len(leaves) == (len(gang.virtual) if guaranteed else 0)
@@ -190,7 +190,7 @@ def picture(allocator: AnyAllocator) -> Any:
                 list(forest.lists.free),
                 list(forest.lists.promised),
                 list(forest.damaged),
-                forest.held,
+                forest.bound_nodes,
                 {n: x for n, x in forest.by_opportunistic[1].items() if x},
                 [(d.priority, d.virtual and d.virtual.address, d.state) for d in forest.devices()],
                 [_name(owner(d)) for d in forest.devices()],
@@ -204,7 +204,7 @@ def picture(allocator: AnyAllocator) -> Any:
             for tenant in cluster.tenants.values()
         ],
         {
-            name: (gang.state, gang.demotion, gang.places.written, sorted(gang.seated))
+            name: (gang.state, gang.demotion, gang.places.written, sorted(gang.assigned))
             for name, gang in allocator.gangs.items()
             if gang.state is not AffinityGroupState.PENDING
         },

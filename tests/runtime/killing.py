@@ -221,8 +221,8 @@ class Busy:
 
 def placed(allocator: DurableAllocator) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Pods that have a place."""
-    seats = (seat for gang in allocator.gangs.values() for seat in gang.seated.items())
-    return {uid: (slot.place.node, slot.place.leaf_cells) for uid, slot in seats}
+    assigned = (entry for gang in allocator.gangs.values() for entry in gang.assigned.items())
+    return {uid: (slot.place.node, slot.place.leaf_cells) for uid, slot in assigned}
 
 
 def act(allocator: DurableAllocator, random: Random, names: list[str], name: str) -> list[list[object]]:

@@ -57,13 +57,13 @@ class KubeScheduler:
         self.bound: dict[str, int] = {}
         """By uid: when a pod was bound."""
         for name in self.nodes:
-            self.scheduler.observe(Change(NodeObject(name, healthy=True), gone=False))
+            self.scheduler.observe(Change(NodeObject(name, healthy=True), deleted=False))
 
     def create(self, pods: list[Pod], priority: int, grace: int = 5) -> None:
         for pod in pods:
             seen = PodObject(pod.uid, pod.namespace, pod.name, True, annotation(pod), "", "", False)
             self.pods[pod.uid] = Running(seen, priority, grace)
-            self.scheduler.observe(Change(seen, gone=False))
+            self.scheduler.observe(Change(seen, deleted=False))
 
     def step(self) -> None:
         """A unit of time: pods whose grace is over are gone, and each waiting pod is tried once."""
@@ -71,12 +71,12 @@ class KubeScheduler:
         for uid, pod in list(self.pods.items()):
             if pod.gone_at is not None and pod.gone_at <= self.time:
                 del self.pods[uid]
-                self.scheduler.observe(Change(pod.seen, gone=True))
+                self.scheduler.observe(Change(pod.seen, deleted=True))
         for pod in list(self.pods.values()):
             if not pod.seen.node and pod.gone_at is None:
                 self._attempt(pod)
         while self.late:
-            self.scheduler.observe(Change(self.late.pop(0), gone=False))
+            self.scheduler.observe(Change(self.late.pop(0), deleted=False))
         self.scheduler.expire()
         self.scheduler.tear_down()
 
@@ -118,7 +118,7 @@ class KubeScheduler:
         pod.nominated = ""
         pod.seen = replace(pod.seen, node=node, bind_info=info, phase="Running")
         self.bound[pod.seen.uid] = self.time
-        self.scheduler.observe(Change(pod.seen, gone=False))
+        self.scheduler.observe(Change(pod.seen, deleted=False))
 
     def delete(self, uid: str) -> None:
         """A pod has its grace to end; somebody who deletes it again changes nothing."""

@@ -10,10 +10,10 @@ from hived import HiveD, bind_info
 from runtime import Allocator, BindInfo, Pod
 from runtime.cells import Device, PhysicalCell
 from runtime.gangs import Gang
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.choose import choose
-from runtime.placement.offer import Offer
+from runtime.placement.disruption_cost import DisruptionCost, disruption_cost
 from runtime.placement.proposal import Placement
-from runtime.placement.toll import Toll, toll
 
 
 class Sides:
@@ -69,20 +69,20 @@ class Sides:
         cells that its virtual cluster is promised, or of nodes where these are larger, does not fit into what HiveD
         leaves of them, when the victims of both are gone."""
         gang = self.allocator.gangs[pod.spec.gang.name]
-        offer = Offer(None if gang.spec.ignore_suggested else offered)
-        ours = choose(self.allocator.core.books, gang.spec, offer)
+        offer = CandidateNodes(None if gang.spec.ignore_suggested else offered)
+        ours = choose(self.allocator.core.ledger, gang.spec, offer)
         assert isinstance(ours, Placement)
         info = bind_info(theirs["bind"])
         if info.chain != ours.chain:
             return None
-        mine = [list(seat.devices) for seat in ours.seats]
+        mine = [list(assignment.devices) for assignment in ours.assignments]
         others = [
             [self._device(info.chain, place.node, index) for index in place.leaf_cells]
             for same in info.gang
             for place in same
         ]
         chain = self.allocator.cluster.forests[ours.chain].chain
-        promised = [leaf.top.level for seat in ours.seats for leaf in seat.virtual]
+        promised = [leaf.top.level for assignment in ours.assignments for leaf in assignment.virtual]
         level = min([chain.node, *promised])
         if spread(mine) < spread(others):
             return Difference.CLOSER
@@ -97,9 +97,9 @@ class Sides:
         devices = self.allocator.cluster.forests[chain].devices()
         return next(device for device in devices if (device.host.name, device.index) == (node, index))
 
-    def devices(self, uids: set[str]) -> Toll:
+    def devices(self, uids: set[str]) -> DisruptionCost:
         """Of all gangs of some pods: what they hold, as they count now, with a guarantee or without."""
-        return toll({self.allocator.homes[uid] for uid in uids}, ())
+        return disruption_cost({self.allocator.homes[uid] for uid in uids}, ())
 
     def strongest(self, uids: set[str]) -> int:
         """The highest priority of the gangs of some pods."""

@@ -6,7 +6,7 @@ from clusters import config, gang, healthy, nodes, rack, run
 
 from runtime import Allocator, Bind, Preempt
 from runtime.placement.guaranteed import closeness, signature
-from runtime.placement.wanted import wanted
+from runtime.placement.requirements import requirements
 
 RACKS = config([rack("a", "b"), rack("c", "d")], A={"RACK": 2})
 MATE = {"a": "b", "b": "a", "c": "d", "d": "c"}
@@ -115,7 +115,7 @@ def test_what_is_wanted_is_counted_in_leaf_cells() -> None:
     view = next(iter(healthy(config([rack("a", "b")], A={"RACK": 1})).cluster.tenants["A"].views.values()))
     (top,) = view.tops
     leaves = list(top.leaves())
-    found = wanted([*leaves[:3], leaves[-1]])
+    found = requirements([*leaves[:3], leaves[-1]])
     assert found.tops == [top]
     assert (found.leaves_in(top), found.leaves_in(leaves[0])) == (4, 1)
     assert (found.least(), len(found.nodes_in(top))) == (1, 2)

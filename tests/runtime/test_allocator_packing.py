@@ -12,13 +12,13 @@ from clusters import config, gang, healthy, row, run
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime.placement.assignment import assign_nodes
 from runtime.placement.fewest import Budget, Fewest, _subsets
 from runtime.placement.fitting import Fitting
 from runtime.placement.free import FreeCells
 from runtime.placement.matching import match
 from runtime.placement.misfit import Misfit, misfit
 from runtime.placement.packing import Class, fits, pack
-from runtime.placement.seating import seat
 from runtime.pods import OPPORTUNISTIC
 
 
@@ -113,7 +113,7 @@ def around(node: int, above: int) -> int:
 
 def seated(nodes: set[int], pods: int, shunned: int = 0) -> list[int] | None:
     """Where so many pods go, each of which takes one of these nodes."""
-    return seat({(1, 1): sum(1 << x for x in nodes)}, [1] * pods, better, filled, around, shunned)
+    return assign_nodes({(1, 1): sum(1 << x for x in nodes)}, [1] * pods, better, filled, around, shunned)
 
 
 def test_a_gang_gets_the_smallest_cell_that_has_all_its_nodes() -> None:
@@ -235,12 +235,12 @@ def test_nodes_have_room_when_all_who_use_them_may_go() -> None:
     going = [Cell(0, 0, nodes[0], 1), Cell(0, 1, nodes[0], 1), Cell(0, 2, nodes[1], 1)]
     going += [Cell(0, 6, nodes[3], 1), Cell(0, 7, nodes[3], 1)]
     forest: Any = SimpleNamespace(chain=CHAIN, by_opportunistic=[{}, {0: 0b10000, 2: 0b1111}])
-    offer: Any = SimpleNamespace(nodes=lambda _: 0b11111)
+    candidates: Any = SimpleNamespace(nodes=lambda _: 0b11111)
 
     def usable(least: int) -> int:
         wanted: Any = SimpleNamespace(least=lambda: least)
         victims: Any = [SimpleNamespace(virtual=going)]
-        return Fitting(forest, wanted, offer, victims).usable
+        return Fitting(forest, wanted, candidates, victims).usable
 
     assert usable(2) == 0b11001, "the free one, and those that the gang has alone"
     assert usable(1) == 0b11011

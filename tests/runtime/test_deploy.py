@@ -19,7 +19,7 @@ from clusters import healthy
 from runtime.command import main, serve
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
-from runtime.service.follower import Options
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.scheduler import PodScheduler
@@ -47,7 +47,7 @@ def families(tmp_path: Path) -> set[str]:
     """Names of all series."""
     allocator = DurableAllocator(healthy(CONFIGURATION).configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
-    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
+    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, lifecycle=Options(on=True))
     scheduler.recover([], lists_all=False)
     metrics.observe(scheduler, MemorySource(), locks)
     told = re.findall(r"^# TYPE (\w+) (\w+)", metrics.text().decode(), re.MULTILINE)

@@ -135,7 +135,7 @@ def test_never_two_lead(server: Server) -> None:
 
 
 def test_losing_it_is_reported_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.service.election.RETRY", 0.01)
+    monkeypatch.setattr("runtime.service.election.RETRY_INTERVAL", 0.01)
     clock, lost = Clock(), threading.Event()
     a, b = Election(server, "ns/x", "a", clock), Election(server, "ns/x", "b", clock)
     assert a.acquire() == ""

@@ -69,7 +69,7 @@ class Cluster:
     def do(self, call: Callable[..., object], *given: Any) -> object:
         """A call, and what the history makes of it."""
         answer = call(self.allocator, *given)
-        self.history.look(self.allocator, ("weak", "other", "strong", "stronger"))
+        self.history.record_changes(self.allocator, ("weak", "other", "strong", "stronger"))
         return answer
 
     def told(self) -> list[dict[str, Any]]:

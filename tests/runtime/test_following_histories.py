@@ -10,7 +10,7 @@ import pytest
 
 from generated.grove import Pod, System, VirtualClock
 from runtime.lifecycle.refusals import Refusals
-from runtime.service.follower import MAX_FAULTS
+from runtime.service.lifecycle_reporter import MAX_FAULTS
 
 
 def test_lives_agree_with_the_allocator_and_nothing_is_left_in_the_end() -> None:
@@ -43,15 +43,15 @@ def test_after_a_fault_lives_begin_anew_and_after_too_many_they_are_given_up(
     scheduler = history.sides[0].scheduler
 
     def fault() -> None:
-        scheduler.lives._do(lambda _: 1 // 0)
+        scheduler.lifecycle._do(lambda _: 1 // 0)
 
     fault()
-    assert scheduler.lives.faults == 1
-    scheduler.lives.faults = 0
+    assert scheduler.lifecycle.faults == 1
+    scheduler.lifecycle.faults = 0
     history.check()
     for _ in range(MAX_FAULTS + 1):
         fault()
-    assert scheduler.lives.following is None
+    assert scheduler.lifecycle.follower is None
     history.ask()
     for side in history.sides:
         side.scheduler.allocator.close()

@@ -17,7 +17,7 @@ from runtime import Pod
 from runtime.annotations import write_bind_info
 from runtime.config import read_configuration
 from runtime.durable import DurableAllocator
-from runtime.service.follower import LAG, Options
+from runtime.service.lifecycle_reporter import LAG, Options
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import read_node, read_pod
@@ -40,7 +40,7 @@ class Side:
         self.scheduler = PodScheduler(allocator, Locks(), nothing, nothing, 1e9, lambda: self.now, options)
         self.pods: dict[str, dict[str, Any]] = {}
         with self.cycle():
-            self.scheduler.recover([Change(read_node(node(name)), gone=False) for name in NAMES], lists_all=True)
+            self.scheduler.recover([Change(read_node(node(name)), deleted=False) for name in NAMES], lists_all=True)
 
     @contextmanager
     def cycle(self) -> Iterator[None]:
@@ -48,7 +48,7 @@ class Side:
             self.scheduler.tear_down()
             yield
             if self.prompt:
-                self.scheduler.lives.catch_up()
+                self.scheduler.lifecycle.catch_up()
 
     def tell(self, uid: str, *, gone: bool = False, **more: Any) -> None:
         pod = self.pods[uid] = {**self.pods[uid], **more}
@@ -85,10 +85,10 @@ class Side:
     def life(self, name: str) -> Any:
         """As it is inspected."""
         with self.cycle():
-            self.scheduler.lives.catch_up()
-        assert self.scheduler.lives.faults == 0
-        assert self.scheduler.lives.following is not None
-        return self.scheduler.lives.following.registry.lives[name]
+            self.scheduler.lifecycle.catch_up()
+        assert self.scheduler.lifecycle.faults == 0
+        assert self.scheduler.lifecycle.follower is not None
+        return self.scheduler.lifecycle.follower.registry.applications[name]
 
 
 @pytest.fixture(params=[True, False], ids=["prompt", "behind"])
@@ -127,7 +127,7 @@ def test_what_happened_before_a_timer_rings_counts(side: Side) -> None:
     side.now += LAG / 2
     with side.cycle():
         pass
-    assert not side.scheduler.lives.to_delete
+    assert not side.scheduler.lifecycle.to_delete
     assert side.life("g").cliques[0].state is CliqueState.HEALTHY
 
 
@@ -146,7 +146,7 @@ def test_two_short_losses_that_overlap(side: Side) -> None:
     side.life("g")
     side.now += DELAY / 2
     assert [x.state for x in side.life("g").cliques] == [CliqueState.BREACHED, CliqueState.HEALTHY]
-    following = side.scheduler.lives.following
+    following = side.scheduler.lifecycle.follower
     assert following is not None
     assert not following.to_delete()
     side.now += DELAY / 4
@@ -167,18 +167,18 @@ def test_an_application_that_is_over_is_remembered_for_three_days(side: Side) ->
             pass
         states.append(life.core.state.display)
     assert states == ["Completing", "Completing", "Completed", "Completed", "Expired"]
-    assert not side.scheduler.lives.following.registry.past  # type: ignore[union-attr]
+    assert not side.scheduler.lifecycle.follower.registry.past  # type: ignore[union-attr]
 
 
 def test_changes_are_followed_when_the_time_is_over(side: Side) -> None:
     side.place(*gang("g", "A", 4))
-    following = side.scheduler.lives.following
+    following = side.scheduler.lifecycle.follower
     assert following is not None
-    assert bool(following.registry.lives) is side.prompt
+    assert bool(following.registry.applications) is side.prompt
     side.now += LAG
     with side.cycle():
         pass
-    assert following.registry.lives.keys() == {"g"}
+    assert following.registry.applications.keys() == {"g"}
 
 
 def test_a_pod_that_comes_and_ends_between_is_followed_to_its_end(side: Side) -> None:
@@ -189,6 +189,6 @@ def test_a_pod_that_comes_and_ends_between_is_followed_to_its_end(side: Side) ->
     side.tell(pods[0].uid, status={"phase": "Succeeded"})
     assert [slot.done for slot in side.life("g").slots] == [True, False]
     side.tell(pods[1].uid, status={"phase": "Failed"})
-    following = side.scheduler.lives.following
+    following = side.scheduler.lifecycle.follower
     assert following is not None
     assert [life.core.state.display for life in following.registry.past.values()] == ["Failed"]

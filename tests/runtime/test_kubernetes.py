@@ -341,23 +341,23 @@ def test_a_pod_is_looked_at_as_it_is_now(tmp_path: Path) -> None:
     source = KubernetesSource(connect(kubeconfig(tmp_path, running.port)))
     (pod,) = gang("g", "A", 1)
     seen = read_pod(written(pod))
-    assert source.look(seen) is None
+    assert source.fetch(seen) is None
     api.put(written(pod))
-    assert source.look(seen) == seen
+    assert source.fetch(seen) == seen
     source.bind(seen, "a", {"x": "y"})
     source.bind(seen, "a", {"x": "y"})
-    now = source.look(seen)
+    now = source.fetch(seen)
     assert isinstance(now, PodObject)
     assert now.node == "a"
     with pytest.raises(UserError, match="it is bound to a"):
         source.bind(seen, "b", {})
     api.put(written(replace(pod, uid="another")))
-    assert source.look(seen) is None
+    assert source.fetch(seen) is None
     with pytest.raises(UserError, match="any more"):
         source.bind(seen, "a", {})
     api.failures["GET"] = [500]
     with pytest.raises(ApiError, match="500"):
-        source.look(seen)
+        source.fetch(seen)
     source.close()
     running.stop()
 

@@ -34,15 +34,15 @@ class Watched(MemorySource):
 
     def __init__(self) -> None:
         super().__init__()
-        self.looked: list[str] = []
+        self.fetched: list[str] = []
         self.truth: dict[str, PodObject | None] = {}
         self.away = False
 
-    def look(self, pod: PodObject) -> PodObject | None:
-        self.looked.append(pod.uid)
+    def fetch(self, pod: PodObject) -> PodObject | None:
+        self.fetched.append(pod.uid)
         if self.away:
             raise ConnectionError("away")
-        return self.truth[pod.uid] if pod.uid in self.truth else super().look(pod)
+        return self.truth[pod.uid] if pod.uid in self.truth else super().fetch(pod)
 
 
 class Served:
@@ -55,7 +55,7 @@ class Served:
         self.start()
 
     def start(self, configuration: Configuration = CONFIGURATION) -> None:
-        self.source.tell(Change(read_node(node(name)), gone=False) for name in "ab")
+        self.source.tell(Change(read_node(node(name)), deleted=False) for name in "ab")
         self.service = Service(configuration, lambda: Journal(self.path), self.source, LEASE, lambda: self.now)
         self.service.start()
         until(lambda: self.service.ready()[0])
@@ -72,7 +72,7 @@ class Served:
         self.ask(lambda scheduler: check(scheduler.allocator))
 
     def add(self, *pods: Pod) -> None:
-        self.source.tell(Change(read_pod(written(pod)), gone=False) for pod in pods)
+        self.source.tell(Change(read_pod(written(pod)), deleted=False) for pod in pods)
 
     def filter(self, pod: Pod) -> str:
         """Where it goes, or why it does not."""
@@ -135,9 +135,9 @@ def test_a_place_that_is_neither_bound_nor_asked_for_is_given_back(served: Serve
     assert "no room" in served.filter(third)
     served.pass_time(LEASE - 1)
     assert served.filter(second) in "ab"
-    assert served.source.looked == []
+    assert served.source.fetched == []
     served.pass_time(1)
-    assert served.source.looked == ["first-0"], "the second was asked for"
+    assert served.source.fetched == ["first-0"], "the second was asked for"
     assert (served.state("first"), served.state("second")) == ("Pending", "Allocated")
     assert served.filter(third) == place
     assert "no room" in served.filter(first), "it may ask again, as anybody"
@@ -156,7 +156,7 @@ def test_a_binding_that_is_under_way_keeps_the_place(served: Served) -> None:
     served.service.bind(tracked)
     served.pass_time(2 * LEASE)
     assert served.phase("g-0") is PodPhase.BOUND
-    assert served.source.looked == []
+    assert served.source.fetched == []
 
 
 def test_what_the_cluster_knows_better_counts(served: Served) -> None:
@@ -188,10 +188,10 @@ def test_a_cluster_that_does_not_answer_is_asked_again_later(served: Served) -> 
     served.pass_time(LEASE)
     assert served.state("g") == "Allocated", "it may be bound"
     served.pass_time(LEASE - 1)
-    assert served.source.looked == ["g-0"]
+    assert served.source.fetched == ["g-0"]
     served.source.away = False
     served.pass_time(1)
-    assert served.source.looked == ["g-0"] * 2
+    assert served.source.fetched == ["g-0"] * 2
     assert served.state("g") == "Pending"
 
 
@@ -246,7 +246,7 @@ def test_a_reservation_that_has_come_to_something_is_forgotten(served: Served) -
     served.run(weak)
     served.add(*strong)
     served.preempt(strong[0])
-    served.source.tell(Change(read_pod(written(pod)), gone=True) for pod in weak)
+    served.source.tell(Change(read_pod(written(pod)), deleted=True) for pod in weak)
     for pod in strong:
         served.bind(pod, served.filter(pod))
     served.pass_time(2 * LEASE)

@@ -15,7 +15,7 @@ from runtime.config.model import Settings
 from runtime.config.read import KEYS
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
-from runtime.service.follower import Options
+from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import NodeObject, read_pod
@@ -96,7 +96,7 @@ def test_metrics_are_those_there_are(tmp_path: Path) -> None:
     configuration = healthy(yaml.safe_load(BLOCKS["configuration"])).configuration
     allocator = DurableAllocator(configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
-    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, following=Options(on=True))
+    scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, lifecycle=Options(on=True))
     scheduler.recover([], lists_all=False)
     metrics.observe(scheduler, MemorySource(), locks)
     families = set(re.findall(r"^# TYPE (\w+)", metrics.text().decode(), re.MULTILINE))

@@ -12,8 +12,8 @@ from exhaustive import Worth, all_others, worth
 from invariants import picture
 
 from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, PodPlacement, Preempt
+from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.choose import choose
-from runtime.placement.offer import Offer
 from runtime.placement.proposal import Placement
 
 CLUSTERS = (
@@ -78,7 +78,7 @@ def placed(seed: int) -> Iterator[tuple[Allocator, list[Pod], Placement]]:
             continue
         tenant, priority = "B" if kind == "theirs" else "A", -1 if kind == "lent" else 5
         pods = gang(f"g{number}", tenant, *sizes, priority=priority, ignore_suggested=priority >= 0)
-        found = choose(allocator.core.books, pods[0].spec, Offer()) if kind == "own" else ""
+        found = choose(allocator.core.ledger, pods[0].spec, CandidateNodes()) if kind == "own" else ""
         if isinstance(found, Placement) and found.peaceful:
             yield allocator, pods, found
         offered = [name for name in names if random.random() < 0.7]
@@ -102,7 +102,7 @@ def test_no_place_as_close_displaces_fewer_and_none_is_closer_where_nobody_goes(
             forest = allocator.cluster.forests[found.chain]
             mine = worth(forest, list(found.devices()))
             view = allocator.cluster.tenants["A"].views[found.chain]
-            for other in all_others(allocator.core.books, view, found, Offer()):
+            for other in all_others(allocator.core.ledger, view, found, CandidateNodes()):
                 assert other.spread > mine.spread or other.displaced >= mine.displaced, (seed, pods[0].uid, mine, other)
                 assert mine.displaced or not other < mine, (seed, pods[0].uid, mine, other)
             assert picture(allocator) == before
@@ -164,7 +164,7 @@ def test_the_pod_that_needs_most_gets_the_cell_that_nobody_uses(monkeypatch: pyt
 
     Also where no other victims are considered than those that were found first.
     """
-    monkeypatch.setattr("runtime.placement.fewest.GANGS", others)
+    monkeypatch.setattr("runtime.placement.fewest.MAX_GANGS", others)
     cells = [rack("a", "b", pinnedCellId="pin"), rack("c", "d")]
     allocator = healthy(config(cells, A={"pin": 0, "RACK.NODE": 1}))
     for name, sizes, offered in (("large", (3, 2), ["a", "c"]), ("small", (1,), ["b"])):

@@ -174,8 +174,8 @@ class World:
 
     def start(self) -> None:
         self.source = InFlight()
-        self.source.tell(Change(read_node(node(name)), gone=False) for name in NAMES)
-        self.source.tell(Change(read_pod(pod), gone=False) for pod in self.pods.values())
+        self.source.tell(Change(read_node(node(name)), deleted=False) for name in NAMES)
+        self.source.tell(Change(read_pod(pod), deleted=False) for pod in self.pods.values())
         self.service = Service(
             CONFIGURATION, lambda: Journal(self.path, least=10**9, synchronised=False), self.source, lease=1e9
         )
@@ -212,7 +212,7 @@ class World:
     def create(self, name: str, sizes: list[int]) -> None:
         for pod in gang(name, "A", *sizes):
             self.pods[pod.uid] = written(pod)
-            self.source.tell([Change(read_pod(self.pods[pod.uid]), gone=False)])
+            self.source.tell([Change(read_pod(self.pods[pod.uid]), deleted=False)])
 
     def filter(self, uid: str) -> None:
         answer = self.ask(lambda x: x.filter(FilterRequest(read_pod(self.pods[uid]), NAMES)))
@@ -244,12 +244,12 @@ class World:
         self.seen["bound"] += 1
         devices = [place for uid in self.pods for place in self.devices(uid)]
         assert len(set(devices)) == len(devices), "no device is held twice"
-        self.source.tell([Change(read_pod(pod), gone=False)])
+        self.source.tell([Change(read_pod(pod), deleted=False)])
 
     def end(self, name: str) -> None:
         for uid in [uid for uid in self.pods if uid.rpartition("-")[0] == name]:
             self.assumed.pop(uid, None)
-            self.source.tell([Change(read_pod(self.pods.pop(uid)), gone=True)])
+            self.source.tell([Change(read_pod(self.pods.pop(uid)), deleted=True)])
 
     def lose_power(self) -> None:
         journal = self.service.allocator.journal
@@ -337,12 +337,12 @@ def test_what_others_rely_on_waits_for_the_disk_and_a_reservation_does_not(tmp_p
             super().delete(pod)
 
     source = Noting()
-    source.tell(Change(read_node(node(name)), gone=False) for name in NAMES)
+    source.tell(Change(read_node(node(name)), deleted=False) for name in NAMES)
     service = Service(CONFIGURATION, lambda: Journal(tmp_path / "journal", stages.append), source)
     service.start()
     service._beginning.join()
     weak, strong = gang("weak", "A", 4, 4, 4, priority=1), gang("strong", "A", 4, 4, 4, priority=9)
-    source.tell(Change(read_pod(written(pod)), gone=False) for pod in (*weak, *strong))
+    source.tell(Change(read_pod(written(pod)), deleted=False) for pod in (*weak, *strong))
 
     def ask(call: Callable[[PodScheduler], Any], *, durable: bool) -> Any:
         stages.clear()

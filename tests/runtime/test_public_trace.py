@@ -28,6 +28,7 @@ from runtime.simulate.workload import Request
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks/simulator"))
 import public_trace  # noqa: E402
+import public_trace_results  # noqa: E402
 
 FILES = ("openb_node_list_gpu_node.csv", "openb_pod_list_default.csv", "openb_pod_list_multigpu50.csv")
 EVERY = 40
@@ -165,4 +166,5 @@ def test_a_trace_that_is_made_up(tmp_path: Path) -> None:
 
 
 def test_the_tables_are_those_of_the_results() -> None:
-    assert public_trace.RESULTS.with_suffix(".md").read_text() == public_trace.page(public_trace.recorded().values())
+    page = public_trace_results.page(public_trace_results.recorded().values())
+    assert public_trace_results.RESULTS.with_suffix(".md").read_text() == page

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import chromium
@@ -325,3 +327,25 @@ def test_a_gang_that_comes_is_seen_at_once(tmp_path: Path, browser: Any) -> None
         cluster.delete(*pods)
         chromium.expect(page.locator("#facts")).to_have_text("It is gone.")
         page.close()
+
+
+class _Nested(BaseHTTPRequestHandler):
+    """A server whose JSON is nested too deeply."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"[" * 200_000)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """No log."""
+
+
+def test_an_answer_that_is_nested_too_deeply_is_refused() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Nested) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_address[1]}"
+        result = CliRunner().invoke(main, ["events", "--server", address])
+        assert isinstance(result.exception, UserError)
+        assert "does not answer: maximum recursion depth" in str(result.exception)
+        server.shutdown()

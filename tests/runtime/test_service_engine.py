@@ -36,7 +36,7 @@ class Served:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.source = MemorySource()
-        self.source.tell(Change(read_node(node(name)), gone=False) for name in "ab")
+        self.source.tell(Change(read_node(node(name)), deleted=False) for name in "ab")
         self.failed = Event()
         self.service = Service(CONFIGURATION, lambda: Journal(path), self.source)
         self.service.on_failure = self.failed.set
@@ -51,7 +51,7 @@ class Served:
     def filter(self, uid: str) -> dict[str, Any]:
         (pod,) = gang(uid, "A", 1)
         thing = read_pod(written(pod))
-        self.source.tell([Change(thing, gone=False)])
+        self.source.tell([Change(thing, deleted=False)])
         return dict(self.ask(lambda scheduler: scheduler.filter(FilterRequest(thing, ("a", "b")))))
 
 
@@ -146,7 +146,7 @@ def test_when_the_disk_does_not_take_the_journal_nothing_is_bound_and_it_ends(
     journal = served.service.allocator.journal
     (pod,) = gang("g", "A", 1)
     thing = read_pod(written(pod))
-    served.source.tell([Change(thing, gone=False)])
+    served.source.tell([Change(thing, deleted=False)])
 
     def fail() -> None:
         raise OSError(5, "Input/output error")
@@ -189,7 +189,7 @@ def test_a_pod_that_is_gone_is_not_bound(served: Served) -> None:
     thing = read_pod(written(gang("g", "A", 1)[0]))
     request = BindRequest("g-0", "default", "g-0", "a")
     tracked = served.ask(lambda scheduler: scheduler.to_bind(request))
-    served.source.tell([Change(thing, gone=True)])
+    served.source.tell([Change(thing, deleted=True)])
     with pytest.raises(Exception, match="any more"):
         served.service.bind(tracked)
     assert served.source.bindings == []
@@ -250,7 +250,7 @@ def test_a_file_of_events_may_grow_in_pieces(tmp_path: Path) -> None:
         file.write(
             b'data": {"name": "n"}}}\n{"type": "DELETED", "object": {"kind": "Node", "metadata": {"name": "n"}}}\n'
         )
-    assert [(change.thing.name, change.gone) for change in source.poll()] == [("n", False), ("n", True)]
+    assert [(change.thing.name, change.deleted) for change in source.poll()] == [("n", False), ("n", True)]
     assert list(source.poll()) == []
 
 

@@ -14,8 +14,8 @@ from simulating import RACKS, request
 from runtime import Allocator
 from runtime.config import read_configuration
 from runtime.simulate.figures import quantile
+from runtime.simulate.job import Job
 from runtime.simulate.ledger import Ledger, width_for
-from runtime.simulate.life import Life
 from runtime.simulate.queues import Queue, QueueKey, Shape, implied
 from runtime.simulate.quotas import capacity, promised, quota
 from runtime.simulate.rooms import Rooms
@@ -114,9 +114,9 @@ def queue(backfill: int = 50) -> Queue:
 
 def test_a_queue_asks_for_each_shape_once() -> None:
     waiting = queue()
-    lives = [Life(request(f"g{n}", at=n, each=n % 3 + 1), n) for n in range(9)]
-    for life in lives:
-        waiting.add(life)
+    jobs = [Job(request(f"g{n}", at=n, each=n % 3 + 1), n) for n in range(9)]
+    for job in jobs:
+        waiting.add(job)
     asked = []
     while (found := waiting.next()) is not None:
         asked.append(found.request.gang)
@@ -125,51 +125,51 @@ def test_a_queue_asks_for_each_shape_once() -> None:
     assert not waiting.awake
     waiting.anything_new()
     first = waiting.next()
-    assert first is lives[0]
-    waiting.take(lives[0])
-    waiting.refuse(lives[1])
-    assert waiting.next() is lives[3]
+    assert first is jobs[0]
+    waiting.take(jobs[0])
+    waiting.refuse(jobs[1])
+    assert waiting.next() is jobs[3]
     assert waiting.length == 8
 
 
 def test_the_first_of_a_queue_is_overtaken_only_so_often() -> None:
     waiting = queue(backfill=2)
-    lives = [Life(request(f"g{n}", at=n, each=4 if n == 0 else 1), n) for n in range(6)]
-    for life in lives:
-        waiting.add(life)
-    waiting.refuse(lives[0])
+    jobs = [Job(request(f"g{n}", at=n, each=4 if n == 0 else 1), n) for n in range(6)]
+    for job in jobs:
+        waiting.add(job)
+    waiting.refuse(jobs[0])
     began = []
     while (found := waiting.next()) is not None:
         waiting.take(found)
         began.append(found.request.gang)
     assert began == ["g1", "g2"]
     waiting.anything_new()
-    assert waiting.next() is lives[0]
+    assert waiting.next() is jobs[0]
 
 
 def test_who_waits_long_enough_holds_up_those_who_want_the_same() -> None:
     waiting = queue(backfill=1)
     kinds = ("H100", "", "A100", "H100", "")
-    lives = [Life(request(f"g{n}", at=n, each=8 - n, leaf_type=kind), n) for n, kind in enumerate(kinds)]
-    for life in lives:
-        waiting.add(life)
-    waiting.refuse(lives[0])
+    jobs = [Job(request(f"g{n}", at=n, each=8 - n, leaf_type=kind), n) for n, kind in enumerate(kinds)]
+    for job in jobs:
+        waiting.add(job)
+    waiting.refuse(jobs[0])
     began = []
     while (found := waiting.next()) is not None:
         waiting.take(found)
         began.append(found.request.gang)
     assert began == ["g1", "g2"], "g3 and g4 may want what g0 has waited for long enough"
-    assert lives[0].overtaken == 1
+    assert jobs[0].overtaken == 1
 
 
 def test_who_takes_any_type_is_refused_for_all_types() -> None:
     waiting = queue()
-    lives = [Life(request(f"g{n}", at=n, each=2, leaf_type=kind), n) for n, kind in enumerate(("", "A100", "H100"))]
-    for life in lives:
-        waiting.add(life)
-    waiting.refuse(lives[1])
-    assert waiting.next() is lives[0]
-    waiting.refuse(lives[0])
+    jobs = [Job(request(f"g{n}", at=n, each=2, leaf_type=kind), n) for n, kind in enumerate(("", "A100", "H100"))]
+    for job in jobs:
+        waiting.add(job)
+    waiting.refuse(jobs[1])
+    assert waiting.next() is jobs[0]
+    waiting.refuse(jobs[0])
     assert waiting.next() is None
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from runtime import Member, UserError
-from runtime.simulate.convert import alibaba, philly, prepared
+from runtime.simulate.convert import alibaba, nodes, philly, prepared
+from runtime.simulate.outages import read_outages
+from runtime.simulate.result import read_run
 
 
 def job(name: str, *attempts: dict[str, object], submitted: object = "2017-10-07 01:11:39", **more: object) -> object:
@@ -126,6 +130,27 @@ def test_alibaba_2023(tmp_path: Path) -> None:
     assert (one.gang, one.submitted, one.duration) == ("pod-1", 50, 290)
     assert {two.tenant, one.tenant} == {"x", "y"}, "those with the most work are apart"
     assert [r.gang for r in prepared(found.requests, [], 8, 1)] == ["pod-2"]
+
+
+@pytest.mark.parametrize(
+    ("read", "content", "message"),
+    [
+        (alibaba.read, b"a,b\xff\n", "is no text in UTF-8: byte 3"),
+        (alibaba.read, b"a\n" + b"x" * 200_000 + b"\n", "cannot be read: field larger than field limit"),
+        (partial(nodes.read, shares={"a": 1}), b"sn,gpu,model\n\xff\n", "is no text in UTF-8: byte 13"),
+        (philly.read, b"[" * 200_000, "is no JSON: maximum recursion depth"),
+        (philly.read, b"\xff", "is no text in UTF-8: byte 0"),
+        (read_run, b"[" * 200_000, "is no JSON: maximum recursion depth"),
+        (partial(read_outages, nodes=["n"]), b"node,down,up\nn,\xff,1\n", "is no text in UTF-8: byte 15"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(
+    tmp_path: Path, read: Callable[[Path], object], content: bytes, message: str
+) -> None:
+    path = tmp_path / "input"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=message):
+        read(path)
 
 
 def test_what_is_wrong_in_alibaba_is_told_by_line(tmp_path: Path) -> None:

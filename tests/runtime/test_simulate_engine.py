@@ -12,7 +12,7 @@ from simulating import RACKS, TWO, Log, request, run, simulation, workloads
 
 from runtime.simulate.checking import Checking
 from runtime.simulate.figures import series, summary
-from runtime.simulate.life import Stage
+from runtime.simulate.job import Stage
 from runtime.simulate.observe import ClusterFace, Event
 from runtime.simulate.outages import Outage
 from runtime.simulate.workload import Request
@@ -24,8 +24,8 @@ def test_a_gang_runs_as_long_as_it_needs() -> None:
     assert log.capacity == 8
     assert log.moments == [5, 65]
     assert log.ended == 65
-    life = made.lives[0]
-    assert (life.used, life.wasted, life.waited, life.runs) == (240, 0, 0, 1)
+    job = made.jobs[0]
+    assert (job.used, job.wasted, job.waited, job.runs) == (240, 0, 0, 1)
 
 
 def test_whoever_came_first_is_first() -> None:
@@ -68,10 +68,10 @@ def test_a_stronger_gang_displaces_a_weaker_one_which_begins_again_at_its_checkp
     ]
     assert log.of("strong") == [(250, "submitted"), (250, "reserved"), (280, "started"), (380, "finished")]
     assert next(event.detail for event in log.events if event.kind.value == "evicted") == "strong"
-    life = made.lives[0]
-    assert (life.preempted, life.runs, life.waited) == (1, 2, 100)
-    assert life.wasted == 80 * 4
-    assert life.used == (1000 + 80) * 4
+    job = made.jobs[0]
+    assert (job.preempted, job.runs, job.waited) == (1, 2, 100)
+    assert job.wasted == 80 * 4
+    assert job.used == (1000 + 80) * 4
     found = summary(made)
     assert found["preemptions"] == {"guaranteed": 1, "opportunistic": 0, "lost": 0, "demoted": 0}
     assert found["wasted_device_seconds"] == 320
@@ -83,9 +83,9 @@ def test_what_is_lost_depends_on_how_often_work_is_saved(checkpoint: float, lost
     weak, strong = request("weak", each=4, lasts=1000, priority=-1), request("strong", at=250, tenant="B", each=4)
     other = request("other", tenant="A", each=4, lasts=2000)
     made, _ = run(TWO, [weak, strong, other], checkpoint=checkpoint)
-    life = next(life for life in made.lives if life.request.gang == "weak")
-    assert life.wasted == lost * 4 * (life.preempted > 0)
-    assert life.preempted == 1
+    job = next(job for job in made.jobs if job.request.gang == "weak")
+    assert job.wasted == lost * 4 * (job.preempted > 0)
+    assert job.preempted == 1
 
 
 def test_a_gang_that_finishes_while_it_is_told_to_leave_has_finished() -> None:
@@ -93,7 +93,7 @@ def test_a_gang_that_finishes_while_it_is_told_to_leave_has_finished() -> None:
     made, log = run(TWO, [weak, strong], grace=30)
     assert log.of("weak")[-1] == (260, "finished")
     assert log.of("strong")[2] == (260, "started")
-    assert made.lives[0].preempted == 0
+    assert made.jobs[0].preempted == 0
 
 
 def test_a_reservation_is_overthrown_by_a_stronger_gang() -> None:
@@ -110,7 +110,7 @@ def test_a_reservation_is_overthrown_by_a_stronger_gang() -> None:
 def test_a_gang_under_which_a_node_fails_waits_until_it_can_run_again() -> None:
     made, log = run(TWO, [request("g", each=4, lasts=500)], Outage("a", 100, 250), Outage("b", 100, 200), checkpoint=60)
     assert log.of("g")[1:] == [(0, "started"), (100, "lost"), (200, "started"), (640, "finished")]
-    assert made.lives[0].lost == 1
+    assert made.jobs[0].lost == 1
     found = summary(made)
     assert found["preemptions"]["lost"] == 1
     assert found["available_device_seconds"] == 8 * 640 - 4 * 150 - 4 * 100
@@ -127,7 +127,7 @@ def test_a_gang_that_could_not_run_even_alone_is_refused_and_blocks_nobody() -> 
     gangs = [request("huge", pods=2, each=4), request("small", at=2)]
     made, log = run(TWO, gangs, backfill=0)
     assert log.of("huge") == [(0, "submitted"), (0, "refused")]
-    assert "can never have 2 x 4 leaf cells" in made.lives[0].reason
+    assert "can never have 2 x 4 leaf cells" in made.jobs[0].reason
     assert log.of("small")[-1] == (102, "finished")
     assert summary(made)["gangs"] == {
         "all": 2,
@@ -169,7 +169,7 @@ def test_a_gang_that_is_lazily_preempted_goes_on() -> None:
 def test_failed_gangs_end_and_do_not_come_back() -> None:
     made, log = run(TWO, [request("g", failed=True)])
     assert log.of("g")[-1] == (100, "failed")
-    assert made.lives[0].stage is Stage.FAILED
+    assert made.jobs[0].stage is Stage.FAILED
 
 
 def test_it_can_be_stopped_early() -> None:
@@ -209,17 +209,17 @@ def test_nothing_is_lost_and_nothing_counted_twice(
     made, log = simulation(RACKS, requests, outages, grace=grace, backfill=backfill, checkpoint=30.0), Log()
     made.run([Invariants(), Checking(made, 1000), log])
     kinds = Counter((event.gang, event.kind.value) for event in log.events)
-    for life in made.lives:
-        name = life.request.gang
-        assert life.stage.over, "all nodes are repaired in the end, so everybody ends"
+    for job in made.jobs:
+        name = job.request.gang
+        assert job.stage.over, "all nodes are repaired in the end, so everybody ends"
         assert kinds[name, "submitted"] == 1
         assert sum(kinds[name, end] for end in ("finished", "failed", "refused")) == 1
-        assert kinds[name, "started"] == life.runs == life.preempted + life.lost + (life.stage is not Stage.REFUSED)
-        assert life.used == pytest.approx(
-            life.wasted + (0 if life.stage is Stage.REFUSED else life.request.duration * life.request.devices)
+        assert kinds[name, "started"] == job.runs == job.preempted + job.lost + (job.stage is not Stage.REFUSED)
+        assert job.used == pytest.approx(
+            job.wasted + (0 if job.stage is Stage.REFUSED else job.request.duration * job.request.devices)
         )
     found, over_time = summary(made), series(made)
-    assert found["used_device_seconds"] == pytest.approx(sum(life.used for life in made.lives), abs=0.01)
+    assert found["used_device_seconds"] == pytest.approx(sum(job.used for job in made.jobs), abs=0.01)
     assert found["used_device_seconds"] <= found["available_device_seconds"] + 0.01
     assert found["gangs"]["waiting"] == made.waiting == 0
     for n, capacity in enumerate(over_time["capacity"]):

@@ -19,14 +19,14 @@ class Lives(Log):
 
     def __init__(self, scheduler: FullLife) -> None:
         super().__init__()
-        self.following = scheduler.following
+        self.following = scheduler.follower
         self.running: set[str] = set()
 
     def advance(self, to: float) -> None:
         super().advance(to)
         self.following.registry.check_invariants()
         for gang in self.running:
-            assert self.following.registry.lives[gang].running
+            assert self.following.registry.applications[gang].running
 
     def event(self, event: Event) -> None:
         super().event(event)
@@ -53,7 +53,7 @@ def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[
     assert lives.events == log.events
     assert not lives.following.registry.pods, "nothing is left of anybody"
     lives.following.tick(full.clock.time + 31)
-    assert not lives.following.registry.lives
+    assert not lives.following.registry.applications
     assert not lives.following.refusals.counts
 
 
@@ -82,8 +82,8 @@ def test_applications_pass_through_their_machines() -> None:
     ]
     made = simulation(TWO, gangs, [Outage("b", 100, 120)], full_life=True)
     assert isinstance(made.scheduler, FullLife)
-    following = made.scheduler.following
-    lives = following.registry.lives
+    following = made.scheduler.follower
+    lives = following.registry.applications
     seen: dict[float, dict[str, object]] = {}
 
     class Look(Log):
@@ -91,7 +91,7 @@ def test_applications_pass_through_their_machines() -> None:
             seen[to] = {name: life.core.state.display for name, life in lives.items()}
 
     made.run([Look()])
-    assert all(life.stage.over for life in made.lives)
+    assert all(job.stage.over for job in made.jobs)
     states = [list(dict.fromkeys(now[name] for now in seen.values() if name in now)) for name in ("weak", "strong")]
     assert states == [["Starting", "Accepted", "Running"], ["Accepted", "Starting", "Completing"]]
     following.tick(made.clock.time + 60)

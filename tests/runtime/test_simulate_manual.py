@@ -83,7 +83,7 @@ def test_the_commands_are_there() -> None:
 
 def test_what_is_written_is_described(tmp_path: Path) -> None:
     made, _ = run(TWO, [request("g"), request("h", tenant="B", priority=-1)])
-    write_run(tmp_path, run_of(made, "run", {}), made.lives)
+    write_run(tmp_path, run_of(made, "run", {}), made.jobs)
     written = json.loads((tmp_path / "run.json").read_text())
     text = section("`run.json`")
     assert written["version"] == 1

@@ -17,9 +17,9 @@ from runtime.simulate.command import simulate
 from runtime.simulate.convert.nodes import distributed, read, read_shares
 from runtime.simulate.engine import Clock, Simulation
 from runtime.simulate.figures import summary
-from runtime.simulate.press import STEADY, pressed, since, work
 from runtime.simulate.quotas import capacity, promised
 from runtime.simulate.scheduler import PodByPod
+from runtime.simulate.time_scaling import STEADY, compress_arrivals, starting_at, work
 from runtime.simulate.trace import read_trace
 from runtime.simulate.workload import Request
 
@@ -81,14 +81,14 @@ def test_whole_numbers_in_proportion(number: int, parts: list[int]) -> None:
 
 
 def test_what_came_before_is_there_from_then_on() -> None:
-    found = since([gang("over", 0, 50), gang("runs", 10, 100), gang("comes", 75, 5)], 60)
+    found = starting_at([gang("over", 0, 50), gang("runs", 10, 100), gang("comes", 75, 5)], 60)
     assert found == [gang("runs", 0, 50), gang("comes", 15, 5)]
 
 
 def test_gangs_that_still_run_are_there_at_the_beginning() -> None:
     """Work for 300 device-seconds on 4 devices at 75 %: a period of 100 s. What runs for 250 s and comes in the middle
     of each period has come 50 s, 150 s and 250 s ago."""
-    found = pressed([gang("short", 0, 25), gang("long", 10, 250), gang("last", 20, 25)], 4, 0.75)
+    found = compress_arrivals([gang("short", 0, 25), gang("long", 10, 250), gang("last", 20, 25)], 4, 0.75)
     assert found == [
         gang("long@1", 0, 200),
         gang("long@2", 0, 100),
@@ -108,27 +108,27 @@ def test_gangs_that_still_run_are_there_at_the_beginning() -> None:
 def test_the_load_is_the_one_that_was_asked_for(requests: list[Request], load: float) -> None:
     """What runs in the period, of those that were there and of those that come, is a share `load` of all devices; where
     the load is more than a cluster can do, what is there at the beginning is not."""
-    found = pressed(requests, 100, load)
+    found = compress_arrivals(requests, 100, load)
     span = found[-1].submitted
     used = sum(r.devices * min(r.duration, span - r.submitted) for r in found)
     assert used == pytest.approx(load * 100 * span, rel=1e-6)
     assert span == pytest.approx(work(requests) / 100 / load)
-    heavy, steady = pressed(requests, 100, 1.5), pressed(requests, 100, STEADY)
+    heavy, steady = compress_arrivals(requests, 100, 1.5), compress_arrivals(requests, 100, STEADY)
     assert heavy[: -len(requests)] == steady[: -len(requests)]
 
 
 def test_a_workload_without_time_cannot_be_pressed() -> None:
     with pytest.raises(UserError, match="all at once"):
-        pressed([gang("a", 0, 5), gang("b", 0, 5)], 4, 1.0)
+        compress_arrivals([gang("a", 0, 5), gang("b", 0, 5)], 4, 1.0)
     with pytest.raises(UserError, match="all at once"):
-        pressed([], 4, 1.0)
+        compress_arrivals([], 4, 1.0)
 
 
 def test_a_cluster_is_loaded_from_the_beginning_on(tmp_path: Path) -> None:
     path = tmp_path / "nodes.csv"
     path.write_text(NODES)
     configuration = read_configuration(read(path, {"A": 1}))
-    requests = pressed([gang(f"g{n}", n * 7.0, 5000 if n == 9 else 90) for n in range(40)], 14, 0.8)
+    requests = compress_arrivals([gang(f"g{n}", n * 7.0, 5000 if n == 9 else 90) for n in range(40)], 14, 0.8)
     clock = Clock()
     simulation = Simulation(configuration, PodByPod(Allocator(configuration, clock)), clock, requests)
     simulation.run()

@@ -23,11 +23,11 @@ from fsmdsl.model.workspace import load
 from generated.hived import AffinityGroupState
 from runtime import Allocator, Bind, GangSpec, Member, Pod, PodSpec
 from runtime.errors import UserError
-from runtime.view import Film, Frame, Reel
-from runtime.view import reel as reel_module
-from runtime.view.film import Leaf, Shown, difference
+from runtime.view import Frame, FrameFeed, Recorder
+from runtime.view import feed as feed_module
 from runtime.view.live import Live
 from runtime.view.pages import STATIC
+from runtime.view.recording import GangView, Leaf, difference
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -71,7 +71,7 @@ def start(allocator: Allocator, name: str, leaf_cells: int = 8, tenant: str = "r
 
 
 def test_the_scene_has_every_leaf_cell_once() -> None:
-    scene = Film(cluster(racks=4)).scene()
+    scene = Recorder(cluster(racks=4)).scene()
     (chain,) = scene["chains"]
     places = [n for rack in chain["racks"] for _, first, count in rack["nodes"] for n in range(first, first + count)]
     assert places == list(range(4 * 4 * 8))
@@ -81,7 +81,7 @@ def test_the_scene_has_every_leaf_cell_once() -> None:
 
 def test_a_frame_shows_who_has_what() -> None:
     allocator = cluster()
-    film = Film(allocator)
+    film = Recorder(allocator)
     start(allocator, "a")
     start(allocator, "b", leaf_cells=2, priority=-1)
     allocator.node_bad("n1-3")
@@ -89,7 +89,7 @@ def test_a_frame_shows_who_has_what() -> None:
     assert sum(x.owner == "a" and x.state == "Used" and x.priority == 5 for x in frame.leaves) == 8
     assert sum(x.owner == "b" and x.priority == -1 for x in frame.leaves) == 2
     assert frame.healthy.count(False) == 1
-    assert frame.gangs["a"] == Shown("a", "research", 5, "Allocated", 1, "")
+    assert frame.gangs["a"] == GangView("a", "research", 5, "Allocated", 1, "")
 
 
 def applied(shown: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def applied(shown: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
 
 def test_differences_add_up_to_what_there_is() -> None:
     allocator, choice = cluster(racks=2), random.Random(3)
-    film, before, live = Film(allocator), None, [start(allocator, "first")]
+    film, before, live = Recorder(allocator), None, [start(allocator, "first")]
     shown: dict[str, Any] = {"leaves": {}, "nodes": {}, "gangs": {}}
     for n in range(60):
         match choice.randrange(4):
@@ -118,23 +118,23 @@ def test_differences_add_up_to_what_there_is() -> None:
         before = frame
         assert tuple(Leaf(*shown["leaves"][i]) for i in range(len(frame.leaves))) == frame.leaves
         assert tuple(shown["nodes"][i] for i in range(len(frame.healthy))) == frame.healthy
-        assert {k: Shown(*v) for k, v in shown["gangs"].items()} == frame.gangs
+        assert {k: GangView(*v) for k, v in shown["gangs"].items()} == frame.gangs
 
 
 def test_pictures_are_taken_no_more_often_than_said(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, now = [], 100.0
-    monkeypatch.setattr(reel_module, "monotonic", lambda: now)
+    monkeypatch.setattr(feed_module, "monotonic", lambda: now)
 
     def take() -> Frame:
         taken.append(1)
         return Frame(0.0, (), (), {})
 
-    reel = Reel(take, every=0.2)
+    feed = FrameFeed(take, every=0.2)
     for _ in range(50):
-        reel.last()
+        feed.last()
     assert len(taken) == 1
     now += 0.21
-    reel.last()
+    feed.last()
     assert len(taken) == 2
 
 
@@ -181,7 +181,7 @@ def test_a_simulation_keeps_its_pace(live: Live) -> None:
     began = time.monotonic()
     live.paced.advance(30.0)
     assert 0.25 < time.monotonic() - began < 30.0, "0.3 where nothing else is done"
-    last = live.paced.reel.last()
+    last = live.paced.feed.last()
     assert last is not None
     assert 0.0 < last.time <= 30.0
 
@@ -199,7 +199,9 @@ def test_a_simulation_stands_still_until_it_is_told_to_go_on(live: Live) -> None
     assert not simulation.is_alive()
 
 
-@pytest.mark.parametrize("body", ["", "[]", '{"pace": "fast"}', '{"pace": -1}', '{"pace": 1e99}', '{"pace": NaN}', "{"])
+@pytest.mark.parametrize(
+    "body", ["", "[]", '{"pace": "fast"}', '{"pace": -1}', '{"pace": 1e99}', '{"pace": NaN}', "{", "[" * 4000]
+)
 def test_controls_that_make_no_sense_change_nothing(live: Live, body: str) -> None:
     answer = httpx.post(f"{live.address}control", content=body, timeout=60)
     assert answer.status_code == 400

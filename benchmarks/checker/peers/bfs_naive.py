@@ -39,9 +39,9 @@ def eligible(groups: tuple[str, ...], cell: Cell, group: int) -> bool:
     return reserver < group
 
 
-def scheduled(before: tuple[str, ...], held: tuple[Cell, ...], g: int, choice: tuple[int, ...]) -> State:
+def scheduled(before: tuple[str, ...], cells_before: tuple[Cell, ...], g: int, choice: tuple[int, ...]) -> State:
     """What follows when a group is scheduled on cells."""
-    groups, cells = list(before), list(held)
+    groups, cells = list(before), list(cells_before)
     preempts = any(cells[c][0] in "UG" for c in choice)
     for c in choice:
         former = cells[c][2]
@@ -120,7 +120,7 @@ def main(group_count: int, cell_count: int, size: int, symmetric: bool) -> None:
     seen, level = {first}, [first]
     transitions = depth = 0
     while True:
-        found = []
+        next_level = []
         for state in level:
             for after in successors(state, choices):
                 transitions += 1
@@ -129,10 +129,10 @@ def main(group_count: int, cell_count: int, size: int, symmetric: bool) -> None:
                 if after not in seen:
                     assert holds(after, size), after
                     seen.add(after)
-                    found.append(after)
-        if not found:
+                    next_level.append(after)
+        if not next_level:
             break
-        level, depth = found, depth + 1
+        level, depth = next_level, depth + 1
     seconds = perf_counter() - begun
     print(f"states={len(seen)} transitions={transitions} depth={depth} seconds={seconds:.3f}")
 

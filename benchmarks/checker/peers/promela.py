@@ -53,7 +53,7 @@ def drop(c: int, condition: str) -> str:
 
 
 def former(c: int, cells: int) -> str:
-    """Who had reserved a cell loses all his reservations; this one last, so that no scratch variable is needed."""
+    """The group with a reservation of a cell loses all its reservations; this one last, to save a scratch variable."""
     rest = "".join(drop(x, f"res[{x}] == res[{c}]") for x in range(cells) if x != c)
     return f"if :: res[{c}] != 0 -> ag[res[{c}]] = PEN;\n{rest}{drop(c, 'true')} :: else fi;\n"
 

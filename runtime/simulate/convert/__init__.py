@@ -16,7 +16,7 @@ from runtime.simulate.workload import Request
 
 
 @dataclass(slots=True)
-class Found:
+class Conversion:
     """What a trace has."""
 
     requests: list[Request] = field(default_factory=list)
@@ -47,11 +47,11 @@ def _owners(requests: Iterable[Request], tenants: Sequence[str]) -> dict[str, st
     work: Counter[str] = Counter()
     for request in requests:
         work[request.tenant] += int(request.devices * request.duration)
-    given = dict.fromkeys(tenants, 0)
+    assigned_work = dict.fromkeys(tenants, 0)
     owner = {}
     for name, amount in sorted(work.items(), key=lambda item: (-item[1], item[0])):
-        owner[name] = min(given, key=lambda tenant: given[tenant])
-        given[owner[name]] += amount
+        owner[name] = min(assigned_work, key=lambda tenant: assigned_work[tenant])
+        assigned_work[owner[name]] += amount
     return owner
 
 

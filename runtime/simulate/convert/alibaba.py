@@ -1,9 +1,9 @@
 """Alibaba's GPU traces (github.com/alibaba/clusterdata).
 
-`cluster-trace-gpu-v2020`: `pai_task_table.csv` has a row for each task of a job: so many instances of so many devices
-each, in percent; `pai_job_table.csv` has the user and the time of submission of each job. Neither file has a line of
-column names (these come in a file of their own); with one, they are read as well. A job becomes a gang with a member
-for each task that uses devices.
+`cluster-trace-gpu-v2020`: `pai_task_table.csv` has a row for each task of a job: the number of instances, and the
+devices of each, in percent; `pai_job_table.csv` has the user and the time of submission of each job.
+Neither file has a line of column names (these come in a file of their own); with one, they are read as well. A job
+becomes a gang with a member for each task that uses devices.
 
 `cluster-trace-gpu-v2023`: `openb_pod_list_*.csv` has a row for each pod, with its own line of column names. A pod
 becomes a gang of one; there are no users, so the quality of service stands for the virtual cluster. Pods that could be
@@ -16,14 +16,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import ceil, isfinite
 from pathlib import Path
 from typing import TextIO
 
-from runtime.errors import UserError
 from runtime.pods import OPPORTUNISTIC, Member
-from runtime.simulate.convert import Found
+from runtime.simulate.convert import Conversion
 from runtime.simulate.duration import pairs
+from runtime.simulate.reading import reading
 from runtime.simulate.workload import Request, WorkloadError
 
 TASKS = (
@@ -55,22 +56,20 @@ PODS = (
 MISSING = ("", "nan", "None")
 
 
-def read(path: Path, types: str = "") -> Found:
+def read(path: Path, types: str = "") -> Conversion:
     """All that used devices and has ended. `types` maps leaf cell types, as in `V100=V100 V100M32=V100`; `*` takes
     them as they are; others ask for any. Raises `UserError`."""
     tasks = path / "pai_task_table.csv" if path.is_dir() else path
-    wanted = _Types(types)
+    leaf_types = _Types(types)
     problems: list[str] = []
     with _opened(tasks) as file:
         first = next(csv.reader(file), [])
-    found = (
-        _pods(_rows(tasks, PODS, problems), wanted, problems)
-        if tuple(first) == PODS
-        else _jobs(tasks, wanted, problems)
+    conversion = (
+        _pods(_rows(tasks, PODS, problems), leaf_types) if tuple(first) == PODS else _jobs(tasks, leaf_types, problems)
     )
     if problems:
         raise WorkloadError(problems)
-    return found
+    return conversion
 
 
 class _Types:
@@ -108,11 +107,10 @@ class _Row:
         return value
 
 
-def _opened(path: Path) -> TextIO:
-    try:
-        return path.open(newline="", encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    with reading(path), path.open(newline="", encoding="utf-8-sig") as file:
+        yield file
 
 
 def _rows(path: Path, columns: Sequence[str], problems: list[str]) -> Iterator[_Row]:
@@ -127,9 +125,9 @@ def _rows(path: Path, columns: Sequence[str], problems: list[str]) -> Iterator[_
             yield _Row(f"{path}, line {line}", dict(zip(columns, cells, strict=True)), problems)
 
 
-def _jobs(tasks: Path, wanted: _Types, problems: list[str]) -> Found:
+def _jobs(tasks: Path, leaf_types: _Types, problems: list[str]) -> Conversion:
     """The trace of 2020. Without the table of jobs, all are of one user."""
-    found = Found()
+    conversion = Conversion()
     table = tasks.with_name(tasks.name.replace("task", "job"))
     users: dict[str, tuple[str, float | None]] = {}
     if table != tasks and table.exists():
@@ -138,13 +136,15 @@ def _jobs(tasks: Path, wanted: _Types, problems: list[str]) -> Found:
     for row in _rows(tasks, TASKS, problems):
         rows.setdefault(row["job_name"], []).append(row)
     for name, own in rows.items():
-        request = _job(name, own, users.get(name, ("user", None)), wanted, found)
+        request = _job(name, own, users.get(name, ("user", None)), leaf_types, conversion)
         if request is not None:
-            found.requests.append(request)
-    return found
+            conversion.requests.append(request)
+    return conversion
 
 
-def _job(name: str, rows: Sequence[_Row], of: tuple[str, float | None], wanted: _Types, found: Found) -> Request | None:
+def _job(
+    name: str, rows: Sequence[_Row], of: tuple[str, float | None], leaf_types: _Types, conversion: Conversion
+) -> Request | None:
     members, begins, ends, types = [], [], [], set()
     for row in rows:
         percent, pods = row.number("plan_gpu"), row.number("inst_num")
@@ -155,33 +155,33 @@ def _job(name: str, rows: Sequence[_Row], of: tuple[str, float | None], wanted: 
         begins.append(row.number("start_time"))
         ends.append(row.number("end_time"))
     if not members:
-        found.skipped["no devices"] += 1
+        conversion.skipped["no devices"] += 1
         return None
     known_begins, known_ends = [b for b in begins if b is not None], [e for e in ends if e is not None]
     if not known_begins or len(known_ends) < len(ends) or max(known_ends) <= min(known_begins):
-        found.skipped["no begin or no end"] += 1
+        conversion.skipped["no begin or no end"] += 1
         return None
     begin, end = min(known_begins), max(known_ends)
     user, submitted = of
     failed = any(row["status"] == "Failed" for row in rows)
-    leaf_type = wanted.of(types.pop()) if len(types) == 1 else ""
+    leaf_type = leaf_types.of(types.pop()) if len(types) == 1 else ""
     moment = begin if submitted is None else min(submitted, begin)
     return Request(name, user or "user", moment, end - begin, tuple(members), leaf_type=leaf_type, failed=failed)
 
 
-def _pods(rows: Iterator[_Row], wanted: _Types, problems: list[str]) -> Found:
+def _pods(rows: Iterator[_Row], leaf_types: _Types) -> Conversion:
     """The trace of 2023."""
-    found = Found()
+    conversion = Conversion()
     for row in rows:
         devices, begin, end = row.number("num_gpu"), row.number("scheduled_time"), row.number("deletion_time")
         submitted = row.number("creation_time")
         if not devices:
-            found.skipped["no devices"] += 1
+            conversion.skipped["no devices"] += 1
         elif begin is None or end is None or end <= begin or submitted is None:
-            found.skipped["no begin or no end"] += 1
+            conversion.skipped["no begin or no end"] += 1
         else:
             quality = row["qos"]
-            found.requests.append(
+            conversion.requests.append(
                 Request(
                     row["name"],
                     quality or "user",
@@ -189,8 +189,8 @@ def _pods(rows: Iterator[_Row], wanted: _Types, problems: list[str]) -> Found:
                     end - begin,
                     (Member(1, int(devices)),),
                     OPPORTUNISTIC if quality == "BE" else 0,
-                    wanted.of(row["gpu_spec"]),
+                    leaf_types.of(row["gpu_spec"]),
                     failed=row["pod_phase"] == "Failed",
                 )
             )
-    return found
+    return conversion

@@ -9,7 +9,6 @@ that they were tried again is part of the work. Jobs without an attempt that has
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,7 +17,8 @@ from typing import Any
 
 from runtime.errors import UserError
 from runtime.pods import Member
-from runtime.simulate.convert import Found
+from runtime.simulate.convert import Conversion
+from runtime.simulate.reading import read_json
 from runtime.simulate.workload import Request, WorkloadError
 
 MISSING = ("", "None", None)
@@ -28,29 +28,24 @@ class MalformedError(Exception):
     """A field is not as it should be."""
 
 
-def read(path: Path) -> Found:
+def read(path: Path) -> Conversion:
     """All jobs that ran. Raises `UserError`."""
     file = path / "cluster_job_log" if path.is_dir() else path
-    try:
-        jobs = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise UserError(f"{file} is no JSON: {error}") from error
+    jobs = read_json(file)
     if not isinstance(jobs, list):
         raise UserError(f"{file} must be a JSON array of jobs")
-    found, problems = Found(), []
+    conversion, problems = Conversion(), []
     for number, job in enumerate(jobs, 1):
         try:
-            _add(found, job)
+            _add(conversion, job)
         except MalformedError as error:
             problems.append(f"{file}, job {number}: {error}")
     if problems:
         raise WorkloadError(problems)
-    return found
+    return conversion
 
 
-def _add(found: Found, job: object) -> None:
+def _add(conversion: Conversion, job: object) -> None:
     if not isinstance(job, dict):
         raise MalformedError("must be an object")
     submitted = _time(job, "submitted_time")
@@ -58,7 +53,7 @@ def _add(found: Found, job: object) -> None:
     if not isinstance(attempts, list) or not all(isinstance(attempt, dict) for attempt in attempts):
         raise MalformedError("attempts must be an array of objects")
     if submitted is None:
-        found.skipped["no time of submission"] += 1
+        conversion.skipped["no time of submission"] += 1
         return
     seconds, largest = 0.0, Counter[int]()
     for attempt in attempts:
@@ -70,14 +65,16 @@ def _add(found: Found, job: object) -> None:
         if _total(sizes) > _total(largest):
             largest = sizes
     if not seconds:
-        found.skipped["no attempt with a begin and an end"] += 1
+        conversion.skipped["no attempt with a begin and an end"] += 1
     elif not largest:
-        found.skipped["no devices"] += 1
+        conversion.skipped["no devices"] += 1
     else:
         members = tuple(Member(pods, size) for size, pods in sorted(largest.items(), reverse=True))
         moment = (submitted - datetime(1970, 1, 1)).total_seconds()
         failed = _text(job, "status") == "Failed"
-        found.requests.append(Request(_text(job, "jobid"), _text(job, "vc"), moment, seconds, members, failed=failed))
+        conversion.requests.append(
+            Request(_text(job, "jobid"), _text(job, "vc"), moment, seconds, members, failed=failed)
+        )
 
 
 def _devices(attempt: Mapping[str, Any]) -> Counter[int]:

@@ -1,4 +1,4 @@
-"""Events of pods for lives that follow."""
+"""Reports about pods, for the life cycles that follow them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Stage(IntEnum):
     """How far a pod is, as its cluster says."""
 
     WAITING = 0
-    """Without a place, or with one that nobody has bound it to yet."""
+    """Without a place, or not yet bound to its place."""
     BOUND = 1
     RUNNING = 2
 
@@ -26,7 +26,7 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PodReport:
     """How a pod is."""
 
     pod: Pod
@@ -34,4 +34,4 @@ class Told:
     """Its place; none while it has none."""
     stage: Stage
     leaving: bool = False
-    """Somebody has asked for it to be deleted."""
+    """Its deletion has been requested."""

@@ -1,4 +1,4 @@
-"""Who has what: the one place where bindings, free lists, priorities and counts change, all together."""
+"""The ledger of leaf cells: the only place that changes bindings, free lists, priorities and counts, together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from runtime.cells.index import FREE, GUARANTEED
 from runtime.errors import SafetyBrokenError
 
 
-class Books:
+class CellLedger:
     """Puts leaf cells to use and takes them back. `remove` undoes `put` exactly, so that things can be tried out."""
 
     __slots__ = ("cluster",)

@@ -1,7 +1,7 @@
-"""The driver of life cycles: others decide the order, make pods and delete them, and the allocator has placed them.
+"""Drives the life-cycle machines of applications, pods and nodes after what the cluster and the allocator do.
 
-What there is to tell is how things are, in any order: `told` of a pod, `gone` of one that is no more, `node` and
-`node_gone`. The machines go there by their events. An event that a state does not take changes nothing, and is counted.
+The caller reports the current state, in any order: `pods_reported`, `pod_ended`, `node` and `node_gone`. Events then
+move each machine to that state. An event that a state does not accept changes nothing and is counted.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from runtime.allocator import Allocator
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import GangMachine
-from runtime.lifecycle import remembered, status
+from runtime.lifecycle import persistence, status
 from runtime.lifecycle.actions import actions
-from runtime.lifecycle.bringing import Act, answer, awaited
-from runtime.lifecycle.leaving import end, fail, fill, finish, leave
-from runtime.lifecycle.making import make_host, make_life
-from runtime.lifecycle.news import Ending, Stage, Told
+from runtime.lifecycle.create import create_application, create_host
+from runtime.lifecycle.deploy import Act, answer, awaited
+from runtime.lifecycle.reconcile import PLACEABLE, advance, hold, reconcile, send_back, tell_to_go
 from runtime.lifecycle.refusals import Refusals, whose
-from runtime.lifecycle.registry import Host, Life, Queues, Registry, Slot
-from runtime.lifecycle.seating import PLACEABLE, advance, hold, send_back, settle, tell_to_go
+from runtime.lifecycle.registry import Application, Host, Queues, Registry, Slot
+from runtime.lifecycle.release import end, fail, fill, finish, leave
+from runtime.lifecycle.reports import Ending, PodReport, Stage
 from runtime.lifecycle.submission import HOUR, ApplicationSpec, CliqueSpec
 from runtime.lifecycle.timers import Timers
 from runtime.pods import Pod, PodSpec
 
-KEPT = 1000
-"""Applications that are remembered when they are over, for three days at most."""
+MAX_PAST = 1000
+"""Maximum number of ended applications that are kept, for at most three days."""
 
 
-class Following:
+class ApplicationFollower:
     """All applications, queues and nodes of an allocator that others ask. `now` is in seconds, from any beginning.
 
     An affinity group of the allocator is an application with one gang, its members are the cliques: all pods must run.
-    It lives as long as the allocator knows any of its pods. Each call is one step, and belongs to one thread.
+    It applications as long as the allocator knows any of its pods. Each call is one step, and belongs to one thread.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Following:
         self.breaches = self.torn_down = 0
         """How often a clique fell below its minimum, and how often a gang stayed there for too long."""
         self.on_tear_down: Callable[[tuple[str, ...]], object] = lambda _: None
-        """Told the uids of pods that have to be deleted, as their gang has been below its minimum for too long."""
+        """Receives the uids of pods that have to be deleted, as their gang has been below its minimum for too long."""
         self._delay = delay
         self._moved: dict[str, None] = {}
         """Gangs that the allocator has moved, and of which nothing has been made here yet."""
-        self._remembered = remembered.read(images or {})
+        self._persisted = persistence.read(images or {})
         """Until all is reported."""
-        self._written = {name: remembered.write(one) for name, one in self._remembered.items()}
+        self._written = {name: persistence.write(one) for name, one in self._persisted.items()}
         self._changed: set[str] = set()
         self._seen: dict[str, tuple[bool, tuple[float | None, ...], int]] = {}
         """By application: what was seen of it last, as far as a change of it is to be journaled, or counted."""
@@ -83,26 +83,26 @@ class Following:
     @contextmanager
     def _step(self, now: float) -> Iterator[None]:
         """Something happens. What was due before comes first; what is due at that very moment, later."""
-        self.registry.timers.advance(now, self._settle_all, through=False)
+        self.registry.timers.advance(now, self._reconcile_all, through=False)
         yield
-        self._settle_all()
+        self._reconcile_all()
 
     # Pods
 
-    def told(self, news: Iterable[Told], now: float) -> None:
+    def pods_reported(self, reports: Iterable[PodReport], now: float) -> None:
         """How pods are that the allocator knows, in one step."""
         with self._step(now):
-            for pod in news:
+            for pod in reports:
                 self._tell(pod)
             self._follow_gangs()
 
-    def _tell(self, news: Told) -> None:
-        slot = self._slot(news.pod)
+    def _tell(self, reports: PodReport) -> None:
+        slot = self._slot(reports.pod)
         if slot is None:
             return
-        self._place(slot, news)
-        self._advance(slot, news.stage)
-        if news.leaving or slot.leaving:
+        self._place(slot, reports)
+        self._advance(slot, reports.stage)
+        if reports.leaving or slot.leaving:
             tell_to_go(slot, self.refusals)
 
     def _slot(self, pod: Pod) -> Slot | None:
@@ -110,57 +110,58 @@ class Following:
         slot = self.registry.pods.get(pod.uid)
         if slot is not None:
             return slot
-        life = self._life(pod.spec)
-        free = [s for s in life.slots if s.pod is None and s.size == pod.spec.leaf_cells]
+        application = self._life(pod.spec)
+        free = [s for s in application.slots if s.pod is None and s.size == pod.spec.leaf_cells]
         slot = next((s for s in free if not s.done), free[0] if free else None)
         if slot is None:
             return None
         if slot.done:
             slot.done = False
-            self._changed.add(life.name)
+            self._changed.add(application.name)
             send_back(slot, self.refusals)
         fill(slot, pod)
         return slot
 
-    def _life(self, spec: PodSpec) -> Life:
+    def _life(self, spec: PodSpec) -> Application:
         """The application of a pod. One of the same name that is over makes room."""
         registry, name = self.registry, spec.gang.name
-        life = registry.lives.get(name)
-        if life is not None and not life.ending:
-            return life
-        if life is not None:
-            self._fire(life, life.core.complete)
-        known = self._remembered.get(name)
+        application = registry.applications.get(name)
+        if application is not None and not application.ending:
+            return application
+        if application is not None:
+            self._fire(application, application.core.complete)
+        record = self._persisted.get(name)
         registry.queues.keep(spec.virtual_cluster)
-        submitted = known.submitted if known is not None else registry.timers.time()
+        submitted = record.submitted if record is not None else registry.timers.time()
         self._forget_oldest()
-        life = make_life(registry, application(spec, self._delay), registry.made, submitted)
-        registry.made += 1
-        registry.lives[name] = life
+        number = registry.application_count
+        application = create_application(registry, application_spec(spec, self._delay), number, submitted)
+        registry.application_count += 1
+        registry.applications[name] = application
         if self._beginning:
-            life.shim.recover_application()
+            application.shim.recover_application()
         else:
-            life.shim.submit_application()
-        rollout = Rollout(life.grove, gang=life.gang, old=None)
+            application.shim.submit_application()
+        rollout = Rollout(application.grove, gang=application.gang, old=None)
         rollout.create_pods()
         rollout.create_gang()
         rollout.remove_gates()
-        life.grove.remove(rollout)
-        if known is not None:
-            life.failures = known.failures
-        return life
+        application.grove.remove(rollout)
+        if record is not None:
+            application.failures = record.failures
+        return application
 
-    def _place(self, slot: Slot, news: Told) -> None:
+    def _place(self, slot: Slot, reports: PodReport) -> None:
         """It has a place, or has none any more. One that has another now has begun anew."""
-        info = news.info
-        if slot.held and (info is None or (info.node, info.leaf_cells) != (slot.node, slot.leaf_cells)):
+        info = reports.info
+        if slot.is_allocated and (info is None or (info.node, info.leaf_cells) != (slot.node, slot.leaf_cells)):
             self._leave(slot)
-            fill(slot, news.pod)
-        if info is None or slot.held:
+            fill(slot, reports.pod)
+        if info is None or slot.is_allocated:
             return
         registry = self.registry
         if info.node not in registry.hosts:
-            registry.hosts[info.node] = make_host(registry, info.node)
+            registry.hosts[info.node] = create_host(registry, info.node)
         hold(slot, info)
 
     def _advance(self, slot: Slot, stage: Stage) -> None:
@@ -170,7 +171,7 @@ class Following:
                 answer(slot, act, ok=True)
             advance(slot, self.refusals)
 
-    def gone(self, uid: str, ending: Ending, now: float) -> None:
+    def pod_ended(self, uid: str, ending: Ending, now: float) -> None:
         """A pod is no more. One that is not known means nothing."""
         with self._step(now):
             slot = self.registry.pods.get(uid)
@@ -179,31 +180,31 @@ class Following:
             self._follow_gangs()
 
     def _end(self, slot: Slot, ending: Ending) -> None:
-        life = slot.life
-        if slot.held and ending is Ending.FINISHED and slot.place.state is not PodState.TERMINATING:
+        application = slot.application
+        if slot.is_allocated and ending is Ending.FINISHED and slot.place.state is not PodState.TERMINATING:
             self._advance(slot, Stage.RUNNING)
             finish(slot)
-            self._changed.add(life.name)
+            self._changed.add(application.name)
             return
-        failed = slot.held and ending is Ending.FAILED
+        failed = slot.is_allocated and ending is Ending.FAILED
         self._leave(slot)
         if failed:
-            life.failures += 1
+            application.failures += 1
             slot.failures = 1
 
     def _leave(self, slot: Slot) -> None:
         """A pod gives back its place in the gang, and all that it held or asked for."""
-        if slot.held:
+        if slot.is_allocated:
             send_back(slot, self.refusals)
             if slot.task is not None and slot.task.state is TaskState.ALLOCATED:
                 slot.task.task_fail()
         leave(slot)
         if slot.place.state is PodState.TERMINATING:
             slot.place.gone()
-        self.registry.dirty[slot.life] = None
+        self.registry.dirty[slot.application] = None
 
     def knows(self, uid: str) -> bool:
-        """Whether a pod has a place in a life."""
+        """Whether a pod has a place in an application."""
         return uid in self.registry.pods
 
     # Gangs
@@ -212,63 +213,63 @@ class Following:
         """Those that the allocator has moved."""
         while self._moved:
             name, _ = self._moved.popitem()
-            life, gang = self.registry.lives.get(name), self.registry.allocator.gangs.get(name)
-            if life is None or life.ending:
+            application, gang = self.registry.applications.get(name), self.registry.allocator.gangs.get(name)
+            if application is None or application.ending:
                 continue
-            self.registry.dirty[life] = None
+            self.registry.dirty[application] = None
             if gang is None:
-                self._over(life)
-            elif gang.state is AffinityGroupState.BEING_PREEMPTED and life.gang.state in PLACEABLE:
-                self._fire(life, life.gang.preempted)
+                self._over(application)
+            elif gang.state is AffinityGroupState.BEING_PREEMPTED and application.gang.state in PLACEABLE:
+                self._fire(application, application.gang.preempted)
 
-    def _over(self, life: Life) -> None:
-        """The last pod of a gang is gone: it has done its work, or has failed, or nobody wants it any more."""
-        if all(slot.done for slot in life.slots):
-            end(life)
-        elif any(slot.failures and not slot.done for slot in life.slots):
-            self._fire(life, lambda: fail(life))
-            end(life)
+    def _over(self, application: Application) -> None:
+        """The last pod of a gang is gone: it has done its work, or has failed, or was deleted."""
+        if all(slot.done for slot in application.slots):
+            end(application)
+        elif any(slot.failures and not slot.done for slot in application.slots):
+            self._fire(application, lambda: fail(application))
+            end(application)
         else:
-            if life.shim.state is ShimApplicationState.RUNNING:
-                life.shim.kill_application()
-            end(life)
+            if application.shim.state is ShimApplicationState.RUNNING:
+                application.shim.kill_application()
+            end(application)
 
-    def _settle_all(self) -> None:
+    def _reconcile_all(self) -> None:
         """All that has moved is looked after."""
         dirty = self.registry.dirty
         while dirty:
-            life, _ = dirty.popitem()
-            if life.slots:
-                self._settle(life)
-                dirty.pop(life, None)
+            application, _ = dirty.popitem()
+            if application.slots:
+                self._reconcile(application)
+                dirty.pop(application, None)
 
-    def _settle(self, life: Life) -> None:
-        gang = self.registry.allocator.gangs.get(life.name)
-        keeps = gang is not None and gang.state is AffinityGroupState.ALLOCATED and not life.ending
-        settle(life, self.refusals, keeps=keeps)
-        if life.ending:
-            self._changed.add(life.name)
-            self._seen.pop(life.name, None)
-            self._terminating.discard(life.name)
+    def _reconcile(self, application: Application) -> None:
+        gang = self.registry.allocator.gangs.get(application.name)
+        keeps = gang is not None and gang.state is AffinityGroupState.ALLOCATED and not application.ending
+        reconcile(application, self.refusals, keeps=keeps)
+        if application.ending:
+            self._changed.add(application.name)
+            self._seen.pop(application.name, None)
+            self._terminating.discard(application.name)
             return
-        since = remembered.since(life)
-        seen = life.termination.armed, since, life.failures
-        before = self._seen.get(life.name)
+        since = persistence.since(application)
+        seen = application.termination.armed, since, application.failures
+        before = self._seen.get(application.name)
         if seen != before:
-            self._seen[life.name] = seen
-            self._changed.add(life.name)
-            known = before[1] if before is not None else (None,) * len(since)
-            self.breaches += sum(now is not None and now != then for now, then in zip(since, known, strict=True))
-        if life.termination.state is not TerminationState.TERMINATING:
-            self._terminating.discard(life.name)
-        elif life.name not in self._terminating:
-            self._terminating.add(life.name)
+            self._seen[application.name] = seen
+            self._changed.add(application.name)
+            previous = before[1] if before is not None else (None,) * len(since)
+            self.breaches += sum(now is not None and now != then for now, then in zip(since, previous, strict=True))
+        if application.termination.state is not TerminationState.TERMINATING:
+            self._terminating.discard(application.name)
+        elif application.name not in self._terminating:
+            self._terminating.add(application.name)
             self.torn_down += 1
-            self.on_tear_down(tuple(slot.uid for slot in life.slots if slot.leaving))
+            self.on_tear_down(tuple(slot.uid for slot in application.slots if slot.leaving))
 
     def _forget_oldest(self) -> None:
         past = self.registry.past
-        while len(past) > KEPT:
+        while len(past) > MAX_PAST:
             next(iter(past.values())).core.expire()
 
     # Nodes
@@ -280,7 +281,7 @@ class Following:
         with self._step(now):
             host = self.registry.hosts.get(name)
             if host is None or host.shim.state is ShimNodeState.NEW:
-                new = make_host(self.registry, name, cordoned=cordoned)
+                new = create_host(self.registry, name, cordoned=cordoned)
                 new.slots = host.slots if host is not None else {}
                 host = self.registry.hosts[name] = new
                 self._fire_host(host, host.shim.recover_node)
@@ -299,44 +300,48 @@ class Following:
             if host.shim.state is not ShimNodeState.NEW:
                 self._fire_host(host, host.node.decomission)
             if host.slots:
-                left = self.registry.hosts[name] = make_host(self.registry, name)
+                left = self.registry.hosts[name] = create_host(self.registry, name)
                 left.slots = host.slots
 
     # After a restart
 
     def caught_up(self, now: float) -> None:
         """All that there was has been reported: what was remembered of it counts from now on."""
-        known, self._remembered = self._remembered, {}
+        records, self._persisted = self._persisted, {}
         with self._step(now):
-            for name, one in known.items():
-                life = self.registry.lives.get(name)
-                if life is not None:
-                    for slot in remembered.finished(life, one):
+            for name, record in records.items():
+                application = self.registry.applications.get(name)
+                if application is not None:
+                    for slot in persistence.finished_slots(application, record):
                         slot.done = True
                         advance(slot, self.refusals)
         with self._step(now):
-            for name, one in known.items():
-                life = self.registry.lives.get(name)
-                if life is not None:
-                    remembered.armed(life, one)
-                    self.registry.dirty[life] = None
-        self._changed |= known.keys()
+            for name, record in records.items():
+                application = self.registry.applications.get(name)
+                if application is not None:
+                    persistence.restore_armed(application, record)
+                    self.registry.dirty[application] = None
+        self._changed |= records.keys()
         self._beginning = False
 
     def changes(self) -> dict[str, str | None]:
         """What is to be journaled, and is different since this was asked last."""
         names, self._changed = self._changed, set()
-        found: dict[str, str | None] = {}
+        images: dict[str, str | None] = {}
         for name in sorted(names):
-            life = self.registry.lives.get(name)
-            text = None if life is None or life.ending else remembered.write(remembered.of_life(life))
+            application = self.registry.applications.get(name)
+            text = (
+                None
+                if application is None or application.ending
+                else persistence.write(persistence.snapshot(application))
+            )
             if text != self._written.get(name):
-                found[f"{remembered.PREFIX}{name}"] = text
+                images[f"{persistence.PREFIX}{name}"] = text
                 if text is None:
                     self._written.pop(name, None)
                 else:
                     self._written[name] = text
-        return found
+        return images
 
     # Time, and what there is
 
@@ -348,22 +353,27 @@ class Following:
     def tick(self, now: float) -> None:
         """Time has passed: all timers ring that are due by now, each at its own time."""
         if self.due(now):
-            self.registry.timers.advance(now, self._settle_all, through=True)
+            self.registry.timers.advance(now, self._reconcile_all, through=True)
 
     def status(self, name: str) -> dict[str, Any]:
         """Every machine along the chain of one application, and what it waits for; as JSON has it."""
-        life = self.registry.lives.get(name)
-        if life is None:
+        application = self.registry.applications.get(name)
+        if application is None:
             raise UserError(f"there is no application {name}")
-        return status.of_application(life)
+        return status.of_application(application)
 
     def overview(self) -> dict[str, Any]:
-        """Queues, nodes, applications by state, what must be deleted, and events that nobody took; as JSON has it."""
-        lives = self.registry.lives.values()
+        """Queues, nodes, applications by state, pods to delete, and events that were not accepted; as JSON has it."""
+        applications = self.registry.applications.values()
         return {
             **status.of_all(self.registry),
             "items": [
-                {"application": life.name, "gang": life.gang.state.display, "running": life.running} for life in lives
+                {
+                    "application": application.name,
+                    "gang": application.gang.state.display,
+                    "running": application.running,
+                }
+                for application in applications
             ],
             "to delete": sorted(self.to_delete()),
             "unhandled": {
@@ -378,17 +388,19 @@ class Following:
 
     def to_delete(self) -> list[str]:
         """The uids of pods whose gang was below its minimum for too long."""
-        lives = [x for x in self.registry.lives.values() if x.termination.state is TerminationState.TERMINATING]
-        return [slot.uid for life in lives for slot in life.slots if slot.leaving]
+        applications = [
+            x for x in self.registry.applications.values() if x.termination.state is TerminationState.TERMINATING
+        ]
+        return [slot.uid for application in applications for slot in application.slots if slot.leaving]
 
-    def _fire(self, life: Life, event: Callable[[], object]) -> None:
-        self.refusals.fire(whose(life), self.registry.timers.time(), event)
+    def _fire(self, application: Application, event: Callable[[], object]) -> None:
+        self.refusals.fire(whose(application), self.registry.timers.time(), event)
 
     def _fire_host(self, host: Host, event: Callable[[], object]) -> None:
         self.refusals.fire(f"node {host.name}", self.registry.timers.time(), event)
 
 
-def application(spec: PodSpec, delay: float) -> ApplicationSpec:
+def application_spec(spec: PodSpec, delay: float) -> ApplicationSpec:
     """What the pods of an affinity group stand for."""
     return ApplicationSpec(
         name=spec.gang.name,

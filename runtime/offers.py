@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from runtime.answers import Phase
 
 MAX_REMEMBERED = 64
-"""Pods that have not reserved anything, and whose last filtering is remembered."""
+"""Maximum number of pods without a reservation whose last filtering is remembered."""
 
 
-class Offered:
+class Offers:
     """By uid of a pod, the names that it was offered last in each phase."""
 
     __slots__ = ("_filtering", "_preempting")

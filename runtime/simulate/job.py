@@ -24,14 +24,19 @@ class Stage(Enum):
     """It can never run."""
 
     @property
+    def has_leaf_cells(self) -> bool:
+        """Whether it runs, even if it was told to leave."""
+        return self in (Stage.RUNNING, Stage.LEAVING)
+
+    @property
     def over(self) -> bool:
         """Whether it has ended."""
         return self in (Stage.FINISHED, Stage.FAILED, Stage.REFUSED)
 
 
 @dataclass(slots=True, eq=False)
-class Life:
-    """What has become of a gang. Times are seconds since the beginning, work is in device-seconds."""
+class Job:
+    """A gang in the simulation, and its progress. Times are seconds since the beginning, work is in device-seconds."""
 
     request: Request
     number: int
@@ -59,9 +64,9 @@ class Life:
     demoted: bool = False
     """It was preempted lazily: it went on without a guarantee."""
     placed: Placed | None = None
-    victims: dict[Life, None] = field(default_factory=dict)
+    victims: dict[Job, None] = field(default_factory=dict)
     """Those it waits for, while it claims their leaf cells."""
-    claimants: dict[Life, None] = field(default_factory=dict)
+    claimants: dict[Job, None] = field(default_factory=dict)
     """Those that wait for it to leave."""
     reason: str = ""
     """Why it was refused."""
@@ -71,5 +76,5 @@ class Life:
         """Who comes first in a queue: the stronger, then the older."""
         return (-self.request.priority, self.request.submitted, self.number)
 
-    def __lt__(self, other: Life) -> bool:
+    def __lt__(self, other: Job) -> bool:
         return self.turn < other.turn

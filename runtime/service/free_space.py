@@ -1,4 +1,4 @@
-"""What would make room for a gang that waits, found by trying it out on a copy of the allocator."""
+"""What would free space for a waiting gang, by trial on a copy of the allocator."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from runtime.errors import UserError
 from runtime.pods import Pod
 
 MAX_GANGS = 50
-"""Gangs that are taken away, one after the other."""
+"""Maximum number of gangs that are removed, one after the other."""
 MAX_TRIED = 6
-"""Gangs of which each is tried without."""
+"""Maximum number of removed gangs that are each checked for being necessary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What has to be known to try it out, in any thread."""
+    """The input of a trial, which can run in any thread."""
 
     copy: Callable[[Mapping[str, str]], Allocator]
     images: Mapping[str, str]
@@ -30,7 +30,7 @@ class Question:
     """Gangs that it cannot displace, those to take away first at the beginning."""
 
 
-def relief(question: Question) -> dict[str, Any]:
+def what_would_free_space(question: Question) -> dict[str, Any]:
     """Either of these would do: that the gangs end, or that the nodes become healthy. Empty where it would not.
 
     The gangs are enough together; of up to `MAX_TRIED` gangs, each is needed. Costs a few starts of an allocator, and a

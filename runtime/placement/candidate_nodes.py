@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from runtime.cells import Forest, PhysicalCell, View
 
 
-class Offer:
-    """Healthy nodes; and of these, where it matters to the gang, those that the outer scheduler suggests."""
+class CandidateNodes:
+    """The healthy nodes and, if the gang is bound to suggestions, only those that the outer scheduler suggests."""
 
     __slots__ = ("_nodes", "names")
 

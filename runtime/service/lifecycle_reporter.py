@@ -1,11 +1,11 @@
-"""What happens to pods and nodes, and what was decided for them, as it is reported to the lives of their gangs.
+"""Reports events of pods and nodes, and decisions for pods, to the `ApplicationFollower`.
 
-Pods that change are collected for `LAG` seconds at most, so that what happens to one in quick succession (it comes,
-gets a place, is bound) is followed as one change. Before a pod leaves its gang, before a timer rings, and before
-somebody looks, `catch_up` follows all of them.
+Changed pods are collected for at most `LAG` seconds, so that quick successions (a pod is created, placed, bound) are
+reported as one change. `catch_up` reports all of them: before a pod leaves its gang, before a timer rings, and before
+the state is read.
 
-Lives only follow. Nothing that goes wrong here reaches whoever asks the scheduler: after a fault, the lives are begun
-anew from what is known of all pods; after too many, they are not followed any longer, and everything else goes on.
+Life cycles never influence decisions. After a fault, they are rebuilt from what is known of all pods; after
+`MAX_FAULTS` faults, they are switched off and the scheduler continues without them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from functools import partial
 from runtime.cells import Cluster
 from runtime.durable import DurableAllocator
 from runtime.gangs import Gang
-from runtime.lifecycle.following import Following
-from runtime.lifecycle.news import Ending, Stage, Told
+from runtime.lifecycle.follower import ApplicationFollower
+from runtime.lifecycle.reports import Ending, PodReport, Stage
 from runtime.lifecycle.submission import HOUR
 from runtime.service.objects import NodeObject
 from runtime.service.tracker import PodPhase, Tracker
@@ -28,7 +28,7 @@ from runtime.service.tracker import PodPhase, Tracker
 log = logging.getLogger(__name__)
 
 MAX_FAULTS = 3
-"""Faults, before the lives are given up."""
+"""Maximum number of faults before life cycles are switched off."""
 LAG = 0.2
 """Seconds for which changes of pods are collected."""
 ENDINGS = {"Succeeded": Ending.FINISHED, "Failed": Ending.FAILED}
@@ -36,7 +36,7 @@ ENDINGS = {"Succeeded": Ending.FINISHED, "Failed": Ending.FAILED}
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How lives are followed."""
+    """How life cycles are followed."""
 
     on: bool = True
     """Whether they are: it costs the thread of cycles about a quarter of a millisecond for each pod."""
@@ -48,21 +48,21 @@ class Options:
     """Seconds; the same clock after a restart."""
 
 
-class Follower:
-    """Tells lives. Belongs to the thread that runs cycles; whoever looks holds the partition."""
+class LifecycleReporter:
+    """Reports to the follower. Belongs to the thread that runs cycles; readers hold the partition lock."""
 
     def __init__(self, allocator: DurableAllocator, tracker: Tracker, options: Options) -> None:
-        self.following: Following | None = None
-        """None before the beginning, or where lives are not followed."""
+        self.follower: ApplicationFollower | None = None
+        """None before the beginning, or where life cycles are not followed."""
         self.faults = 0
         self.to_delete: list[str] = []
-        """Uids of pods whose gang was found below its minimum for too long, since somebody took this list."""
+        """Uids of pods whose gang was found below its minimum for too long, since this list was last taken."""
         self._allocator = allocator
         self._tracker = tracker
         self._options = options
         self._cluster: Cluster | None = None
         self._changed: dict[str, dict[str, None]] = {}
-        """By gang: uids of pods that have changed, and that are not reported to the lives yet."""
+        """By gang: uids of pods that have changed, and that are not reported to the follower yet."""
         self._since = 0.0
         """When the first of them changed."""
 
@@ -77,8 +77,8 @@ class Follower:
             return
         gang = self._allocator.homes.get(uid)
         if gang is None:
-            if self.following is not None and self.following.knows(uid):
-                self._do(lambda following: self._tell(following, (uid,)))
+            if self.follower is not None and self.follower.knows(uid):
+                self._do(lambda follower: self._tell(follower, (uid,)))
             return
         if not self._changed:
             self._since = self._options.clock()
@@ -90,67 +90,67 @@ class Follower:
             if uids := self._changed.pop(name, None):
                 self._do(partial(self._tell, uids=uids))
 
-    def gone(self, uid: str, phase: str) -> None:
+    def pod_ended(self, uid: str, phase: str) -> None:
         """A pod is no more; the phase is the last that its node has told, if any."""
         if self._cluster is not None:
             ending = ENDINGS.get(phase, Ending.DELETED)
-            self._do(lambda following: following.gone(uid, ending, self._options.clock()))
+            self._do(lambda follower: follower.pod_ended(uid, ending, self._options.clock()))
 
-    def node(self, node: NodeObject, *, gone: bool) -> None:
+    def node(self, node: NodeObject, *, deleted: bool) -> None:
         """A node is there, is different, or is gone."""
         if self._cluster is not None:
-            self._do(lambda following: self._tell_node(following, node, gone=gone))
+            self._do(lambda follower: self._tell_node(follower, node, deleted=deleted))
 
     def tick(self) -> None:
         """Time has passed."""
         if self._cluster is None:
             return
         now = self._options.clock()
-        following = self.following
-        if self._changed and (now - self._since >= LAG or (following is not None and following.due(now))):
+        follower = self.follower
+        if self._changed and (now - self._since >= LAG or (follower is not None and follower.due(now))):
             self.catch_up()
-        self._do(lambda following: following.tick(now))
+        self._do(lambda follower: follower.tick(now))
 
-    def _tell(self, following: Following, uids: Iterable[str]) -> None:
+    def _tell(self, follower: ApplicationFollower, uids: Iterable[str]) -> None:
         """How pods are, as the allocator and the cluster have them."""
         now = self._options.clock()
-        news: list[Told] = []
+        reports: list[PodReport] = []
         for uid in uids:
             gang = self._allocator.homes.get(uid)
             if gang is None:
-                following.gone(uid, Ending.DELETED, now)
+                follower.pod_ended(uid, Ending.DELETED, now)
             else:
-                news.append(self._read(uid, gang))
-        if news:
-            following.told(news, now)
+                reports.append(self._read(uid, gang))
+        if reports:
+            follower.pods_reported(reports, now)
 
-    def _read(self, uid: str, gang: Gang) -> Told:
+    def _read(self, uid: str, gang: Gang) -> PodReport:
         tracked = self._tracker.pod(uid)
-        slot = gang.seated.get(uid)
+        slot = gang.assigned.get(uid)
         pod = gang.waiting.get(uid) if slot is None else slot.pod
         assert pod is not None, "it is one of the gang"
         stage = Stage.WAITING
         if tracked is not None and tracked.phase is PodPhase.BOUND:
             stage = Stage.RUNNING if tracked.running else Stage.BOUND
         info = gang.places.bind_info(slot) if slot is not None else None
-        return Told(pod, info, stage, tracked is not None and tracked.leaving)
+        return PodReport(pod, info, stage, tracked is not None and tracked.leaving)
 
-    def _tell_node(self, following: Following, node: NodeObject, *, gone: bool) -> None:
+    def _tell_node(self, follower: ApplicationFollower, node: NodeObject, *, deleted: bool) -> None:
         now = self._options.clock()
-        if gone:
-            following.node_gone(node.name, now)
+        if deleted:
+            follower.node_gone(node.name, now)
         else:
-            following.node(node.name, healthy=node.healthy, cordoned=node.cordoned, now=now)
+            follower.node(node.name, healthy=node.healthy, cordoned=node.cordoned, now=now)
 
     # What goes wrong
 
-    def _do(self, call: Callable[[Following], object]) -> None:
+    def _do(self, call: Callable[[ApplicationFollower], object]) -> None:
         """After a fault of its own, the allocator is another one."""
         try:
             if self._cluster is not self._allocator.cluster:
                 self._begin()
-            elif self.following is not None:
-                call(self.following)
+            elif self.follower is not None:
+                call(self.follower)
         except Exception:
             self._fail()
 
@@ -158,33 +158,33 @@ class Follower:
         self._cluster = self._allocator.cluster
         self._changed.clear()
         images = self._allocator.journal.images
-        following = Following(self._allocator, self._options.clock(), self._options.delay, images)
-        following.on_tear_down = lambda uids: self.to_delete.extend(uids)
+        follower = ApplicationFollower(self._allocator, self._options.clock(), self._options.delay, images)
+        follower.on_tear_down = lambda uids: self.to_delete.extend(uids)
         for node in self._tracker.nodes.values():
-            self._tell_node(following, node, gone=False)
+            self._tell_node(follower, node, deleted=False)
         for gang in list(self._allocator.gangs.values()):
-            self._tell(following, [pod.uid for pod in gang.pods])
-        following.caught_up(self._options.clock())
-        self.following = following
-        self._allocator.companion = self._changes
+            self._tell(follower, [pod.uid for pod in gang.pods])
+        follower.caught_up(self._options.clock())
+        self.follower = follower
+        self._allocator.attached_changes = self._changes
 
     def _fail(self) -> None:
         self.faults += 1
-        self.following = None
+        self.follower = None
         log.exception("the lives of gangs cannot be followed; decisions are not touched by that")
         if self.faults <= MAX_FAULTS:
             try:
                 self._begin()
             except Exception:
                 log.exception("nor can they be begun anew")
-                self.following = None
+                self.follower = None
 
     def _changes(self) -> dict[str, str | None]:
         """What is journaled of them."""
-        if self.following is None:
+        if self.follower is None:
             return {}
         try:
-            return self.following.changes()
+            return self.follower.changes()
         except Exception:
             self._fail()
             return {}

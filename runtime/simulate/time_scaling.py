@@ -18,17 +18,17 @@ STEADY = 0.95
 """The load before the beginning is at most this: a cluster that gets more than it can do has no steady state."""
 
 
-def since(requests: Sequence[Request], moment: float) -> list[Request]:
+def starting_at(requests: Sequence[Request], moment: float) -> list[Request]:
     """What happens from a moment on, which is 0 then. Gangs that came before and still run have been submitted then,
     for the time that they have left."""
-    found = []
+    remaining = []
     for request in requests:
         late = moment - request.submitted
         if late <= 0:
-            found.append(replace(request, submitted=-late))
+            remaining.append(replace(request, submitted=-late))
         elif request.duration > late:
-            found.append(replace(request, submitted=0.0, duration=request.duration - late))
-    return found
+            remaining.append(replace(request, submitted=0.0, duration=request.duration - late))
+    return remaining
 
 
 def work(requests: Sequence[Request]) -> float:
@@ -36,9 +36,9 @@ def work(requests: Sequence[Request]) -> float:
     return sum(request.devices * request.duration for request in requests)
 
 
-def pressed(requests: Sequence[Request], devices: int, load: float) -> list[Request]:
-    """The same gangs, coming so fast that they need a share `load` of so many devices, in the order of time; before
-    them, submitted at 0, those that are there already.
+def compress_arrivals(requests: Sequence[Request], devices: int, load: float) -> list[Request]:
+    """The same gangs in the order of time, arriving so fast that they need a share `load` of the devices. They are
+    preceded by the gangs that run at the beginning, submitted at 0.
 
     Raises `UserError` where there is no work, or no time between the first and the last gang.
     """

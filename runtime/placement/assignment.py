@@ -1,4 +1,4 @@
-"""From classes of nodes to nodes: who sits where."""
+"""Assigns the pods of a gang to nodes, after `packing` has chosen the class of node for each pod."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from runtime.cells.bits import first
 from runtime.placement.packing import Class, pack
 
 Around: TypeAlias = Callable[[int, int], int]
-"""The nodes in the cell that is so many levels above a node; none where there is no such cell."""
+"""The nodes in the cell a number of levels above a node; none where there is no such cell."""
 
-REGIONS = 32
-"""How many cells of a level to look at, for one that has all the nodes that a gang needs."""
+MAX_REGIONS = 32
+"""Maximum number of cells of a level that are searched for one with all the nodes that a gang needs."""
 
 
-def seat(
+def assign_nodes(
     nodes: Mapping[Class, int],
     sizes: Sequence[int],
     better: Callable[[Class, int], tuple[int, ...]],
@@ -32,12 +32,12 @@ def seat(
     classes = pack({c: bits.bit_count() for c, bits in nodes.items()}, sizes, better, filled)
     if classes is None:
         return None
-    seats = _assign(nodes, sizes, classes, filled, shunned)
-    if len(set(seats)) > 1:
+    assignments = _assign(nodes, sizes, classes, filled, shunned)
+    if len(set(assignments)) > 1:
         close = _close(nodes, _needed(sizes, classes, filled), around, shunned)
         if close is not None:
             return _assign(close, sizes, classes, filled, shunned)
-    return seats
+    return assignments
 
 
 def _assign(
@@ -50,7 +50,7 @@ def _assign(
     """A node of its class for each pod."""
     untouched = dict(nodes)
     begun: dict[Class, list[int]] = defaultdict(list)
-    seats: list[int] = []
+    assignments: list[int] = []
     for size, chosen in zip(sizes, classes, strict=True):
         if begun[chosen]:
             node = begun[chosen].pop()
@@ -58,8 +58,8 @@ def _assign(
             node = first(untouched[chosen] & ~shunned or untouched[chosen])
             untouched[chosen] ^= 1 << node
         begun[filled(chosen, size)].append(node)
-        seats.append(node)
-    return seats
+        assignments.append(node)
+    return assignments
 
 
 def _needed(
@@ -85,7 +85,7 @@ def _close(
     rest, above = nodes[rarest] & ~shunned, 1
     while rest:
         left, looked, rest = rest, 0, 0
-        while left and looked < REGIONS:
+        while left and looked < MAX_REGIONS:
             looked += 1
             cell = around(first(left), above)
             if cell and all((nodes[c] & cell & ~shunned).bit_count() >= n for c, n in needed.items()):

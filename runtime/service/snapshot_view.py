@@ -1,4 +1,4 @@
-"""What the page of the cluster shows of a service: looked at between two cycles, at most twice in a second."""
+"""The page of the cluster for a service: frames are recorded between two cycles, at most twice a second."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from starlette.exceptions import HTTPException
 from runtime.service.engine import NotServingError
 from runtime.service.history import History
 from runtime.service.service import Service
-from runtime.view import Film, Frame, Reel
+from runtime.view import Frame, FrameFeed, Recorder
+from runtime.view.feed import MAX_REMARKS, Remark
 from runtime.view.pages import Pages
-from runtime.view.reel import KEPT, Remark
 
 
-class HistoryReel(Reel):
-    """What happened is what the history of the service says."""
+class HistoryFeed(FrameFeed):
+    """Takes its remarks from the history of the service."""
 
     def __init__(self, take: Callable[[], Frame | None], history: Callable[[], History]) -> None:
         super().__init__(take)
@@ -29,34 +29,34 @@ class HistoryReel(Reel):
             events = self._history().events(after=after)
         except NotServingError:
             return []
-        return [Remark(x.number, x.time, x.text) for x in events[-KEPT:]]
+        return [Remark(x.number, x.time, x.text) for x in events[-MAX_REMARKS:]]
 
 
-class Look:
-    """Pictures of the allocator, once there is one."""
+class SnapshotView:
+    """The pages of the allocator, from the moment it exists."""
 
     def __init__(self, service: Service) -> None:
-        self.reel = HistoryReel(self._frame, lambda: service.scheduler.history)
-        self.pages = Pages(self.reel, self._scene)
+        self.feed = HistoryFeed(self._frame, lambda: service.scheduler.history)
+        self.pages = Pages(self.feed, self._scene)
         self._service = service
-        self._film: Film | None = None
+        self._recorder: Recorder | None = None
 
-    def _made(self) -> Film:
+    def _cluster_recorder(self) -> Recorder:
         """While no cycle is under way."""
-        if self._film is None:
-            self._film = Film(self._service.allocator)
-        return self._film
+        if self._recorder is None:
+            self._recorder = Recorder(self._service.allocator)
+        return self._recorder
 
     def _scene(self) -> dict[str, Any]:
         try:
             with self._service.locks.partition.read():
-                return self._made().scene()
+                return self._cluster_recorder().scene()
         except NotServingError as error:
             raise HTTPException(503, str(error)) from error
 
     def _frame(self) -> Frame | None:
         try:
             with self._service.locks.partition.read():
-                return self._made().frame(time.time())
+                return self._cluster_recorder().frame(time.time())
         except NotServingError:
             return None

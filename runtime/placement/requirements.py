@@ -14,7 +14,7 @@ Devices: TypeAlias = dict[VirtualCell, Device]
 
 
 @dataclass(slots=True)
-class Wanted:
+class Requirements:
     """The chosen leaf cells, and what is above them."""
 
     ready: Devices = field(default_factory=dict)
@@ -55,20 +55,20 @@ class Wanted:
         return [node for child in self.children[cell] for node in self.nodes_in(child)]
 
 
-def wanted(leaves: Iterable[VirtualCell]) -> Wanted:
+def requirements(leaves: Iterable[VirtualCell]) -> Requirements:
     """What is to be found for these leaf cells."""
-    found = Wanted()
+    required = Requirements()
     for leaf in leaves:
         if isinstance(leaf.physical, Device):
-            found.ready[leaf] = leaf.physical
+            required.ready[leaf] = leaf.physical
             continue
         cell = leaf
         while (parent := cell.parent) is not None:
-            known = parent in found.children
-            (found.under if parent.physical is not None else found.children)[parent].append(cell)
-            if known or parent.physical is not None:
+            visited = parent in required.children
+            (required.under if parent.physical is not None else required.children)[parent].append(cell)
+            if visited or parent.physical is not None:
                 break
             cell = parent
         else:
-            found.tops.append(cell)
-    return found
+            required.tops.append(cell)
+    return required

@@ -1,4 +1,4 @@
-"""The last picture, for everybody who looks; taken by whoever changes the cluster, or on demand."""
+"""The latest frame, for all viewers: set by the code that changes the cluster, or recorded on demand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from threading import Lock
 from time import monotonic
 from typing import NamedTuple
 
-from runtime.view.film import Frame
+from runtime.view.recording import Frame
 
-KEPT = 500
-"""Remarks that a page gets to see when it is opened."""
+MAX_REMARKS = 500
+"""Maximum number of remarks sent to a page when it is opened."""
 
 
 class Remark(NamedTuple):
@@ -22,10 +22,10 @@ class Remark(NamedTuple):
     text: str
 
 
-class Reel:
-    """Any thread may look. `take` makes a new picture, at most one in `every` seconds however many look.
+class FrameFeed:
+    """Any thread may read. `take` records a new frame, at most one in `every` seconds for all viewers together.
 
-    Without `take`, somebody who changes the cluster says what is to be seen, by `show`.
+    Without `take`, the code that changes the cluster supplies frames, by `show`.
     """
 
     def __init__(self, take: Callable[[], Frame | None] | None = None, every: float = 0.5) -> None:
@@ -36,7 +36,7 @@ class Reel:
         self._lock = Lock()
         self._frame: Frame | None = None
         self._taken = float("-inf")
-        self._remarks: deque[Remark] = deque(maxlen=KEPT)
+        self._remarks: deque[Remark] = deque(maxlen=MAX_REMARKS)
         self._number = 0
 
     def show(self, frame: Frame) -> None:

@@ -34,19 +34,19 @@ def awaited(slot: Slot) -> Act | None:
     return AWAITED.get(slot.part.state) if slot.part is not None else None
 
 
-def bring_up(slot: Slot) -> None:
+def deploy(slot: Slot) -> None:
     """A pod has its place: its sliver begins."""
-    part = slot.part = Part(System(), slot.life.registry.actions.part)
+    part = slot.part = Part(System(), slot.application.registry.actions.part)
     part.slot = slot
     with suppress(UnderwayError):
-        part.fetched(slot.life.work.visible, None, SetState.START, Config.C1, 0, 0)
+        part.fetched(slot.application.work.visible, None, SetState.START, Config.C1, 0, 0)
 
 
 def answer(slot: Slot, act: Act, *, ok: bool) -> None:
     """What was awaited has been done, or never will be."""
     part = slot.part
     assert part is not None, "something is awaited of it"
-    slot.life.touched()
+    slot.application.touched()
     with suppress(UnderwayError):
         if act is Act.DEPLOY:
             (part.deploy_ok if ok else part.deploy_err)()
@@ -54,7 +54,7 @@ def answer(slot: Slot, act: Act, *, ok: bool) -> None:
             (part.start_ok if ok else part.start_err)()
 
 
-def take_down(slot: Slot) -> None:
+def undeploy(slot: Slot) -> None:
     """Nothing is left of a pod on its node."""
     part, act = slot.part, awaited(slot)
     if part is None:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from generated.confine import SetState, SliceState, SliverState
 from generated.grove import PodGangState, PodState, TerminationState
 from generated.yunikorn.shim import TaskState
-from runtime.lifecycle.leaving import rest
 from runtime.lifecycle.refusals import Refusals, whose
-from runtime.lifecycle.registry import Life, Slot
+from runtime.lifecycle.registry import Application, Slot
+from runtime.lifecycle.release import rest
 from runtime.pods import BindInfo
 
 PLACEABLE = (PodGangState.PENDING, PodGangState.BINDING, PodGangState.SCHEDULED)
@@ -23,37 +23,39 @@ IN_PLACE = (PodState.BOUND, PodState.RUNNING)
 DEPLOYED = (SliverState.STARTING, SliverState.STARTED, SliverState.FAIL_START)
 
 
-def settle(life: Life, refusals: Refusals, *, keeps: bool) -> None:
+def reconcile(application: Application, refusals: Refusals, *, keeps: bool) -> None:
     """Brings all places to where they belong. `keeps`: the gang has its leaf cells, and may keep them."""
-    while life.moves:
-        moves, life.moves = life.moves, []
+    while application.moves:
+        moves, application.moves = application.moves, []
         for slot, _, target in moves:
             if target is PodState.TERMINATING:
                 tell_to_go(slot, refusals)
-        if life.termination.state is TerminationState.TERMINATING and life.absent == len(life.slots):
-            life.termination.recreate()
-            for slot in life.slots:
+        if application.termination.state is TerminationState.TERMINATING and application.absent == len(
+            application.slots
+        ):
+            application.termination.recreate()
+            for slot in application.slots:
                 slot.place.ungate()
-    if life.gang.state in PLACEABLE:
+    if application.gang.state in PLACEABLE:
         if not keeps:
-            _give_up(life, refusals)
-        elif life.queued:
-            _seat(life, refusals)
-        life.moves.clear()
-    rest(life)
+            _give_up(application, refusals)
+        elif application.queued:
+            _seat(application, refusals)
+        application.moves.clear()
+    rest(application)
 
 
 def hold(slot: Slot, info: BindInfo) -> None:
     """The allocator holds leaf cells for a pod from now on."""
-    life, registry = slot.life, slot.life.registry
+    application, registry = slot.application, slot.application.registry
     assert slot.task is not None, "it was asked for"
-    slot.held, slot.node, slot.leaf_cells = True, info.node, info.leaf_cells
-    life.held += 1
+    slot.is_allocated, slot.node, slot.leaf_cells = True, info.node, info.leaf_cells
+    application.allocated += 1
     registry.hosts[info.node].slots[slot.uid] = slot
-    registry.queues.by_name[life.spec.queue].used += len(info.leaf_cells)
-    if life.work.state is SliceState.REGISTER:
-        life.work.set_state(SetState.START)
-    life.core.run()
+    registry.queues.by_name[application.spec.queue].used += len(info.leaf_cells)
+    if application.work.state is SliceState.REGISTER:
+        application.work.set_state(SetState.START)
+    application.core.run()
     slot.task.task_allocated()
 
 
@@ -67,7 +69,7 @@ def tell_to_go(slot: Slot, refusals: Refusals) -> None:
     else:
         slot.leaving = True
         if task.state in (TaskState.ALLOCATED, TaskState.BOUND):
-            _fire(slot.life, refusals, task.kill_task)
+            _fire(slot.application, refusals, task.kill_task)
 
 
 def advance(slot: Slot, refusals: Refusals) -> None:
@@ -75,39 +77,39 @@ def advance(slot: Slot, refusals: Refusals) -> None:
     place, part = slot.place, slot.part
     state = part.state if part is not None else None
     if place.state is PodState.PERMITTED and (slot.done or state in DEPLOYED):
-        _fire(slot.life, refusals, place.bind)
+        _fire(slot.application, refusals, place.bind)
     if place.state is PodState.BOUND and (slot.done or state is SliverState.STARTED):
-        _fire(slot.life, refusals, place.run)
+        _fire(slot.application, refusals, place.run)
 
 
 def send_back(slot: Slot, refusals: Refusals) -> None:
     """A place has lost its pod, or its leaf cells."""
     place = slot.place
     if place.state is PodState.PERMITTED:
-        _fire(slot.life, refusals, place.bind_failed)
+        _fire(slot.application, refusals, place.bind_failed)
     elif place.state in IN_PLACE:
-        _fire(slot.life, refusals, place.lost)
+        _fire(slot.application, refusals, place.lost)
 
 
-def _seat(life: Life, refusals: Refusals) -> None:
-    for slot in life.slots:
+def _seat(application: Application, refusals: Refusals) -> None:
+    for slot in application.slots:
         if slot.place.state is PodState.QUEUED:
-            _fire(life, refusals, slot.place.place)
-    if life.gang.state is PodGangState.PENDING:
-        _fire(life, refusals, life.gang.permit)
+            _fire(application, refusals, slot.place.place)
+    if application.gang.state is PodGangState.PENDING:
+        _fire(application, refusals, application.gang.permit)
     else:
-        for slot in life.slots:
+        for slot in application.slots:
             if slot.place.state is PodState.WAITING:
-                _fire(life, refusals, slot.place.permit)
-    for slot in life.slots:
+                _fire(application, refusals, slot.place.permit)
+    for slot in application.slots:
         advance(slot, refusals)
 
 
-def _give_up(life: Life, refusals: Refusals) -> None:
-    for slot in life.slots:
+def _give_up(application: Application, refusals: Refusals) -> None:
+    for slot in application.slots:
         if not slot.done:
             send_back(slot, refusals)
 
 
-def _fire(life: Life, refusals: Refusals, event: Callable[[], object]) -> None:
-    refusals.fire(whose(life), life.registry.timers.time(), event)
+def _fire(application: Application, refusals: Refusals, event: Callable[[], object]) -> None:
+    refusals.fire(whose(application), application.registry.timers.time(), event)

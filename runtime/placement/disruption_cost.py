@@ -9,7 +9,7 @@ from runtime.gangs import Gang
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Toll:
+class DisruptionCost:
     """In devices of whole gangs, as a gang that loses one pod has to go. Lower is better, from first to last."""
 
     killed: int
@@ -20,13 +20,13 @@ class Toll:
     """Of gangs that lose their guarantee, and go on."""
 
 
-def toll(displaced: Iterable[Gang], demoted: Collection[Gang]) -> Toll:
+def disruption_cost(displaced: Iterable[Gang], demoted: Collection[Gang]) -> DisruptionCost:
     """Of gangs as they are before; one that is demoted and displaced all the same counts as killed alone."""
-    gone = list(displaced)
-    return Toll(
-        weight(gang for gang in gone if gang.priority >= 0),
-        weight(gang for gang in gone if gang.priority < 0),
-        weight(gang for gang in demoted if gang not in gone),
+    victims = list(displaced)
+    return DisruptionCost(
+        weight(gang for gang in victims if gang.priority >= 0),
+        weight(gang for gang in victims if gang.priority < 0),
+        weight(gang for gang in demoted if gang not in victims),
     )
 
 

@@ -1,4 +1,4 @@
-"""The life of the service: `ShimScheduler` as generated, and what it calls for."""
+"""Starting the service: `ShimScheduler` as generated, and the actions it calls."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from generated.yunikorn.shim import ShimScheduler, ShimSchedulerState, System, VirtualClock
 
 
-class Life:
-    """Registers, recovers and runs; whatever fails on the way ends it.
+class Startup:
+    """Registers, recovers and runs; a failure on the way ends the service.
 
     In the document, to register is to make oneself known to the core; here, the journal is opened. The machine has no
     timers, so that any clock does.

@@ -1,4 +1,4 @@
-"""Still pictures of a cluster, and how two of them differ: what the page is sent."""
+"""Frames: the state of a cluster at a moment, and the difference of two frames, which is what the page receives."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Leaf(NamedTuple):
     reserver: str
 
 
-class Shown(NamedTuple):
+class GangView(NamedTuple):
     """What is shown of a gang."""
 
     name: str
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
     pods: int
     """Known ones."""
     note: str
-    """That it was displaced, and by whom."""
+    """That it was displaced, and the gang that displaced it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Frame:
     leaves: tuple[Leaf, ...]
     healthy: tuple[bool, ...]
     """By node, in the order of the scene."""
-    gangs: Mapping[str, Shown]
+    gangs: Mapping[str, GangView]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class _Node:
     count: int
 
 
-class Film:
-    """A cluster that does not change its shape. Not for several threads at once."""
+class Recorder:
+    """Records frames of a cluster whose cells do not change. Not thread-safe."""
 
     def __init__(self, cluster: Cluster) -> None:
         """Looks at every leaf cell once."""
@@ -101,7 +101,7 @@ class Film:
         """How it is now. Takes time in proportion to leaf cells and gangs: about 50 ms for 10,000 of them."""
         cells = list(self._cluster.leaf_cells())
         leaves = tuple(Leaf(x.state.display, x.priority, x.owner or "", x.reserver or "") for x in cells)
-        gangs = {x.name: _shown(x) for x in self._cluster.groups()}
+        gangs = {x.name: _gang_view(x) for x in self._cluster.groups()}
         return Frame(time, leaves, tuple(cells[n].healthy for n in self._first), gangs)
 
 
@@ -116,10 +116,10 @@ def _nodes(cells: list[tuple[int, LeafCell]]) -> Iterator[tuple[str, list[_Node]
         yield rack, nodes
 
 
-def _shown(gang: GangStatus) -> Shown:
+def _gang_view(gang: GangStatus) -> GangView:
     pods = len(gang.allocated) + len(gang.waiting)
     note = "" if gang.demotion is None else f"displaced by {gang.demotion.preemptor or 'a changed configuration'}"
-    return Shown(gang.name, gang.virtual_cluster, gang.priority, gang.state.display, pods, note)
+    return GangView(gang.name, gang.virtual_cluster, gang.priority, gang.state.display, pods, note)
 
 
 def difference(before: Frame | None, after: Frame) -> Data:
