@@ -20,11 +20,11 @@ report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) draw specs --out build/diagrams
 	$(FSM) report specs --out build/report
 
-test: lint  ## minutes: the whole toolkit and the allocator, with nothing but Python
-	$(BIN)/pytest -n 2
+test: lint  ## five minutes on two cores: the whole toolkit and the allocator, with nothing but Python
+	$(BIN)/pytest -n 2 --dist worksteal
 
-quick: $(STAMP)  ## half a minute: lint, and the tests that the changed files concern
-	$(BIN)/python -m tests.quick
+quick: $(STAMP)  ## half a minute: lint, and the tests for the changed files
+	$(BIN)/python tests/quick.py
 
 full: lint  ## everything, also what needs a browser, an editor, SPIN, MPI or a control plane where they are there
 	FSM_TESTS=full $(BIN)/pytest -n 3

@@ -22,8 +22,8 @@ os.environ.setdefault("FSMDSL_KEY", str(Path(tempfile.mkdtemp(prefix="fsm-key-")
 os.environ.pop("COLUMNS", None)
 
 # In CI a test does the same each time. Elsewhere it tries something new; `--hypothesis-profile campaign`: much of it.
-settings.register_profile("dev", max_examples=60, deadline=None)
-settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None)
+settings.register_profile("dev", max_examples=tiers.share(60), deadline=None)
+settings.register_profile("ci", max_examples=tiers.share(60), deadline=None, derandomize=True, database=None)
 settings.register_profile("campaign", max_examples=3000, deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
@@ -39,27 +39,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--second-try", action="store_true", help="only tests of a browser may be run a second time")
 
 
-collect_ignore = (
-    [] if tiers.FULL else [f"{x}.py" if x.rpartition("/")[2].startswith("test_") else x for x in tiers.ONLY_FULL]
-)
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """`make test` does not even import files that are for `make full`."""
+    return True if not tiers.FULL and tiers.is_full(collection_path) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`make test` leaves out what needs a browser, tests marked `full`, and the seeds of other days."""
+    """`make test` leaves out tests marked `full`, and what needs a browser."""
     if tiers.FULL:
         return
-    left_out = [x for x in items if not _today(x)]
+    left_out = [x for x in items if _only_full(x)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [x for x in items if _today(x)]
+        items[:] = [x for x in items if not _only_full(x)]
 
 
-def _today(item: pytest.Item) -> bool:
-    if item.get_closest_marker("full") or chromium.needed.mark in item.iter_markers():
-        return False
-    callspec = getattr(item, "callspec", None)
-    numbers = [n for name, n in callspec.indices.items() if name in tiers.SEEDS] if callspec is not None else []
-    return not numbers or (numbers[0] + tiers.day()) % tiers.ROTATION == 0
+def _only_full(item: pytest.Item) -> bool:
+    return item.get_closest_marker("full") is not None or chromium.needed.mark in item.iter_markers()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

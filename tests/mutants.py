@@ -5,12 +5,13 @@
     python tests/mutants.py --only search/lower   # of these folders
     python tests/mutants.py --again survived              # the survivors once more, with the tests as they are now
     python tests/mutants.py --show 1f6c3a2b9d40           # one mutant as a diff
+    python tests/mutants.py --tier test --count 500       # other mutants, of all folders, and the tests of `make test`
 
 `mutation/sample.py` says which mutants there are, `mutation/relevance.py` which tests execute what they change,
 `mutation/server.py` runs those. Nothing is changed in the working tree: the tests run in a copy of it in
-`build/mutants`. Results go to `tests/mutation/results.json` after each mutant, without those of code that is no longer
-there, and `tests/mutation/summary.md` is made from them; survivors that change no behaviour are argued one by one in
-`tests/mutation/argued.md`.
+`build/mutants`. Results go to `tests/mutation/results.json` (`--tier test`: `results-test.json`) after each mutant,
+without those of code that is no longer there, and `tests/mutation/summary.md` is made from both; survivors that change
+no behaviour are argued one by one in `tests/mutation/argued.md`.
 """
 
 from __future__ import annotations
@@ -25,14 +26,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
+from typing import Any
 
-from mutation.areas import ROOT, TESTS, area_of, names
-from mutation.relevance import limits, recorded, relevant, unknown
-from mutation.sample import Mutant, files, mutants_of, sample, text_of
+from mutation.areas import ROOT, Campaign, campaign
+from mutation.relevance import Recording, limits, recorded, relevant, unknown
+from mutation.sample import Mutant, modules, mutants_of, sample, text_of
 from mutation.tree import TREE, Server, copied, put
 
-RESULTS, SUMMARY, ARGUED = (ROOT / "tests" / "mutation" / x for x in ("results.json", "summary.md", "argued.md"))
-SEED = 11
+SUMMARY, ARGUED = (ROOT / "tests" / "mutation" / x for x in ("summary.md", "argued.md"))
+SEEDS = {"full": 11, "test": 12}
+MAX_NAMES = 20
+"""The maximum number of test files that are printed by name."""
+TITLES = {"full": "All tests", "test": "`make test` alone"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +57,27 @@ class Outcome:
 class Tests:
     """Files of tests: what they execute, and a server that has collected them."""
 
-    def __init__(self, files: Sequence[str], paths: Sequence[str], results: Results, quick: bool) -> None:
-        self.files, self.quick = files, quick
-        self.kills = Counter(str(r["by"]) for r in results.values() if r["by"])
-        recording = None if quick else recorded(files, paths)
-        self.server = Server(files)
+    def __init__(self, tier: str, files: Sequence[str], recording: Recording | None, kills: Counter[str]) -> None:
+        self.tier, self.files, self.kills = tier, files, kills
+        self.server = Server(files, tier)
         self.recording = recording or unknown(self.server.collected)
         self.sound: set[str] = set()
         """Tests that pass where nothing is changed, as far as that has been asked."""
         self._sure()
 
-    def tried(self, mutant: Mutant) -> Outcome:
-        """Run the tests that execute a mutant, which is in the copy, until one fails; that one must pass without it."""
-        found = self._tried(mutant)
+    def tried(self, mutant: Mutant, quick: bool) -> Outcome:
+        """Run the tests that execute a mutant, which is in the copy, until one fails; that one must pass without it.
+        `quick`: a mutant that needs a process of its own is undecided."""
+        found = self._tried(mutant, quick)
         while found.result == "killed" and not self._passes(found.by, mutant.path):
             print(f"fails as it is, and is left out: {found.by}", flush=True)
             seconds = {test: x for test, x in self.recording.seconds.items() if test != found.by}
             self.recording = replace(self.recording, seconds=seconds)
-            found = self._tried(mutant)
+            found = self._tried(mutant, quick)
         self.kills[found.by] += found.result == "killed"
         return found
 
-    def _tried(self, mutant: Mutant) -> Outcome:
+    def _tried(self, mutant: Mutant, quick: bool) -> Outcome:
         original = (ROOT / mutant.path).read_text("utf-8")
         chosen = relevant(self.recording, mutant.path, original, mutant.line, self.kills)
         request: dict[str, object] = {"path": str(TREE / mutant.path), "original": original}
@@ -83,7 +87,7 @@ class Tests:
         if answer is None:
             raise SystemExit(f"{mutant.key}: the server has ended")
         if answer["result"] == "unchanged" or (chosen.imported and answer["result"] == "survived"):
-            if self.quick:
+            if quick:
                 return Outcome("undecided", "", float(str(answer["seconds"])), int(str(answer["run"])))
             tests = chosen.all if chosen.imported else chosen.tests
             answer = self._once({**request, "tests": limits(self.recording, tests)})
@@ -110,11 +114,12 @@ class Tests:
         if answer is None or answer["result"] != "survived" or not answer["run"]:
             raise SystemExit(f"fails as it is: {answer}")
         total = sum(self.recording.seconds.values())
-        print(f"{len(self.recording.seconds)} tests, {total:.0f} s: {' '.join(self.files)}", flush=True)
+        files = " ".join(self.files) if len(self.files) <= MAX_NAMES else f"{len(self.files)} files"
+        print(f"{len(self.recording.seconds)} tests, {total:.0f} s: {files}", flush=True)
 
     def _once(self, request: dict[str, object]) -> dict[str, object]:
         """Run them in a process that imports the mutated file."""
-        server = Server(self.files, "once")
+        server = Server(self.files, self.tier, "once")
         try:
             answer = server.ask(request)
         finally:
@@ -122,34 +127,40 @@ class Tests:
         return answer or {"result": "killed", "by": "import", "seconds": 0, "run": 0}
 
 
-class Area:
-    """The tests of a folder, the slow ones started when a mutant needs them first."""
+class Stages:
+    """The tests of a campaign, each stage started when a mutant needs it first. Areas may have a stage in common."""
 
-    def __init__(self, name: str, paths: Sequence[str], results: Results, quick: bool) -> None:
-        self.name, self.paths, self.results, self.quick = name, paths, results, quick
-        self.todo = [names(x) for x in TESTS[name][: 1 if quick else None]]
-        self.started: list[Tests] = []
+    def __init__(self, of: Campaign, kills: Counter[str], quick: bool) -> None:
+        self.of, self.kills, self.quick = of, kills, quick
+        self.started: dict[tuple[str, ...], Tests] = {}
 
-    def tried(self, mutant: Mutant, text: str) -> Outcome:
-        """The fast tests, then the slow ones."""
+    def tried(self, mutant: Mutant, text: str, paths: Sequence[str]) -> Outcome:
+        """The tests that notice most mutants of an area, then the others. `paths`: the mutated files of the area."""
         seconds, run = 0.0, 0
-        for n, chosen in enumerate(self.todo):
-            if n == len(self.started):
-                self.started.append(Tests(chosen, self.paths, self.results, self.quick))
+        stages = self.of.areas[self.of.area_of(mutant.path)]
+        for files in stages[: 1 if self.quick else None]:
+            tests = self._tests(files, paths)
             put(mutant.path, text)
             try:
-                ended = self.started[n].tried(mutant)
+                ended = tests.tried(mutant, self.quick)
             finally:
                 put(mutant.path, (ROOT / mutant.path).read_text("utf-8"))
             seconds, run = round(seconds + ended.seconds, 2), run + ended.run
             if ended.result != "survived":
                 return replace(ended, seconds=seconds, run=run)
-        return Outcome("undecided" if self.quick and len(TESTS[self.name]) > 1 else "survived", "", seconds, run)
+        return Outcome("undecided" if self.quick and len(stages) > 1 else "survived", "", seconds, run)
 
-    def close(self) -> None:
-        """End the servers."""
-        for tests in self.started:
-            tests.server.close()
+    def _tests(self, files: tuple[str, ...], paths: Sequence[str]) -> Tests:
+        if files not in self.started:
+            recording = recorded(files, paths) if self.of.records and not self.quick else None
+            self.started[files] = Tests(self.of.tier, files, recording, self.kills)
+        return self.started[files]
+
+    def close(self, area: str) -> None:
+        """End the servers that no other area needs."""
+        others = {files for name, stages in self.of.areas.items() if name != area for files in stages}
+        for files in [x for x in self.started if x not in others]:
+            self.started.pop(files).server.close()
 
 
 # Results -------------------------------------------------------------------------------------------------------------
@@ -157,11 +168,17 @@ class Area:
 Results = dict[str, dict[str, object]]
 
 
-def saved(seed: int, sampled: Mapping[str, int], results: Results) -> None:
-    """Both files, from the results."""
-    shown = {"seed": seed, "sampled": sampled, "mutants": dict(sorted(results.items(), key=_place))}
-    RESULTS.write_text(json.dumps(shown, indent=1) + "\n", "utf-8")
-    SUMMARY.write_text(summary(seed, sampled, results), "utf-8")
+def results_of(of: Campaign) -> dict[str, Any]:
+    """The seed, how many mutants of each area were sampled, and the results."""
+    empty: dict[str, Any] = {"seed": SEEDS[of.tier], "sampled": {}, "mutants": {}}
+    return {**empty, **json.loads(of.results.read_text("utf-8"))} if of.results.exists() else empty
+
+
+def saved(of: Campaign, seed: int, sampled: Mapping[str, int], results: Results) -> None:
+    """The results of a campaign, and the summary of both."""
+    document = {"seed": seed, "sampled": sampled, "mutants": dict(sorted(results.items(), key=_place))}
+    of.results.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    SUMMARY.write_text(summary(), "utf-8")
 
 
 def _place(result: tuple[str, dict[str, object]]) -> tuple[str, int, str]:
@@ -172,63 +189,80 @@ def _place(result: tuple[str, dict[str, object]]) -> tuple[str, int, str]:
 COLUMNS = ("folder", "sampled", "run", "killed", "timeout", "argued", "survived", "undecided", "killed of not argued")
 
 
-def summary(seed: int, sampled: Mapping[str, int], results: Results) -> str:
+def summary() -> str:
     """The figures by folder, and the survivors."""
-    argued = set(re.findall(r"\b[0-9a-f]{12}\b", ARGUED.read_text("utf-8"))) if ARGUED.exists() else set()
-    lines = ["# The mutation campaign", "", f"Made by `python tests/mutants.py --seed {seed}`; edits are lost.", ""]
-    lines += [f"| {' | '.join(COLUMNS)} |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
-    for area in [*TESTS, "all"]:
-        chosen = {k: r for k, r in results.items() if area in ("all", area_of(str(r["path"])))}
-        counted = Counter("argued" if k in argued else str(r["result"]) for k, r in chosen.items())
-        killed = counted["killed"] + counted["timeout"]
-        share = f"{killed / max(1, len(chosen) - counted['argued']):.1%}" if chosen else ""
-        drawn = sum(sampled.values()) if area == "all" else sampled.get(area, 0)
-        figures = [drawn, len(chosen), *(counted[x] for x in COLUMNS[3:-1])]
-        lines.append(f"| {area} | {' | '.join(map(str, figures))} | {share} |")
-    for result in ("survived", "undecided"):
-        lines += ["", f"## {result.capitalize()}, and nobody has argued", ""]
-        found = [(k, r) for k, r in sorted(results.items(), key=_place) if r["result"] == result and k not in argued]
-        for key, r in found:
-            lines += [f"- {key} {r['path']}:{r['line']} ({r['operator']})", f"  `{r['before']}`", f"  `{r['after']}`"]
-        lines += [] if found else ["None."]
+    lines = ["# The mutation campaign", "", "Made by `python tests/mutants.py`; edits are lost."]
+    for of in (campaign("full"), campaign("test")):
+        document = results_of(of)
+        if document["mutants"]:
+            lines += ["", f"## {TITLES[of.tier]} (seed {document['seed']})", "", *_section(of, document)]
     return "\n".join(lines) + "\n"
 
 
-def campaign(given: argparse.Namespace) -> None:
+def _section(of: Campaign, document: Mapping[str, Any]) -> list[str]:
+    argued = set(re.findall(r"\b[0-9a-f]{12}\b", ARGUED.read_text("utf-8"))) if ARGUED.exists() else set()
+    results: Results = document["mutants"]
+    lines = [f"| {' | '.join(COLUMNS)} |", "| --- |" + " ---: |" * (len(COLUMNS) - 1)]
+    for area in [*of.areas, "all"]:
+        chosen = {k: r for k, r in results.items() if area in ("all", of.area_of(str(r["path"])))}
+        counted = Counter("argued" if k in argued else str(r["result"]) for k, r in chosen.items())
+        killed = counted["killed"] + counted["timeout"]
+        share = f"{killed / max(1, len(chosen) - counted['argued']):.1%}" if chosen else ""
+        drawn = sum(document["sampled"].values()) if area == "all" else document["sampled"].get(area, 0)
+        figures = [drawn, len(chosen), *(counted[x] for x in COLUMNS[3:-1])]
+        lines.append(f"| {area} | {' | '.join(map(str, figures))} | {share} |")
+    for result in ("survived", "undecided"):
+        lines += ["", f"### {result.capitalize()}, and nobody has argued", ""]
+        left = [(k, r) for k, r in sorted(results.items(), key=_place) if r["result"] == result and k not in argued]
+        for key, r in left:
+            lines += [f"- {key} {r['path']}:{r['line']} ({r['operator']})", f"  `{r['before']}`", f"  `{r['after']}`"]
+        lines += [] if left else ["None."]
+    return lines
+
+
+def run(given: argparse.Namespace) -> None:
     """Try what is left of the sample, folder by folder and file by file."""
-    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"mutants": {}}
-    listed = sample(given.seed, given.only)
-    there, looked_at = {x.key for x in listed}, {*files(given.only)}
-    results: Results = {k: r for k, r in known["mutants"].items() if k in there or r["path"] not in looked_at}
-    print(f"{len(listed)} mutants, {len(results)} tried before", flush=True)
-    chosen = listed if given.count is None else listed[: given.count]
-    sampled = {**known.get("sampled", {}), **Counter(area_of(x.path) for x in chosen)}
+    of = campaign(given.tier)
+    seed = SEEDS[of.tier] if given.seed is None else given.seed
+    document = results_of(of)
+    mutants = sample(of, seed, given.only)
+    there, looked_at = {x.key for x in mutants}, {*modules(of, given.only)}
+    results: Results = {k: r for k, r in document["mutants"].items() if k in there or r["path"] not in looked_at}
+    print(f"{len(mutants)} mutants, {len(results)} tried before", flush=True)
+    drawn = mutants if given.count is None else mutants[: given.count]
+    sampled = {**document["sampled"], **Counter(of.area_of(x.path) for x in drawn)}
     again = (given.again, None if given.quick else "undecided")
-    todo = [x for x in chosen if x.key not in results or results[x.key]["result"] in again]
+    todo = [x for x in drawn if x.key not in results or results[x.key]["result"] in again]
     copied()
     end = time.monotonic() + 60 * (given.minutes or 1e9)
-    order = list(TESTS)
-    todo.sort(key=lambda x: (order.index(area_of(x.path)), x.path))
-    for name, group in groupby(todo, lambda x: area_of(x.path)):
-        mutants = list(group)
-        paths = sorted({x.path for x in mutants})
-        area = Area(name, paths, results, given.quick)
-        for mutant in mutants:
+    order = list(of.areas)
+    todo.sort(key=lambda x: (order.index(of.area_of(x.path)), x.path))
+    stages = Stages(of, noticed(), given.quick)
+    for area, group in groupby(todo, lambda x: of.area_of(x.path)):
+        members = list(group)
+        paths = sorted({x.path for x in members})
+        for mutant in members:
             if time.monotonic() > end:
                 break
-            one(area, mutant, results)
-            saved(given.seed, sampled, results)
-        area.close()
+            one(stages, mutant, paths, results)
+            saved(of, seed, sampled, results)
+        stages.close(area)
 
 
-def one(area: Area, mutant: Mutant, results: Results) -> None:
+def noticed() -> Counter[str]:
+    """Which tests have noticed mutants in either campaign, and how many."""
+    found = [r for tier in ("full", "test") for r in results_of(campaign(tier))["mutants"].values()]
+    return Counter(str(r["by"]) for r in found if r["by"])
+
+
+def one(stages: Stages, mutant: Mutant, paths: Sequence[str], results: Results) -> None:
     """Try a mutant that is Python at all, and still there: the file may have been edited meanwhile."""
     try:
         text = text_of(mutant)
         compile(text, mutant.path, "exec")
     except (KeyError, SyntaxError, ValueError):
         return
-    ended = area.tried(mutant, text)
+    ended = stages.tried(mutant, text, paths)
     results[mutant.key] = {**asdict(mutant), **asdict(ended)}
     del results[mutant.key]["key"]
     what = f"{ended.result:8} {ended.seconds:5.1f} s {ended.run:4}"
@@ -237,7 +271,7 @@ def one(area: Area, mutant: Mutant, results: Results) -> None:
 
 def show(key: str) -> None:
     """A mutant as a diff."""
-    mutant = next(x for path in files(()) for x in mutants_of(path) if x.key == key)
+    mutant = next(x for path in campaign("test").files() for x in mutants_of(path) if x.key == key)
     before, after = (ROOT / mutant.path).read_text("utf-8"), text_of(mutant)
     sys.stdout.writelines(
         difflib.unified_diff(before.splitlines(True), after.splitlines(True), mutant.path, mutant.path)
@@ -247,7 +281,8 @@ def show(key: str) -> None:
 def main() -> None:
     """See above."""
     parser = argparse.ArgumentParser(description="Small changes to the code that some test has to notice.")
-    parser.add_argument("--seed", type=int, default=SEED, help="which sample")
+    parser.add_argument("--tier", choices=["full", "test"], default="full", help="which tests may notice")
+    parser.add_argument("--seed", type=int, help="which sample; each tier has its own")
     parser.add_argument("--count", type=int, help="how much of the sample; all of it unless given")
     parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
@@ -258,7 +293,7 @@ def main() -> None:
     if given.show:
         show(given.show)
     else:
-        campaign(given)
+        run(given)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
+pytestmark = pytest.mark.full(reason="processes of the GitHub Action")
+
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")

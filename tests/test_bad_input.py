@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tiers import today
 
 from fsmdsl.check import check
 from fsmdsl.model.resolve import resolve
@@ -78,14 +79,14 @@ def mutated(chance: Random, text: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", today(range(20)))
 def test_mutated_and_truncated_specs(batch: int) -> None:
     chance = Random(batch)
     for _ in range(50):
         taken_through(mutated(chance, piece(chance)))
 
 
-@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", today(SPECS), ids=lambda path: path.stem)
 def test_whole_specs_that_end_too_early(path: Path) -> None:
     text, chance = path.read_text("utf-8"), Random(path.stem)
     for _ in range(3):
@@ -148,7 +149,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("name", today(list(DEEP)))
 def test_what_is_nested_too_deeply_is_said_to_be(name: str) -> None:
     begin, opening, inner, closing, end = DEEP[name]
     for depth in (150, 30_000):
@@ -157,7 +158,7 @@ def test_what_is_nested_too_deeply_is_said_to_be(name: str) -> None:
         assert "FSM003" in codes or (name == "parentheses" and depth == 150) or name == "braces"
 
 
-@pytest.mark.parametrize("name", DEEP)
+@pytest.mark.parametrize("name", today(list(DEEP)))
 def test_what_is_open_at_the_end_of_the_file(name: str) -> None:
     begin, opening, *_ = DEEP[name]
     for depth in (3, 30_000):
@@ -182,6 +183,7 @@ LONG = {
 }
 
 
+@pytest.mark.full(reason="size")
 @pytest.mark.parametrize("name", LONG)
 def test_lines_of_a_million_characters(name: str) -> None:
     parse(Source("long.fsm", LONG[name]))

@@ -397,6 +397,7 @@ def large(transitions: int) -> str:
     return "\n".join([*lines, "    invariant n < 99 or lit", "}"])
 
 
+@pytest.mark.full(reason="size")
 def test_twice_as_many_transitions_are_about_twice_as_much_work() -> None:
     half, whole = model_of(large(1_000)), model_of(large(2_000))
     first = calls(lambda: check(half), 10_000_000)
@@ -407,6 +408,7 @@ def test_twice_as_many_transitions_are_about_twice_as_much_work() -> None:
 Hard = Literal["sums", "pairs"]
 
 
+@pytest.mark.full(reason="size")
 @pytest.mark.parametrize("kind", ["sums", "pairs"])
 def test_what_is_too_hard_is_given_up(kind: Hard) -> None:
     numbers = "\n".join(f"    v{i}: 0..1000" for i in range(6))
@@ -445,6 +447,7 @@ def test_lets_within_lets_are_given_up(guards: tuple[str, str]) -> None:
     assert _reported(found, "FSM207")
 
 
+@pytest.mark.full(reason="size")
 def test_many_hard_guards_share_their_time() -> None:
     def work(count: int) -> int:
         rows = "\n".join(

@@ -374,6 +374,7 @@ def test_report(folder: Path) -> None:
     assert "https://" not in page
 
 
+@pytest.mark.full(reason="whole specs")
 def test_the_report_shows_what_verify_shows(folder: Path) -> None:
     asked = "property open: always eventually door in Open under fair pull  property slow: always door in Open"
     (folder / "specs" / "door.fsm").write_text(DOOR.replace("reachable shut: door in Shut", asked))
@@ -404,6 +405,7 @@ def test_init_starts_a_folder_that_is_clean(tmp_path: Path) -> None:
     assert fsm("fmt", "--check", cwd=tmp_path).returncode == 0
 
 
+@pytest.mark.full(reason="a report in a terminal")
 def test_a_report_shows_its_progress_on_a_terminal(folder: Path) -> None:
     """A search of many seconds is not silent; where no terminal shows it, nothing is written over."""
     import pty

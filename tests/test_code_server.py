@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     pass
 
 pytestmark = [
+    pytest.mark.full(reason="VS Code"),
     pytest.mark.vscode,
     pytest.mark.skipif(bool(code_server.missing()), reason=code_server.missing()),
     chromium.needed,

@@ -23,7 +23,7 @@ from fsmdsl.editor.live.connections import Phase
 LIMIT = 50
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=["asyncio", pytest.param("uvloop", marks=pytest.mark.full(reason="the other event loop"))])
 def loop(request: pytest.FixtureRequest) -> str:
     """That of the page, and that of the allocator's image."""
     if request.param == "uvloop":

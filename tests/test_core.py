@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
+from loading import ROOT, SPECS, model_of
 from random_specs import spec
 from random_systems import text_of
 from stepping import compiled
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.check import check
@@ -17,26 +18,21 @@ from fsmdsl.core import guards, lets, presence, triggers
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
 from fsmdsl.model.walk import expressions
-from fsmdsl.model.workspace import load
 from fsmdsl.step import Universe, World, enabled, fire, universe
 from fsmdsl.step.evaluate import Frame, evaluate
 from fsmdsl.step.values import cardinality, outside
 from fsmdsl.step.world import FaultError
 
-ROOT = Path(__file__).parent.parent
-
 
 @cache
 def written_by_hand() -> m.Model:
-    model = load([ROOT / "specs", ROOT / "tests" / "twin", ROOT / "benchmarks" / "application.fsm"]).model
-    assert model is not None
-    return model
+    return model_of(SPECS, ROOT / "tests" / "twin", ROOT / "benchmarks" / "application.fsm")
 
 
 def models() -> Iterator[tuple[str, m.Model]]:
     yield "by hand", written_by_hand()
-    yield from ((f"spec {seed}", compiled(spec(seed))) for seed in range(60))
-    yield from ((f"system {seed}", compiled(text_of(seed))) for seed in range(40))
+    yield from ((f"spec {seed}", compiled(spec(seed))) for seed in today(range(60)))
+    yield from ((f"system {seed}", compiled(text_of(seed))) for seed in today(range(40)))
 
 
 @cache

@@ -177,6 +177,7 @@ def test_a_target_that_is_none_is_a_fault_of_the_environment() -> None:
     assert [v.name for v in explored(text).violations] == ["none"]
 
 
+@pytest.mark.full(reason="compiled searches")
 @pytest.mark.parametrize("symmetric", ["", " symmetric"])
 def test_every_search_finds_the_same(symmetric: str) -> None:
     """Also that each crash is one step, however often the environment comes to it."""

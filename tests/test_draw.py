@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loading import SPECS, model_of
+from tiers import share
 
 from fsmdsl import model as m
 from fsmdsl.draw import svg
@@ -20,13 +22,11 @@ from fsmdsl.draw.mermaid import RESERVED, mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.text import MAX_WORD, identifiers, safe, wrapped
 from fsmdsl.model.resolve import resolve
-from fsmdsl.model.workspace import load
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.source import Source, Span
 
 ROOT = Path(__file__).parent
 GOLDEN = ROOT / "golden" / "draw"
-SPECS = ROOT.parent / "specs"
 XML = "{http://www.w3.org/2000/svg}"
 
 needs_graphviz = pytest.mark.skipif(svg._command("svg") is None, reason="no Graphviz")
@@ -45,9 +45,7 @@ def of(body: str) -> m.Machine:
 
 
 def documented() -> list[m.Machine]:
-    loaded = load([SPECS])
-    assert loaded.model is not None
-    return list(loaded.model.machines.values())
+    return list(model_of(SPECS).machines.values())
 
 
 def node(graph: Graph, name: str) -> Node:
@@ -201,7 +199,7 @@ words = st.lists(st.text("abcXYZ_(){}", min_size=1, max_size=60), max_size=30)
 
 
 @given(words, st.integers(4, 40))
-@settings(max_examples=100)
+@settings(max_examples=share(100))
 def test_wrapping_keeps_words_and_width(listed: list[str], width: int) -> None:
     laid = wrapped(" ".join(listed), width, most=10_000)
     assert "".join(laid).replace(" ", "") == "".join(listed)

@@ -22,6 +22,8 @@ from fsmdsl.search import explore
 from fsmdsl.text.diagnostics import Diagnostic
 from tests import chromium
 
+pytestmark = pytest.mark.full(reason="a browser")
+
 ROOT = Path(__file__).parent.parent
 STATIC = ROOT / "fsmdsl" / "report" / "static"
 

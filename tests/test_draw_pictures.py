@@ -128,6 +128,7 @@ def test_older_graphviz_is_restyled_too() -> None:
     assert root.get("aria-label") == 'a "title"'
 
 
+@pytest.mark.full(reason="size")
 def test_writing_takes_time_in_proportion_to_the_machine() -> None:
     def writing(count: int) -> Callable[[], object]:
         states = "\n".join(f"{'initial ' if i == 0 else ''}state S{i}" for i in range(count))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_texts import spec
+from tiers import share
 
 from fsmdsl.check import check
 from fsmdsl.editor.editing import Analysis, OpenDocuments
@@ -102,7 +103,7 @@ def edit(text: str, chance: random.Random) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.sampled_from([*SPECS, None]))
 def test_edits_of_a_text(chance: random.Random, text: str | None) -> None:
     text = spec(chance, 4) if text is None else text

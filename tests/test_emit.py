@@ -12,11 +12,13 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from generating import ALONE, HIVED, Generated, write
+from loading import SPECS, model_of
 from stepping import compiled
 from test_cli import fsm
 
@@ -67,13 +69,14 @@ def test_the_same_model_gives_the_same_text() -> None:
     assert all(text.startswith(f"# {emit.MARK}") for text in first.values())
 
 
+@cache
 def all_of(target: str) -> dict[str, str]:
     """Every file for every spec there is."""
-    model = load([ROOT / "specs", HERE / "twin", ROOT / "benchmarks" / "application.fsm"]).model
-    assert model is not None
+    model = model_of(SPECS, HERE / "twin", ROOT / "benchmarks" / "application.fsm")
     return {p: t for module in model.modules for p, t in getattr(emit, target)(model, module.name).items()}
 
 
+@pytest.mark.full(reason="mypy and ruff over all classes; lint does so for those of the specs")
 @pytest.mark.parametrize("target", ["python", "transitions"])
 def test_types_and_lint_are_clean(target: str, tmp_path: Path) -> None:
     write(tmp_path, all_of(target))
@@ -246,6 +249,7 @@ def compile_with_mypyc(folder: Path, package: str) -> None:
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="mypyc needs a C compiler")
 
 
+@pytest.mark.full(reason="a C compiler")
 @needs_gcc
 def test_mypyc_compiles_the_classes_unchanged(tmp_path: Path) -> None:
     write(tmp_path, emit.python(compiled(ALONE), "alone"))
@@ -268,8 +272,7 @@ def test_mypyc_compiles_everything(tmp_path: Path) -> None:
 
 
 def test_every_machine_of_the_model_has_a_class(tmp_path: Path) -> None:
-    model = load([ROOT / "specs"]).model
-    assert model is not None
+    model = model_of(SPECS)
     write(tmp_path / "all_specs", all_of("python"))
     sys.path.insert(0, str(tmp_path))
     for module in model.modules:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import tree
 
 import fsmdsl.classes
 
@@ -57,7 +58,7 @@ def looks(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def modules() -> Iterator[tuple[str, ast.AST]]:
     for path in sorted(FOLDER.rglob("*.py")):
-        yield path.relative_to(FOLDER).with_suffix("").as_posix(), ast.parse(path.read_text())
+        yield path.relative_to(FOLDER).with_suffix("").as_posix(), tree(path)
 
 
 def test_nothing_is_decided_from_generated_text() -> None:

@@ -10,6 +10,7 @@ import pytest
 from literate import CASES, cases
 from random_specs import spec
 from random_systems import text_of
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.model.resolve import resolve
@@ -40,7 +41,7 @@ def check(model: m.Model | None) -> None:
         assert list(dict.fromkeys(errors(model, "", set())))[:3] == []
 
 
-@pytest.mark.parametrize("path", sorted(SPECS.rglob("*.fsm")), ids=lambda x: x.stem)
+@pytest.mark.parametrize("path", today(sorted(SPECS.rglob("*.fsm"))), ids=lambda x: x.stem)
 @pytest.mark.parametrize("as_documented", [False, True])
 def test_specs(path: Path, as_documented: bool) -> None:
     check(load([path], as_documented=as_documented).model)
@@ -52,7 +53,7 @@ def test_literate_cases(path: Path) -> None:
         check(resolve([parse(x).module for x in case.sources], as_documented=case.as_documented).model)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", today(range(30)))
 def test_random_specs(seed: int) -> None:
     for text in (spec(seed), text_of(seed)):
         check(resolve([parse(Source("x.fsm", text)).module]).model)

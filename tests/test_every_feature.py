@@ -33,6 +33,8 @@ from fsmdsl.syntax.parse.table import load
 from fsmdsl.syntax.tree import Token
 from fsmdsl.text.source import Source
 
+pytestmark = pytest.mark.full(reason="half a minute: every part of the grammar")
+
 ROOT = Path(__file__).parent.parent
 RULES = load().rules
 

@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 from test_tutorial import followed
+from tiers import today
 
 from fsmdsl.cli import cli
 from fsmdsl.interop.logs.binding import Reading, bind
@@ -329,7 +330,7 @@ def oracle(u: Universe, told: Iterable[tuple[str, str]], depth: int, logged: set
     return bool(at)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", today(range(40)))
 def test_the_answer_is_that_of_a_search_over_all_runs(seed: int) -> None:
     dice = random.Random(seed)
     u, depth = universe(), dice.randrange(4)
@@ -339,7 +340,7 @@ def test_the_answer_is_that_of_a_search_over_all_runs(seed: int) -> None:
     assert (x.outcome == "explained") is oracle(u, told, depth, logged)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", today(range(20)))
 def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too(seed: int) -> None:
     dice, u = random.Random(seed), universe()
     world, told = u.start, []
@@ -362,6 +363,7 @@ def test_a_walk_that_is_fully_logged_is_explained_and_one_with_lines_removed_too
 # Memory --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(reason="size")
 @pytest.mark.parametrize("told", ["a", "a b"], ids=["one world", "two worlds to the end"])
 @pytest.mark.parametrize("depth", [0, 2], ids=["nothing hidden", "hidden steps"])
 def test_memory_does_not_grow_with_the_log(told: str, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,7 +470,7 @@ def pods_log(dice: random.Random, count: int) -> bytes:
     return b"".join(json.dumps(x).encode() + b"\n" for x in kept)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", today(range(16)))
 def test_what_is_remembered_of_lines_changes_no_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(seed)
     monkeypatch.setattr("fsmdsl.interop.logs.walk.COMPACT_EVERY", dice.choice([1, 3, 16, 4096]))

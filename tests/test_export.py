@@ -20,6 +20,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from campaign import model_of
+from loading import specs
 from markdown_blocks import blocks, commands
 from random_charts import Told, machine_of, walk
 from random_specs import spec
@@ -27,6 +28,7 @@ from stepping import compiled
 from test_cli import ROOT, fsm
 from test_import import clean
 from test_import_xstate import MODULES, facts, of_xstate
+from tiers import enough, today
 
 from fsmdsl import graphs
 from fsmdsl import model as m
@@ -35,7 +37,6 @@ from fsmdsl.interop.drift.moves import Moves, of_machine, of_table
 from fsmdsl.interop.export import MACHINE_TARGETS
 from fsmdsl.interop.imports import spec_text
 from fsmdsl.interop.imports.formats import read
-from fsmdsl.model.workspace import load
 from fsmdsl.text.source import Source
 
 GOLDEN = ROOT / "tests" / "golden" / "export"
@@ -138,7 +139,7 @@ def test_golden(target: str) -> None:
 def every() -> Iterator[tuple[m.Model, m.Machine]]:
     """All machines of the specs."""
     for path in sorted((ROOT / "specs").rglob("*.fsm")):
-        model = load([str(path)]).model
+        model = specs(path).model
         assert model is not None
         yield from ((model, x) for x in model.machines.values())
 
@@ -169,7 +170,7 @@ def test_what_was_exported_has_the_same_moves(target: str) -> None:
 
 @pytest.mark.parametrize("target", MACHINE_TARGETS)
 def test_random_machines_have_the_same_moves(target: str) -> None:
-    for seed in range(60):
+    for seed in today(range(60)):
         model = model_of(spec(seed))
         for machine in model.machines.values():
             assert compared(again(target, model, machine)) == compared(of_machine(machine)), (seed, machine.name)
@@ -272,7 +273,7 @@ class Statechart:
 
 def test_scxml_does_the_same_in_python_statemachine() -> None:
     steps = followed = 0
-    for seed in range(60):
+    for seed in today(range(60)):
         model, machine = machine_of(seed)
         if starts_by_itself(machine):
             continue
@@ -281,7 +282,7 @@ def test_scxml_does_the_same_in_python_statemachine() -> None:
             assert chart.take(step) == (step.state, step.actions), (seed, step)
             steps += 1
             followed += bool(step.actions)
-    assert (steps > 1000, followed > 500) == (True, True), (steps, followed)
+    assert (steps >= enough(1000), followed >= enough(500)) == (True, True), (steps, followed)
 
 
 def starts_by_itself(machine: m.Machine) -> bool:
@@ -301,7 +302,7 @@ def sent(machine: m.Machine, step: Told) -> dict[str, Any]:
 @pytest.mark.skipif(not MODULES, reason="SKIPPED: set FSM_XSTATE_MODULES")
 def test_xstate_does_the_same() -> None:
     asked, wanted = [], []
-    for seed in range(200):
+    for seed in today(range(200)):
         model, machine = machine_of(seed)
         if starts_by_itself(machine):
             continue
@@ -400,6 +401,7 @@ def shown(about: dict[str, Any]) -> dict[str, Any]:
     return {key: " ".join(x.split()) if isinstance(x, str) else x for key, x in found.items()}
 
 
+@pytest.mark.full(reason="whole specs")
 def test_graphml_is_read_by_networkx() -> None:
     networkx = pytest.importorskip("networkx")
     model = compiled(DOORS)
@@ -436,6 +438,7 @@ def test_the_json_of_networkx_has_everything() -> None:
     assert any(d["failing"] for _, d in again.nodes(data=True))
 
 
+@pytest.mark.full(reason="whole specs")
 @pytest.mark.parametrize("target", ["graphml", "networkx"])
 def test_the_command_writes_graphs(tmp_path: Path, target: str) -> None:
     pytest.importorskip("networkx")
@@ -471,6 +474,7 @@ def test_without_networkx_the_command_says_what_to_install(monkeypatch: pytest.M
         graphs.machine(kiln()[1])
 
 
+@pytest.mark.full(reason="commands of a page; others of that kind are tested one by one")
 def test_the_page_prints_what_the_commands_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("networkx")
     page = ROOT / "docs" / "export.md"

@@ -10,6 +10,7 @@ from fair_runs import matters, violated
 from packed_search import PLAIN, needs_compiler, own_objects
 from property_runs import Explored
 from stepping import compiled, only_system
+from tiers import enough, today
 
 from fsmdsl.editor.editing import completions
 from fsmdsl.interop.export.runs import claims
@@ -277,7 +278,7 @@ system S {{ a: A  b: B  property p: {formula}{" under " + " and ".join(under) if
 
 def test_verdicts_are_those_of_the_textbook() -> None:
     verdicts, promised = [], 0
-    for seed in range(300):
+    for seed in today(range(300)):
         text = lines(seed)
         model = compiled(text)
         x = Explored(model, only_system(model))
@@ -287,17 +288,18 @@ def test_verdicts_are_those_of_the_textbook() -> None:
         assert (x.answers["p"].outcome == "violated") == wrong, seed
         verdicts.append(wrong)
         promised += matters(x, q)
-    assert sum(verdicts) > 100
-    assert len(verdicts) - sum(verdicts) > 15
-    assert promised > 15
+    assert sum(verdicts) >= enough(100)
+    assert len(verdicts) - sum(verdicts) >= enough(15)
+    assert promised >= enough(15)
 
 
 def test_both_searches_mark_the_same() -> None:
-    for seed in range(40):
+    for seed in today(range(40)):
         model = compiled(lines(seed))
         assert compare(model, only_system(model), 300, random=Random(seed)) == ("the same", [])
 
 
+@pytest.mark.full(reason="compiled searches")
 @needs_compiler
 def test_machine_code_marks_the_same() -> None:
     for seed in (3, 14, 22):

@@ -329,6 +329,7 @@ def test_the_reference_counts_are_met() -> None:
     assert (len(found.states), len(found.rounds), found.broken) == (1425, 2889, set())
 
 
+@pytest.mark.full(reason="size; smaller counts are met in any case")
 def test_the_reference_counts_with_a_third_number_are_met() -> None:
     found = explored(confine(), 2)
     assert (len(found.states), len(found.rounds), found.broken) == (6985, 14959, set())

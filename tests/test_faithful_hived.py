@@ -265,6 +265,7 @@ def with_pods(seen: Seen) -> int:
     return sum(2 ** sum(world.fields[c][place] is not None for c in cells) for world in seen.worlds)
 
 
+@pytest.mark.full(reason="size; `test_packed` meets the same counts")
 @pytest.mark.parametrize(("needs", "cells", "literal", "repaired"), REFERENCE)
 def test_the_counts_are_those_of_the_reference(needs: tuple[int, ...], cells: int, literal: int, repaired: int) -> None:
     seen = explored(model(TEXT + sized(needs, cells)), "Sized")
@@ -317,6 +318,7 @@ def wrong(of: m.Model, name: str) -> set[str]:
     return {v.shown for v in explore(of, of.systems[f"hived.unmentioned.{name}"]).verdicts if v.outcome != "holds"}
 
 
+@pytest.mark.full(reason="whole specs")
 @pytest.mark.parametrize(("name", "states", "transitions"), [("LazyPreemption", 232, 984), ("CallingOff", 497, 2896)])
 def test_what_the_document_does_not_mention_is_sound(name: str, states: int, transitions: int) -> None:
     seen = explored(unmentioned(), f"unmentioned.{name}")
@@ -325,6 +327,7 @@ def test_what_the_document_does_not_mention_is_sound(name: str, states: int, tra
     assert wrong(unmentioned(), name) == set()
 
 
+@pytest.mark.full(reason="whole specs")
 def test_every_row_is_followed_in_some_system() -> None:
     of = unmentioned()
     assert set.intersection(*({*never_followed(explore(of, x), of)} for x in of.systems.values())) == set()
@@ -411,6 +414,7 @@ def varied(old: str, new: str) -> m.Model:
     return unmentioned(TEXT.replace(old, new), UNMENTIONED.replace(old, new))
 
 
+@pytest.mark.full(reason="many searches; `test_a_mistake_is_found` has fewer")
 @pytest.mark.parametrize(
     ("name", "what", "change", "expected"), UNMENTIONED_BITES, ids=[x[1] for x in UNMENTIONED_BITES]
 )
@@ -423,6 +427,7 @@ def test_a_mistake_in_what_is_not_mentioned_is_found(
 RECOVERY = "recover { for g in groups { if g in Allocated and spent(g) > promised(g) { g.demote } } }"
 
 
+@pytest.mark.full(reason="whole specs")
 @pytest.mark.parametrize(("recovery", "holds"), [(RECOVERY, True), ("", False)], ids=["demoted anew", "left at that"])
 def test_demotions_do_not_outlive_a_restart_and_have_to_be_found_anew(recovery: str, *, holds: bool) -> None:
     """H18: they are not written down. Until the scheduler has demoted again, there may be more guarantees than room."""

@@ -6,12 +6,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from loading import model_of
 
 from fsmdsl import model as m
 from fsmdsl.check import check
 from fsmdsl.model.resolve import resolve
 from fsmdsl.model.walk import effects
-from fsmdsl.model.workspace import load
 from fsmdsl.search import Exploration, Means, explore, play
 from fsmdsl.step import EventStep, Universe, fire, initial
 from fsmdsl.syntax.parse import parse
@@ -21,11 +21,8 @@ from fsmdsl.text.source import Source
 SPECS = Path(__file__).parent.parent / "specs" / "yunikorn"
 
 
-@cache
 def model(as_documented: bool = False) -> m.Model:
-    loaded = load([SPECS], as_documented=as_documented)
-    assert loaded.model is not None, loaded.diagnostics
-    return loaded.model
+    return model_of(SPECS, as_documented=as_documented)
 
 
 # Tables --------------------------------------------------------------------------------------------------------------

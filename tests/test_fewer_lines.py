@@ -44,6 +44,7 @@ def counts(explored: list[dict[str, Any]]) -> list[tuple[int, int]]:
     return [(x["states"], x["transitions"]) for x in explored]
 
 
+@pytest.mark.full(reason="whole specs")
 def test_the_table(folder: Path) -> None:
     rows = re.findall(r"^\| \[[^|]*\| [^|]* \| (\d+) \| (\d+) \| ([\d,]+) \|$", PAGE.read_text("utf-8"), re.M)
     counted: list[tuple[str, ...]] = []

@@ -203,6 +203,7 @@ def test_start_when_is_asked_of_the_only_first_state_too() -> None:
 MANY = COUNTERS + "system S { cs: Counter[8]  %s reachable some c in cs: c.live }"
 
 
+@pytest.mark.full(reason="size")
 def test_too_many_first_states_are_said_and_leave_everything_unknown() -> None:
     for narrowing in ("", "start when cs[7].n == 3"):
         with pytest.raises(TooManyValuesError, match="more than 65536 first states"):

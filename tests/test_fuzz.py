@@ -15,6 +15,8 @@ from fuzz.targets import TARGETS, target
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.full(reason="processes of each fuzz target")
+
 NEEDED = {"editor": "pygls", "page": "starlette", "service": "starlette", "journal": "yaml"}
 
 

@@ -11,6 +11,7 @@ import networkx as nx
 import pytest
 from random_systems import text_of
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl import graphs
 from fsmdsl.graphs import TooManyStatesError
@@ -62,7 +63,7 @@ def test_a_machine_has_its_leaves_and_rows() -> None:
     assert amended == {"back": "nobody says it"}
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", today(range(12)))
 def test_states_and_steps_are_those_that_the_explorer_counts(seed: int) -> None:
     model = compiled(text_of(seed))
     system = next(iter(model.systems.values()))

@@ -159,6 +159,7 @@ def test_every_picture_is_shown() -> None:
     assert [p.name for p in PICTURES.glob("*.svg") if f"../pictures/findings/{p.name}" not in text] == []
 
 
+@pytest.mark.full(reason="commands of a page; others of that kind are tested one by one")
 @pytest.mark.parametrize("document", FINDINGS, ids=lambda p: p.stem)
 def test_the_findings_print_what_the_commands_print(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)

@@ -63,6 +63,7 @@ def test_a_commit_passes_and_a_push_explores(repository: Repository) -> None:
     assert (code, "Passed" in told) == (0, True), told
 
 
+@pytest.mark.full(reason="processes of git")
 def test_a_commit_of_what_is_wrong_is_refused(repository: Repository) -> None:
     repository.run("pre-commit", "install")
     repository.spec.write_text(LEASE.replace("Lent     -> Draining", "Lend     -> Draining"))
@@ -73,6 +74,7 @@ def test_a_commit_of_what_is_wrong_is_refused(repository: Repository) -> None:
     assert repository.run("git", "rev-parse", "--verify", "HEAD").returncode != 0
 
 
+@pytest.mark.full(reason="processes of git")
 def test_formatting_changes_the_file_and_fails_once(repository: Repository) -> None:
     repository.spec.write_text(LEASE.replace("  on lend(to)", " on lend(to)"))
     code, told = repository.hook("fsm-fmt")
@@ -81,6 +83,7 @@ def test_formatting_changes_the_file_and_fails_once(repository: Repository) -> N
     assert repository.hook("fsm-fmt")[0] == 0
 
 
+@pytest.mark.full(reason="processes of git")
 def test_a_failing_scenario_and_a_violation_are_told(repository: Repository) -> None:
     repository.spec.write_text(LEASE.replace("ignore leave in Leaving", "ignore leave in Left"))
     repository.run("git", "add", "-A")
@@ -93,6 +96,7 @@ def test_a_failing_scenario_and_a_violation_are_told(repository: Repository) -> 
     assert "expect node.job == j0" in told
 
 
+@pytest.mark.full(reason="processes of git")
 def test_stale_classes_are_told(repository: Repository) -> None:
     assert repository.hook("fsm-generated")[0] == 0
     repository.spec.write_text(LEASE.replace("reachable used_by_both", "reachable both").replace("Lent", "Taken"))

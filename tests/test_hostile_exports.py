@@ -13,7 +13,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import nodes
 from test_second_opinion import spin
+from tiers import share
 
 import fsmdsl.interop.export
 from fsmdsl import graphs
@@ -124,7 +126,7 @@ def test_a_path_is_no_code(target: str, path: str) -> None:
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=6).map("".join))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 def test_one_function_for_each_language_lets_nothing_out(text: str) -> None:
     assert skeleton("promela", f"a {c_comment(text)} b") == "a  b"
     assert skeleton("promela", f"a {c_string(text)} b") == "a '' b"
@@ -167,7 +169,7 @@ def test_no_other_code_writes_comments() -> None:
     folder = Path(fsmdsl.interop.export.__file__).parent
     for path in folder.glob("*.py"):
         if path.name != "escape.py":
-            formatted = (x for x in ast.walk(ast.parse(path.read_text())) if isinstance(x, ast.JoinedStr))
+            formatted = (x for x in nodes(path) if isinstance(x, ast.JoinedStr))
             wrong = [x.lineno for x in formatted if writes_a_comment(x)]
             assert not wrong, f"{path.name}:{wrong}: use `c_comment` or `tla_comment`"
 

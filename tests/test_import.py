@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from random_tables import tables
+from tiers import share
 
 from fsmdsl import model as m
 from fsmdsl.check import check
@@ -90,7 +91,7 @@ def test_golden(path: Path) -> None:
 
 
 @given(tables())
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(25), suppress_health_check=list(HealthCheck))
 def test_any_table_becomes_a_spec_without_errors_that_has_its_rows(table: Table) -> None:
     text, _ = spec_text(Imported((table,)), "random.py")
     model = clean(text)
@@ -179,7 +180,7 @@ def test_the_first_row_whose_conditions_hold_is_followed() -> None:
 def test_what_is_drawn_is_read_again(form: str) -> None:
     writer, reader = {"mermaid": (mermaid, "a.mmd"), "plantuml": (plantuml, "a.puml")}[form]
 
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
     @given(tables(plain=True, eventless=False))
     def attempt(table: Table) -> None:
         parents = {x.name: x.parent for x in table.states}
@@ -246,7 +247,7 @@ def test_a_damaged_source_is_read_or_refused(form: str) -> None:
         ["{", "}", "[", "]", '"', "\\", "\0", "é", "<", "&x;", "-->", "\n", "(", "*", "'" * 3, "9" * 50]
     )
 
-    @settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+    @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
     @given(
         st.lists(st.tuples(st.integers(0, len(sample)), st.integers(0, 12), pieces | st.text(max_size=5)), max_size=4)
     )
@@ -267,7 +268,7 @@ def test_a_damaged_source_is_read_or_refused(form: str) -> None:
 
 @pytest.mark.parametrize("form", READERS)
 @given(text=st.text(max_size=200))
-@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(25), suppress_health_check=list(HealthCheck))
 def test_garbage_is_refused(form: str, text: str) -> None:
     with pytest.raises(ImportFailedError):
         read(Source("garbage", text), form)

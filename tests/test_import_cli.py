@@ -109,6 +109,7 @@ def test_no_drift(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "code and spec: the same\n")
 
 
+@pytest.mark.full(reason="many processes")
 def test_misuse_and_sources_that_cannot_be_read(folder: Path) -> None:
     (folder / "empty.py").write_text("x = 1\n")
     (folder / "bad.py").write_text("def (:\n")

@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_import import _BLOCK, GOLDEN
+from tiers import share
 
 from fsmdsl.interop.imports import Imported, ImportFailedError, Table, spec_text
 from fsmdsl.interop.imports.formats import format_of, read
@@ -175,7 +176,7 @@ _CONDITIONS = st.sampled_from(["hot", "!full", "hot and !ready", "full or ready"
         max_size=6,
     )
 )
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=share(40), suppress_health_check=list(HealthCheck), deadline=None)
 def test_the_library_follows_the_row_whose_guard_holds(listed: list[tuple[str, str, str | None, str | None]]) -> None:
     """For every state and all values of the conditions, the machine itself goes where the guard of the spec says.
 

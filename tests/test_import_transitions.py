@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_import import _BLOCK, GOLDEN, loaded
+from tiers import share
 
 from fsmdsl.interop.imports import Table, from_transitions, spec_text
 from fsmdsl.interop.imports.formats import format_of, read
@@ -133,7 +134,7 @@ NAMES = ("hot", "full", "ready")
         max_size=6,
     )
 )
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=share(60), suppress_health_check=list(HealthCheck))
 def test_the_library_follows_the_row_whose_guard_holds(listed: list[tuple[str, str, list[str], list[str]]]) -> None:
     """For every state and all values of the conditions, the machine itself goes where the guard of the spec says."""
 

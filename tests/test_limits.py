@@ -436,6 +436,7 @@ ROWS = {
 }
 
 
+@pytest.mark.full(reason="size")
 @pytest.mark.parametrize("text", ROWS.values(), ids=ROWS.keys())
 def test_what_cannot_be_explored_ends_with_a_partial_verdict(text: str, tmp_path: Path) -> None:
     """Where a machine is fast enough to explore all of it, that is as good."""
@@ -553,6 +554,7 @@ system X { a: A  invariant i: most(most(a.n)) >= 0 }
 """
 
 
+@pytest.mark.full(reason="every command")
 @pytest.mark.parametrize(
     "command",
     ["check", "verify", "verify --as-documented", "test", "report --out out", "report --as-documented --out out",

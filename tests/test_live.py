@@ -287,6 +287,7 @@ def test_places_are_counted_as_browsers_do(server: Served) -> None:
     assert units.decode("utf-16-le") == "Shot"
 
 
+@pytest.mark.full(reason="size")
 def test_an_edit_in_a_large_workspace_takes_a_small_part_of_what_the_first_question_takes() -> None:
     from fsmdsl.editor.live.documents import Documents
     from fsmdsl.editor.live.language import Language

@@ -23,6 +23,8 @@ from test_live import WIDE
 
 from fsmdsl.text.files.read import MAX_BYTES
 
+pytestmark = pytest.mark.full(reason="a server under attack")
+
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytest.importorskip("starlette", reason="SKIPPED: the live page needs the extra `serve`")
 pytest.importorskip("playwright.sync_api", reason="SKIPPED: tests of the live page need `playwright`")
-pytestmark = chromium.needed
+pytestmark = [pytest.mark.full(reason="a browser"), chromium.needed]
 
 browser, home, started, folder, watched = watching.FIXTURES
 

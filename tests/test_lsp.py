@@ -654,6 +654,7 @@ def test_the_server_ends_when_the_editor_is_gone(folder: Path, tmp_path: Path) -
     assert "Traceback" not in made.log
 
 
+@pytest.mark.full(reason="an empty environment")
 def test_without_the_extra_the_command_says_what_to_install() -> None:
     code = (
         "import importlib.util as u; find = u.find_spec;"

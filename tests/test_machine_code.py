@@ -29,7 +29,10 @@ from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
 from fsmdsl.text.budget import available
 
-pytestmark = pytest.mark.usefixtures(own_objects.__name__)
+pytestmark = [
+    pytest.mark.full(reason="half a minute: compiled searches"),
+    pytest.mark.usefixtures(own_objects.__name__),
+]
 
 
 @needs_compiler

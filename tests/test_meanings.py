@@ -19,6 +19,7 @@ from campaign import by_definition, differences, found, packed
 from generating import Generated
 from packed_search import PLAIN
 from stepping import compiled
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.check import check
@@ -241,7 +242,8 @@ def compared(sides: str, first: str, second: str) -> tuple[str, Callable[[int, i
 
 
 @pytest.mark.parametrize(
-    "sides", ["n ? k | n ? k", "n ? k | k ? n", "n ? 1 | n ? 1", "n ? 1 | n ? 2", "2 ? n | n ? 1", "1 ? n | 1 ? n"]
+    "sides",
+    today(["n ? k | n ? k", "n ? k | k ? n", "n ? 1 | n ? 1", "n ? 1 | n ? 2", "2 ? n | n ? 1", "1 ? n | 1 ? n"]),
 )
 def test_comparisons_exclude_each_other_where_no_values_make_both_true(sides: str, tmp_path: Path) -> None:
     pairs = [compared(sides, a, b) for a, b in product(COMPARISONS, repeat=2)]

@@ -31,6 +31,8 @@ from fsmdsl.interop.second_opinion import MissingError
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.interop.second_opinion.tlc import Tlc
 
+pytestmark = pytest.mark.full(reason="a minute and a half: the models of papers, whole")
+
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "benchmarks" / "models"
 

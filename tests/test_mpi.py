@@ -44,7 +44,10 @@ ROOT = Path(__file__).parent.parent
 HOLES = ROOT / "specs" / "hived" / "holes"
 MPIEXEC = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+pytestmark = [
+    pytest.mark.full(reason="mpiexec, and a minute"),
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
 needs_mpi = pytest.mark.skipif(
     MPIEXEC is None or exchange.find_spec("mpi4py") is None,
     reason="NOT TESTED with several processes: there is no mpiexec, or no mpi4py (pip install 'fsmdsl[mpi,fast]')",

@@ -20,6 +20,8 @@ from fsmdsl.syntax.parse.soft_keywords import RESERVED
 from fsmdsl.syntax.parse.tabulate import GRAMMAR
 from fsmdsl.text.source import Source
 
+pytestmark = pytest.mark.full(reason="half a minute: every operand behind every word")
+
 MACHINE = "machine M {{ A -> B on e do {{ x = 1; {}; y = 2 }} }}"
 PLACES = {
     "add": (MACHINE.format("add %s to l"), "machine M { A -> B on e do add %s to l\n B -> A on f }"),

@@ -18,6 +18,7 @@ from stepping import compiled, only_system
 from test_faithful_hived import REFERENCE, TEXT, sized, without_way_back
 from test_faithful_hived import model as hived_model
 from test_random_specs import some_value
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.search import Limits, Means, explore
@@ -36,19 +37,19 @@ pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 # `python tests/campaign.py packed --seeds 0:5000` is the same at length.
 
 
-@pytest.mark.parametrize("seed", range(35))
+@pytest.mark.parametrize("seed", today(range(35)))
 def test_random_systems_are_explored_as_defined(seed: int) -> None:
     for model, system in systems(text_of(seed)):
         assert compare(model, system, 150, random=Random(seed)) == ("the same", [])
 
 
-@pytest.mark.parametrize("seed", range(1000, 1030))
+@pytest.mark.parametrize("seed", today(range(1000, 1030)))
 def test_random_specs_are_explored_as_defined(seed: int) -> None:
     for model, system in systems(spec(seed)):
         assert compare(model, system, 100, random=Random(seed)) == ("the same", [])
 
 
-@pytest.mark.parametrize("seed", range(35, 60))
+@pytest.mark.parametrize("seed", today(range(35, 60)))
 def test_masks_of_several_words_say_what_one_word_says(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 62 instances: here, more than one, with two in each word."""
     monkeypatch.setattr(layouts, "ONE_WORD", 1)
@@ -57,13 +58,13 @@ def test_masks_of_several_words_say_what_one_word_says(seed: int, monkeypatch: p
         assert compare(model, system, 100, random=Random(seed), compiled=seed % 12 == 0) == ("the same", [])
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", today(range(14)))
 def test_random_systems_in_which_much_is_not_evaluated_are_explored_as_defined(seed: int) -> None:
     for model, system in [*systems(unevaluated_system(seed)), *systems(unevaluated_spec(seed))]:
         assert compare(model, system, 80, random=Random(seed)) == ("the same", [])
 
 
-@pytest.mark.parametrize("seed", range(14))
+@pytest.mark.parametrize("seed", today(range(14)))
 def test_random_systems_with_newer_words_are_explored_as_defined(seed: int) -> None:
     for model, system in [*systems(text_of(seed, newer=True)), *systems(spec(seed, newer=True))]:
         assert compare(model, system, 80, random=Random(seed)) == ("the same", [])
@@ -105,6 +106,7 @@ system X {
 """
 
 
+@pytest.mark.full(reason="size")
 def test_seventy_instances_are_explored_as_defined() -> None:
     """Rounds, sends and quantifiers over more instances than a word has bits."""
     model, system = next(systems(MANY))
@@ -112,6 +114,7 @@ def test_seventy_instances_are_explored_as_defined() -> None:
 
 
 @needs_compiler
+@pytest.mark.full(reason="compiled searches")
 @pytest.mark.parametrize("seed", [4, 15, 26, 31])
 def test_machine_code_finds_the_same(seed: int) -> None:
     """With one, two and three workers, with little room, with limits, and taking over from plain Python on the way."""
@@ -172,7 +175,7 @@ def test_the_counts_are_those_of_the_reference(needs: tuple[int, ...], cells: in
 # Layout --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", today(range(60)))
 def test_worlds_come_back_as_they_were(seed: int) -> None:
     random = Random(seed)
     for model, system in systems(text_of(seed)):
@@ -335,6 +338,7 @@ system X {{
 """)
 
 
+@pytest.mark.full(reason="size")
 def test_twenty_loops_in_one_another_are_explored_as_defined() -> None:
     """Python has room for 20 blocks, some of which the lowering needs itself."""
     model = nested(22)
@@ -343,6 +347,7 @@ def test_twenty_loops_in_one_another_are_explored_as_defined() -> None:
     assert compare(model, only_system(model), 40, compiled=True) == ("the same", [])
 
 
+@pytest.mark.full(reason="size")
 def test_ten_thousand_choices_are_explored_as_defined() -> None:
     """An environment without limits, with more combinations of arguments than 4,096."""
     model = compiled("""module x

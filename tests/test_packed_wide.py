@@ -10,6 +10,7 @@ from campaign import compare, systems
 from packed_search import HASTY, PLAIN, explored, needs_compiler, own_objects
 from random_systems import text_of
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl.search import Limits, Means, lower
 from fsmdsl.search import word_layout as words
@@ -60,8 +61,9 @@ system Two {
 """
 
 
+@pytest.mark.full(reason="compiled searches")
 @pytest.mark.parametrize("bits", [128, 256])
-@pytest.mark.parametrize("seed", range(60, 80))
+@pytest.mark.parametrize("seed", today(range(60, 80)))
 def test_wider_numbers_say_what_narrow_ones_say(seed: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All numbers of random systems wider than needed, and their words smaller, so that values stand in several."""
     monkeypatch.setattr(lower, "width", lambda _: bits)
@@ -78,6 +80,7 @@ def test_a_long_list_has_the_states_of_a_short_one(room: int, means: Means) -> N
     assert {v.outcome for v in x.verdicts} == {"holds"}
 
 
+@pytest.mark.full(reason="size")
 def test_wide_values_in_fields_messages_and_effects_are_explored_as_defined() -> None:
     model = compiled(EVERYWHERE)
     assert compare(model, only_system(model), 4000, random=Random(1), compiled=True) == ("the same", [])

@@ -39,7 +39,7 @@ needed = pytest.mark.skipif(
     shutil.which("node") is None or not (FOLDER / "node_modules").is_dir(),
     reason="SKIPPED, THE PLAYGROUND IS NOT TESTED: it needs node, and `npm ci` in editors/playground",
 )
-pytestmark = [chromium.needed, needed]
+pytestmark = [pytest.mark.full(reason="npm and a browser"), chromium.needed, needed]
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,8 @@ from stepping import compiled
 from fsmdsl.editor.live.pictures import diagram
 from fsmdsl.editor.live.playground import Playground, explore
 
+pytestmark = pytest.mark.full(reason="npm")
+
 
 class Asked:
     """A playground with a project in it."""

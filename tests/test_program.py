@@ -8,6 +8,7 @@ import ctypes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import share
 
 from fsmdsl.program import llvm, nodes, python
 from fsmdsl.program.native import loaded
@@ -214,7 +215,7 @@ def _larger(of: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(two, shifted, divided, one, chained, choice, extreme, longer).map(lambda text: f"({text})")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(st.lists(st.recursive(LEAVES, _larger, max_leaves=8), min_size=8, max_size=8), st.data())
 def test_any_expression(expressions: list[str], data: st.DataObject) -> None:
     lines = [f"    found = found * 31 + ({x}) & 0xFFFFFFFFFFFF" for x in expressions]

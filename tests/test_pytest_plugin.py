@@ -63,6 +63,7 @@ def test_a_violation_fails_with_its_run_and_nothing_of_pytest(project: Project) 
     assert "pytest_plugin.py" not in out
 
 
+@pytest.mark.full(reason="many processes")
 @pytest.mark.parametrize("how", [(), ("-n", "2")])
 def test_the_summary_of_a_ci_names_what_is_violated_and_not_the_whole_run(
     project: Project, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
@@ -142,5 +143,6 @@ def test_it_can_be_turned_off(project: Project) -> None:
     assert project.pytest("-p", "no:fsm")[0] == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
+@pytest.mark.full(reason="many processes")
 def test_several_processes_share_the_claims(project: Project) -> None:
     assert "8 passed" in project.process("-n", "2")[1]

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 from random_specs import spec
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.check import check
@@ -60,7 +61,7 @@ def system_of(model: m.Model) -> m.System:
     return system
 
 
-@pytest.fixture(params=SEEDS)
+@pytest.fixture(params=today(SEEDS))
 def seed(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 

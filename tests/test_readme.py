@@ -12,6 +12,8 @@ import pytest
 from first_steps import follow
 from markdown_blocks import blocks, commands
 
+pytestmark = pytest.mark.full(reason="processes of the README's commands")
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 DEPENDENCIES = (

@@ -14,6 +14,8 @@ from types import ModuleType
 import pytest
 from static_server import served
 
+pytestmark = pytest.mark.full(reason="a release")
+
 ROOT = Path(__file__).parent.parent
 
 

@@ -11,6 +11,7 @@ import pytest
 from random_scenarios import wandering
 from random_specs import spec
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl import classes as emit
 from fsmdsl import model as m
@@ -53,6 +54,7 @@ def moments(trace: Trace) -> tuple[Moment, ...]:
 # In a process of their own -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full(reason="whole specs; random runs are replayed in any case")
 @pytest.mark.parametrize("name", ["hived", "confine", "grove", "yunikorn"])
 def test_the_violations_of_a_document_are_replayed(name: str, tmp_path: Path) -> None:
     model = model_of(*sorted((ROOT / "specs" / name).glob("*.fsm")), as_documented=True)
@@ -62,6 +64,7 @@ def test_the_violations_of_a_document_are_replayed(name: str, tmp_path: Path) ->
     assert (code, f"{count} passed" in told) == (0, True), told[-3000:]
 
 
+@pytest.mark.full(reason="whole specs")
 def test_a_replay_fails_on_classes_without_the_fault(tmp_path: Path) -> None:
     spec_ = ROOT / "specs" / "hived" / "hived.fsm"
     replays(model_of(spec_, as_documented=True), tmp_path / "replays")
@@ -380,7 +383,7 @@ def packages(model: m.Model, folder: Path, name: str) -> None:
     importlib.invalidate_caches()
 
 
-@pytest.mark.parametrize("seed", range(70))
+@pytest.mark.parametrize("seed", today(range(70)))
 def test_runs_of_random_systems_are_replayed(seed: int, folder: Path) -> None:
     model = compiled(spec(seed))
     system = only_system(model)

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-pytestmark = chromium.needed
+pytestmark = [pytest.mark.full(reason="a browser"), chromium.needed]
 
 PATIENCE = 20_000
 """Milliseconds until a page answers, on a machine that does other things too; alone it is one second."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 
-pytestmark = chromium.needed
+pytestmark = [pytest.mark.full(reason="a browser"), chromium.needed]
 
 TWICE = ROOT / "specs" / "hived" / "holes" / "h04_preempted_twice.fsm"
 

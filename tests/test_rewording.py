@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from random_systems import text_of
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.report.compare import Difference, compare
@@ -155,7 +156,7 @@ CHANGED = (
 )
 
 
-@pytest.mark.parametrize("seed", [None, *range(12)])
+@pytest.mark.parametrize("seed", [None, *today(range(12))])
 def test_rewording_every_message_changes_words_only(seed: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     model = compiled(SHOP if seed is None else text_of(seed))
     before = structure(model)

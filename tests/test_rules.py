@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from literate import findings
+from sources import modules, nodes
 
 from fsmdsl.check.all_rules import all_rules
 from fsmdsl.check.rule_pages import pages, write
@@ -69,8 +70,8 @@ def test_what_to_write_instead_breaks_nothing(rule: Rule) -> None:
 def test_every_rule_that_is_declared_is_known() -> None:
     declared = {
         node.value
-        for path in (ROOT / "fsmdsl").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path in modules("fsmdsl")
+        for node in nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"FSM\d{3}", node.value)
     }
     assert declared == set(all_rules())

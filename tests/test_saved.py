@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hived_lite import hived_lite
 from stepping import compiled
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.search import Keeping, Limits, Means, explore, resumable
@@ -158,7 +159,7 @@ MANIFESTS: dict[str, Callable[[Content], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", MANIFESTS)
+@pytest.mark.parametrize("name", today(list(MANIFESTS)))
 def test_manifests_that_no_search_has_written(name: str, folder: Path, little: int) -> None:
     content = content_of(folder)
     MANIFESTS[name](content)
@@ -207,14 +208,14 @@ PARTS: dict[str, Callable[[bytearray], None]] = {
 }
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", today(list(PARTS)))
 def test_states_that_no_search_has_found(name: str, folder: Path, little: int) -> None:
     forge_part(folder, PARTS[name])
     with pytest.raises(SavedError, match="damaged"):
         resumed(folder)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", today(range(8)))
 def test_random_damage_that_every_check_sum_fits(seed: int, folder: Path, little: int) -> None:
     """It is refused, or taken for states that a search could have found; nothing crashes."""
     chance = Random(seed)

@@ -37,6 +37,8 @@ from fsmdsl.interop.second_opinion.tools import Tool
 from fsmdsl.model.depth import DEEPEST_CASCADE
 from fsmdsl.text.source import Source, Span
 
+pytestmark = pytest.mark.full(reason="SPIN")
+
 LEASED = {
     "states": "404",
     "invariant apart": "holds",

@@ -12,6 +12,7 @@ import random_systems
 from packed_search import COMPILED, PLAIN, needs_compiler
 from stepping import compiled, only_system
 from test_cli import fsm
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.editor.editing import completions
@@ -75,7 +76,7 @@ def alike(one: m.System, other: m.System) -> bool:
 # Written out ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", today(range(60)))
 def test_random_systems_in_parts_are_those_in_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (random_specs.spec(seed, newer=True), random_systems.text_of(seed, newer=True))
     for module in (random_specs, random_systems):
@@ -260,6 +261,7 @@ def test_what_is_wrong_in_what_is_extended_is_said_once() -> None:
     assert [x.text for x in found.labels] == ["in `T`, which extends `S`"]
 
 
+@pytest.mark.full(reason="size")
 def test_a_long_chain_is_no_trouble() -> None:
     systems = "".join(f"system S{n + 1} extends S{n} {{ }}\n" for n in range(1500))
     assert len(compiled(f"{MACHINES}system S0 {{ c: Cell }}\n{systems}").systems) == 1501

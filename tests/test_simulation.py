@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from random_specs import spec
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl.cli import cli
 from fsmdsl.model.workspace import load
@@ -269,7 +270,7 @@ def test_a_document_that_is_something_else_is_refused(document: object) -> None:
         found_in(document)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", today(range(60)))
 def test_walks_through_a_machine_by_itself_become_scenarios_that_pass(seed: int, tmp_path: Path) -> None:
     text = spec(seed)
     model = compiled(text)

@@ -27,6 +27,8 @@ from tests import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.full(reason="the documentation site, and a browser")
+
 ROOT = Path(__file__).parent.parent
 
 needs_zensical = pytest.mark.skipif(

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from random_specs import spec
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.cli import cli
@@ -240,7 +241,7 @@ def _of(universe: Universe, step: Step, last: int | None) -> Cost:
     return Cost(fault, type(step).__name__ == "CrashStep", int(None not in (here, last) and here != last), 1)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", today(range(120)))
 def test_simplest_runs_of_random_systems_cost_what_the_explicit_graph_says(seed: int) -> None:
     model = compiled(spec(seed))
     system = only_system(model)
@@ -416,7 +417,7 @@ def test_the_cascade_is_in_the_data() -> None:
     }
 
 
-@pytest.mark.parametrize("seed", range(0, 200, 5))
+@pytest.mark.parametrize("seed", today(range(0, 200, 5)))
 def test_every_happening_of_random_runs_has_its_place(seed: int) -> None:
     model = compiled(spec(seed))
     universe = Universe(model, only_system(model))

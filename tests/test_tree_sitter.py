@@ -20,6 +20,8 @@ from fsmdsl.syntax.parse.tree_sitter import grammar
 from fsmdsl.text.source import Source
 from tests.literate import CASES, cases
 
+pytestmark = pytest.mark.full(reason="tree-sitter")
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "editors" / "tree-sitter-fsm"
 COMPILER = shutil.which("cc")

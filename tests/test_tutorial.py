@@ -43,6 +43,7 @@ def test_how_a_document_becomes_a_spec(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(ran) >= 5
 
 
+@pytest.mark.full(reason="processes of pytest")
 def test_specs_among_tests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It starts with an empty folder, and has specs, a twin and hooks."""
     monkeypatch.chdir(tmp_path)

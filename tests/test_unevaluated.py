@@ -12,8 +12,9 @@ import pytest
 from random_faults import rows, text_of, worlds
 from seeds import seeds
 from test_meanings import Case, explored_alike
+from tiers import share
 
-ROWS, WORLDS = 24, 8
+ROWS, WORLDS = share(24), 8
 
 
 @pytest.mark.parametrize("seed", seeds(range(8)))

@@ -17,6 +17,8 @@ import pytest
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.source import Source
 
+pytestmark = pytest.mark.full(reason="npm")
+
 FOLDER = Path(__file__).parent.parent / "editors" / "vscode"
 MISSING = (
     "NODE.JS IS NOT INSTALLED: the extension was not tested"

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from random_scenarios import scenario_of, wandering
 from random_specs import spec
 from stepping import compiled, only_system
+from tiers import today
 
 from fsmdsl.cli import cli
 from fsmdsl.model.workspace import load
@@ -274,7 +275,7 @@ def said(universe: Universe, trace: Trace) -> list[str]:
     return [describe(universe, e.step).removesuffix(" before recover") for e in trace.entries]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", today(range(150)))
 def test_runs_of_random_systems_become_scenarios_that_pass(seed: int, tmp_path: Path) -> None:
     model = compiled(spec(seed))
     universe = Universe(model, only_system(model))

@@ -5,14 +5,11 @@ Docstrings are for those who change the code. They are held to most of the list 
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
-ROOT = Path(__file__).parent.parent
+from sources import ROOT, modules, strings
 
 TOLD = r"(is|are|was|were|be|been|being) told"
 
@@ -49,7 +46,8 @@ DOCSTRINGS = {
 
 def compiled(instead: dict[str, str]) -> re.Pattern[str]:
     """Each entry of a list is the group `w0`, `w1` …"""
-    return re.compile("|".join(rf"(?P<w{n}>\b{pattern}\b)" for n, pattern in enumerate(instead)), re.IGNORECASE)
+    entries = "|".join(rf"(?P<w{n}>{pattern})" for n, pattern in enumerate(instead))
+    return re.compile(rf"\b(?:{entries})\b", re.IGNORECASE)
 
 
 COMMENT = re.compile(r"/\*.*?\*/|(?<![:\w])//[^\n]*", re.DOTALL)
@@ -71,52 +69,43 @@ DOCUMENTS = [
     ROOT / "deploy" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-CODE = [path for folder in ("fsmdsl", "runtime") for path in sorted((ROOT / folder).rglob("*.py"))]
+CODE = modules("fsmdsl", "runtime")
 
 
 def prose(path: Path) -> Iterator[tuple[int, str]]:
     """Numbered lines that people read: of a program, its texts without the docstrings."""
-    text = path.read_text("utf-8")
-    if path.suffix in (".js", ".ts", ".css"):
-        text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
     if path.suffix != ".py":
+        text = path.read_text("utf-8")
+        if path.suffix in (".js", ".ts", ".css"):
+            text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
         yield from enumerate(text.splitlines(), 1)
         return
-    for docstring, node in strings(ast.parse(text)):
+    for docstring, node in strings(path):
         if not docstring:
             yield from enumerate(node.value.splitlines(), node.lineno)
 
 
-def strings(tree: ast.Module) -> Iterator[tuple[bool, ast.Constant]]:
-    """The texts of a program; whether each is a docstring."""
-    documented = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield id(node) in documented, node
-
-
-def found(path: Path, lines: Iterator[tuple[int, str]], instead: dict[str, str]) -> list[str]:
+def problems(path: Path, lines: Iterable[tuple[int, str]], pattern: re.Pattern[str], instead: list[str]) -> list[str]:
     """What is in a text that should not be, with what to write."""
-    pattern = compiled(instead)
     return [
-        f"{path.relative_to(ROOT)}:{number}: `{match[0]}`: write {list(instead.values())[int(match.lastgroup[1:])]}"
+        f"{path.relative_to(ROOT)}:{number}: `{match[0]}`: write {instead[int(match.lastgroup[1:])]}"
         for number, line in lines
         for match in pattern.finditer(line)
         if match.lastgroup
     ]
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, *PAGES, *CODE], ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_words(path: Path) -> None:
-    assert found(path, prose(path), INSTEAD) == []
+def test_words() -> None:
+    pattern, instead = compiled(INSTEAD), list(INSTEAD.values())
+    files = [*DOCUMENTS, *PAGES, *CODE]
+    assert [x for path in files for x in problems(path, prose(path), pattern, instead)] == []
 
 
-@pytest.mark.parametrize("folder", ["action", "benchmarks", "docs", "fsmdsl", "release", "runtime"])
-def test_words_of_docstrings(folder: str) -> None:
+def test_words_of_docstrings() -> None:
     """Sentences, wherever their lines end."""
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        texts = (node for docstring, node in strings(ast.parse(path.read_text("utf-8"))) if docstring)
-        lines = ((node.lineno, re.sub(r"\s+", " ", node.value)) for node in texts)
-        assert found(path, lines, DOCSTRINGS) == []
+    pattern, instead = compiled(DOCSTRINGS), list(DOCSTRINGS.values())
+    texts = {
+        path: [(x.lineno, re.sub(r"\s+", " ", x.value)) for docstring, x in strings(path) if docstring]
+        for path in modules("action", "benchmarks", "docs", "fsmdsl", "release", "runtime")
+    }
+    assert [x for path, lines in texts.items() for x in problems(path, lines, pattern, instead)] == []

@@ -1,9 +1,19 @@
-"""The folders with mutants, and the tests that can notice them."""
+"""The folders with mutants, and the tests that can notice them.
+
+There are two campaigns. That of all tests covers the folders of `TESTS`, which also names the tests. That of `make
+test` covers every folder and asks what `make test` alone notices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Literal
+
+import quick
+import tiers
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -58,6 +68,42 @@ def names(tests: str) -> tuple[str, ...]:
     return tuple(f"tests/{file}.py{colons}{name}" for file, colons, name in parts)
 
 
-def area_of(path: str) -> str:
-    """The folder of `TESTS` that a file is in."""
-    return next(area for area in TESTS if path.startswith(f"{area}/"))
+Stages = tuple[tuple[str, ...], ...]
+"""Files of tests, or tests in them, as pytest takes them: those of the second stage run if the first one passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is mutated, and which tests may notice."""
+
+    tier: Literal["full", "test"]
+    areas: Mapping[str, Stages]
+    """Folder → tests. A folder inside of another one comes first."""
+    records: bool
+    """Do only the tests run that execute the mutant? Recording which do takes several times as long as the tests."""
+
+    @property
+    def results(self) -> Path:
+        """Where the results are."""
+        return ROOT / "tests" / "mutation" / ("results.json" if self.tier == "full" else f"results-{self.tier}.json")
+
+    def area_of(self, path: str) -> str:
+        """The folder that a file is in."""
+        return next(area for area in self.areas if path.startswith(f"{area}/"))
+
+    def files(self) -> list[str]:
+        """The modules that mutants are made of."""
+        return sorted({p.relative_to(ROOT).as_posix() for area in self.areas for p in (ROOT / area).rglob("*.py")})
+
+
+@cache
+def campaign(tier: Literal["full", "test"]) -> Campaign:
+    """The campaign of a tier."""
+    if tier == "full":
+        return Campaign(tier, {area: tuple(map(names, stages)) for area, stages in TESTS.items()}, records=True)
+    packages = ("fsmdsl", "runtime")
+    below = sorted(f"{x}/{p.name}" for x in packages for p in (ROOT / x).iterdir() if any(p.glob("*.py")))
+    paths = sorted(p for p in (ROOT / "tests").rglob("test_*.py") if not tiers.is_full(p))
+    every = tuple(p.relative_to(ROOT).as_posix() for p in paths)
+    likely = {area: tuple(quick.concerned([f"{area}/any.py"])) for area in (*below, *packages)}
+    return Campaign(tier, {area: (files, every) for area, files in likely.items()}, records=False)

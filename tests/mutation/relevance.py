@@ -91,7 +91,7 @@ def _record(tests: Sequence[str]) -> None:
     subprocess.run(
         command("record", str(whole), ",".join(TESTS), *tests),
         cwd=TREE,
-        env=environment(),
+        env=environment("full"),
         stdout=subprocess.DEVNULL,
         check=False,
     )

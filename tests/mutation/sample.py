@@ -17,7 +17,7 @@ from pathlib import Path
 
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
-from mutation.areas import ROOT, TESTS
+from mutation.areas import ROOT, Campaign
 from mutmut.mutation.mutators import mutation_operators, operator_arg_removal, operator_assignment, operator_string
 
 MESSAGES = ("fsmdsl/step", "fsmdsl/check", "fsmdsl/model/resolve", "runtime/placement", "runtime/journal")
@@ -174,18 +174,12 @@ def mutants_of(path: str) -> list[Mutant]:
     return found
 
 
-def files(only: Iterable[str]) -> list[str]:
-    """The modules that mutants are made of."""
-    found = (p.relative_to(ROOT).as_posix() for area in TESTS for p in (ROOT / area).rglob("*.py"))
-    return sorted(p for p in found if not only or any(x in p for x in only))
+def modules(campaign: Campaign, only: Iterable[str]) -> list[str]:
+    """The modules that mutants are made of, or those whose path contains one of some texts."""
+    return [p for p in campaign.files() if not only or any(x in p for x in only)]
 
 
-def area_of(path: str) -> str:
-    """The folder of `TESTS` that a file is in."""
-    return next(area for area in TESTS if path.startswith(f"{area}/"))
-
-
-def sample(seed: int, only: Iterable[str]) -> list[Mutant]:
+def sample(campaign: Campaign, seed: int, only: Iterable[str]) -> list[Mutant]:
     """All mutants, in the order in which they are tried."""
-    listed = [x for path in files(only) for x in mutants_of(path)]
+    listed = [x for path in modules(campaign, only) for x in mutants_of(path)]
     return sorted(listed, key=lambda x: hashlib.sha256(f"{seed}|{x.key}".encode()).hexdigest())

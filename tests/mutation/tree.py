@@ -42,12 +42,11 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", str(ROOT / "tests" / "mutation" / "server.py"), *arguments]
 
 
-def environment() -> dict[str, str]:
-    """The copy comes first on the path; examples are the same each time. All tests may notice, unless `FSM_TESTS` says
-    which do."""
+def environment(tier: str) -> dict[str, str]:
+    """The copy comes first on the path. Examples and seeds are the same each time, those of day 0 in `make test`."""
     paths = [str(TREE), str(TREE / "tests"), os.environ.get("PYTHONPATH", "")]
     own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(TREE / ".cache")}
-    own["FSM_TESTS"] = os.environ.get("FSM_TESTS", "full")
+    own |= {"FSM_TESTS": tier, "FSM_DAY": "0"}
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, **own}
 
@@ -55,11 +54,11 @@ def environment() -> dict[str, str]:
 class Server:
     """A process that has imported and collected files of tests, and answers requests."""
 
-    def __init__(self, tests: Sequence[str], how: str = "serve") -> None:
+    def __init__(self, tests: Sequence[str], tier: str, how: str = "serve") -> None:
         self.process = subprocess.Popen(
             command(how, *tests),
             cwd=TREE,
-            env=environment(),
+            env=environment(tier),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

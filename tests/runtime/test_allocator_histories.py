@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 import histories
+import pytest
+
+pytestmark = pytest.mark.full(reason="random histories, long")
 
 HISTORIES, STEPS = 240, 40
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from clusters import end, gang, healthy
 from histories import CLUSTERS
 from invariants import check
 
 from runtime import Allocator, Bind, Phase, Pod, Preempt, Wait
 from runtime.cells import ALL
+
+pytestmark = pytest.mark.full(reason="random histories, long")
 
 SEEDS = 120
 STEPS = 40

@@ -18,6 +18,8 @@ from invariants import check
 from fsmdsl.search import explore
 from runtime import Bind, Phase
 
+pytestmark = pytest.mark.full(reason="half a minute: all that the model allows")
+
 NEVER = {
     ("AffinityGroup", "lazy", "Pending", "Pending"),  # at a restart alone, where no single steps are compared
     ("AffinityGroup", "again", "Pending", "Pending"),  # demotions are tried out in the books first, so that none has to

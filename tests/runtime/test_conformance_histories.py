@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conformance_histories import followed
+
+pytestmark = pytest.mark.full(reason="random histories, long")
 
 STEPS = 40
 

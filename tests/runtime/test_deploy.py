@@ -103,6 +103,7 @@ def test_a_build_gets_what_is_copied_and_nothing_else() -> None:
     assert {x[1:] for x in ignored if x.startswith("!")} == copied
 
 
+@pytest.mark.full(reason="a copy of the image")
 def test_what_is_in_the_image_starts(tmp_path: Path) -> None:
     """Its folders, put together as the Dockerfile says, with the packages of its lock and no others."""
     for source, _, target in (

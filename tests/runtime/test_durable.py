@@ -8,6 +8,7 @@ import pytest
 from clusters import config, gang, nodes, preempt, run
 from histories import History
 from invariants import check, picture
+from tiers import today
 
 from generated.hived import AffinityGroupState
 from runtime import Bind, Phase, Preempt, UserError
@@ -65,7 +66,7 @@ class DurableHistory(History):
         self.seen["restarts"] += 1
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", today(range(60)))
 def test_what_is_rebuilt_is_what_there_was(seed: int, tmp_path: Path) -> None:
     history = DurableHistory(seed, tmp_path)
     for _ in range(40):

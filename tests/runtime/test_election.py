@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from tiers import today
 
 from runtime.errors import UserError
 from runtime.service.election import DEADLINE, DURATION, Election, LeaseConflictError
@@ -118,7 +119,7 @@ def test_a_lease_that_is_given_up_is_taken_a_second_later(server: Server, clock:
 
 def test_never_two_lead(server: Server) -> None:
     """Candidates and the server stop and go on at random; the times of all are the same, and each has its own clock."""
-    for seed in range(200):
+    for seed in today(range(200)):
         choice, server = random.Random(seed), Server()
         clocks = [Clock() for _ in range(3)]
         candidates = [Election(server, "ns/x", str(n), clock) for n, clock in enumerate(clocks)]

@@ -123,6 +123,7 @@ def test_the_journal_of_preemptions_is_a_run_of_the_spec(tmp_path: Path) -> None
     assert {"e0", "e1", "e3", "e5", "e6"} <= rows(x)
 
 
+@pytest.mark.full(reason="seconds of searching")
 def test_the_events_of_preemptions_are_a_run_of_the_spec(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     preempted(cluster)
@@ -132,6 +133,7 @@ def test_the_events_of_preemptions_are_a_run_of_the_spec(tmp_path: Path) -> None
     assert {x["kind"] for x in cluster.told()} >= {"Submitted", "Placed", "Reserved", "AskedToLeave", "CalledOff"}
 
 
+@pytest.mark.full(reason="seconds of searching")
 def test_a_journal_goes_on_after_a_restart(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path)
     cluster.do(run, PODS["weak"])

@@ -348,6 +348,7 @@ def test_lives_go_on_after_a_restart(tmp_path: Path, journal: bool) -> None:
         assert cluster.get("lives/")["faults"] == 0
 
 
+@pytest.mark.full(reason="servers that restart")
 def test_what_has_happened_while_nobody_served_is_taken_in_and_the_delay_goes_on(tmp_path: Path) -> None:
     with serving(tmp_path, TWO, "ab") as cluster:
         pods = gang("g", "A", 2, 2, 2)

@@ -12,6 +12,8 @@ from generated.grove import Pod, System, VirtualClock
 from runtime.lifecycle.refusals import Refusals
 from runtime.service.lifecycle_reporter import MAX_FAULTS
 
+pytestmark = pytest.mark.full(reason="random histories, long")
+
 
 def test_lives_agree_with_the_allocator_and_nothing_is_left_in_the_end() -> None:
     seen: Counter[str] = Counter()

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tiers import today
 
 from runtime.journal import Journal, JournalError, set_aside
 from runtime.journal.repair import finish
@@ -171,7 +172,7 @@ def test_a_log_that_ends_too_early_is_told(tmp_path: Path) -> None:
     assert "the damaged file" not in str(journal.damage)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", today(range(150)))
 def test_whatever_is_damaged_what_is_read_was_once_written(seed: int, tmp_path: Path) -> None:
     """Bytes flipped, files cut, in the database and in its log."""
     random, path = Random(seed), tmp_path / "j"

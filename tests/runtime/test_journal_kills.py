@@ -8,7 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import killing
+import pytest
 from invariants import check, picture
+
+pytestmark = pytest.mark.full(reason="kills at every stage of writing")
 
 
 def test_killed_at_every_stage_of_writing_a_scripted_run_ends_as_it_would_have(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ from runtime.service.kubernetes import KubernetesSource
 from runtime.service.objects import PodObject, read_pod
 from runtime.service.source import EndedError
 
+pytestmark = pytest.mark.full(reason="half a minute: an API server")
+
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 
 

@@ -18,6 +18,8 @@ from serving import Cluster, node, serving
 from runtime.command import main
 from runtime.errors import UserError
 
+pytestmark = pytest.mark.full(reason="half a minute: a server")
+
 FOUR = config(nodes("a", "b", "c", "d", "e"), research={"NODE": 3}, product={"NODE": 2})
 HOSTILE = '<img src=x onerror="document.title=1">'
 

@@ -26,6 +26,8 @@ from runtime.config import read_configuration
 from runtime.service.guard import Names, host_of
 from runtime.service.serve import _listen
 
+pytestmark = pytest.mark.full(reason="a server under attack")
+
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RECORD = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} (INFO|WARNING|ERROR) .")
 

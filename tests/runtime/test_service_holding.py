@@ -15,6 +15,8 @@ from runtime import Bind, Pod
 from runtime.allocator import Allocator
 from runtime.annotations import BIND_INFO, ISOLATION, SPEC, write_bind_info
 
+pytestmark = pytest.mark.full(reason="a minute: a server that holds requests")
+
 ONE = config(nodes("a"), A={"NODE": 1})
 
 Annotations = dict[str, str]

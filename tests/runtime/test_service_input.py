@@ -293,6 +293,7 @@ def refused(*arguments: object) -> str:
     return done.stderr
 
 
+@pytest.mark.full(reason="many processes")
 def test_the_command_says_what_it_cannot_use(tmp_path: Path, served: Cluster) -> None:
     journal = tmp_path / "journal"
     wrong = tmp_path / "wrong.yaml"
@@ -315,6 +316,7 @@ def test_the_command_says_what_it_cannot_use(tmp_path: Path, served: Cluster) ->
     )
 
 
+@pytest.mark.full(reason="servers that restart")
 def test_a_configuration_with_mistakes_is_refused_at_a_restart_and_nothing_is_lost(tmp_path: Path) -> None:
     with serving(tmp_path, config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}), "ab") as cluster:
         cluster.run(RUNS)

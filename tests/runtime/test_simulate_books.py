@@ -10,6 +10,7 @@ from clusters import config, nodes, rack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import RACKS, request
+from tiers import share
 
 from runtime import Allocator
 from runtime.config import read_configuration
@@ -29,7 +30,7 @@ def most_gangs(free: dict[str, list[int]], size: int, devices: int) -> int:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_what_is_stranded_is_what_the_most_gangs_leave_over(seed: int) -> None:
     random = Random(seed)
     read = read_configuration(config([rack("a", "b"), rack("c", "d")], A={"RACK": 2}))

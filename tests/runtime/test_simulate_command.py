@@ -15,6 +15,8 @@ import pytest
 
 from runtime.simulate.result import GANG_COLUMNS
 
+pytestmark = pytest.mark.full(reason="processes of the simulator")
+
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ROOT / "runtime/samples/small.yaml"
 TRACE = ROOT / "runtime/samples/small.csv"

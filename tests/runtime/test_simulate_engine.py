@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from invariants import check
 from simulating import RACKS, TWO, Log, request, run, simulation, workloads
+from tiers import share
 
 from runtime.simulate.checking import Checking
 from runtime.simulate.figures import series, summary
@@ -201,7 +202,7 @@ class Invariants:
 
 
 @given(workloads(), st.sampled_from((0.0, 20.0, 60.0)), st.sampled_from((0, 2, 50)))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_is_lost_and_nothing_counted_twice(
     workload: tuple[list[Request], list[Outage]], grace: float, backfill: int
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusters import config, nodes
 from hypothesis import HealthCheck, given, settings
 from simulating import RACKS, TWO, Log, request, simulation, workloads
+from tiers import share
 
 from runtime import Member
 from runtime.simulate.checking import Checking
@@ -41,7 +42,7 @@ class Lives(Log):
 
 
 @given(workloads())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=share(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_with_all_machines_the_same_happens(workload: tuple[list[Request], list[Outage]]) -> None:
     requests, outages = workload
     plain, log = simulation(RACKS, requests, outages), Log()

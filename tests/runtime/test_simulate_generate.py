@@ -39,6 +39,7 @@ def test_it_is_as_much_as_wanted_and_everybody_can_have_it() -> None:
     check(made, CONFIGURATION)
 
 
+@pytest.mark.full(reason="weeks of generated requests")
 def test_more_comes_by_day_and_during_the_week() -> None:
     made = generate(read_recipe("gangs=20000 days=28 daily=0.8 weekly=0.5"), CONFIGURATION, 1)
     hours = Counter(int(r.submitted % 86400 // 3600) for r in made)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import TWO
+from tiers import share
 
 from runtime import Member, UserError
 from runtime.config import read_configuration
@@ -35,7 +36,7 @@ requests = st.builds(
 
 
 @given(st.lists(requests, min_size=1, max_size=8, unique_by=lambda r: r.gang))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, made: list[Request]) -> None:
     path = tmp_path_factory.mktemp("trace") / "trace.csv"
     write_trace(path, made)

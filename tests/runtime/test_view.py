@@ -29,6 +29,8 @@ from runtime.view.live import Live
 from runtime.view.pages import STATIC
 from runtime.view.recording import GangView, Leaf, difference
 
+pytestmark = pytest.mark.full(reason="a server and a browser")
+
 ROOT = Path(__file__).parent.parent.parent
 
 HOSTILE = '<img src=x onerror="document.title=1">'

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from loading import SPECS, model_of
 from mirror import Packages
 from walks import Explored, Walk
 
 from fsmdsl import model as m
-from fsmdsl.model.workspace import load
 from fsmdsl.search import play
 from fsmdsl.step import CrashStep, Universe
 
-ROOT = Path(__file__).parent.parent.parent
-LOADED = load([ROOT / "specs"])
-assert LOADED.model is not None
-MODEL: m.Model = LOADED.model
+MODEL = model_of(SPECS)
 BREAKS_OFF = 1
 """The seed of a walk whose hand-written code does not answer at once, so that the scenario's own answers count."""
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from behind import CLUSTER, DEVICES, Behind
 from control_plane import needed, until
 
@@ -13,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from test_explain_journal import explained
 
-pytestmark = needed
+pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
 
 ONE_NODE: dict[str, Any] = {
     "physicalCluster": {

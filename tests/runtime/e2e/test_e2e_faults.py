@@ -15,7 +15,7 @@ import pytest
 from behind import CLUSTER, Behind, Instance
 from control_plane import needed, until
 
-pytestmark = needed
+pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
 
 
 def burst(behind: Behind, name: str, count: int = 10) -> list[str]:

@@ -7,10 +7,11 @@ import time
 from datetime import datetime, timedelta
 
 import httpx
+import pytest
 from behind import GRACE, INFO, ISOLATION, PODS, SPEC, Behind
 from control_plane import needed, until
 
-pytestmark = needed
+pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
 
 
 def test_gangs_of_both_kinds_are_bound_whole(behind: Behind) -> None:

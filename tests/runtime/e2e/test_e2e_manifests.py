@@ -8,7 +8,7 @@ import pytest
 from behind import Behind
 from control_plane import documents, needed
 
-pytestmark = needed
+pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
 
 ACCOUNT = "system:serviceaccount:kube-system:allocator"
 

@@ -1,0 +1,95 @@
+"""What runs when: the tables are complete, and `make full` leaves nothing out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import quick
+import tiers
+from mutation.areas import campaign
+from sources import ROOT, modules
+
+TESTS = ROOT / "tests"
+
+
+def test_every_folder_has_tests_in_make_quick() -> None:
+    folders = {"/".join(p.relative_to(ROOT).parts[:2]) for p in modules("fsmdsl", "runtime") if p.parent.parent != ROOT}
+    assert sorted(x for x in folders if not any(f"{x}/".startswith(f"{area}/") for area in quick.AREAS)) == []
+
+
+def test_what_make_quick_names_is_there_and_in_make_test() -> None:
+    names = {*quick.ALWAYS, *(x for tests in quick.AREAS.values() for x in tests)}
+    assert sorted(x for x in names if not (TESTS / f"{x}.py").is_file() or tiers.is_full(TESTS / f"{x}.py")) == []
+    assert sorted(x for x in quick.AREAS if not (ROOT / x).is_dir()) == []
+
+
+def test_a_change_of_many_folders_runs_the_tests_of_the_first_few() -> None:
+    files = [*(f"fsmdsl/classes/{n}.py" for n in range(3)), "fsmdsl/draw/x.py", "fsmdsl/draw/y.py", "fsmdsl/editor/lsp/x.py",
+             *(f"fsmdsl/check/{n}.py" for n in range(2))]  # fmt: skip
+    tests = quick.concerned(files)
+    assert {"tests/test_emit.py", "tests/test_draw.py", "tests/test_rules.py"} <= {*tests}
+    assert "tests/test_lsp.py" not in tests
+
+
+def test_in_eight_days_each_seed_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "FULL", False)
+    days = []
+    for day in range(100, 100 + tiers.ROTATION):
+        monkeypatch.setattr(tiers, "DAY", day)
+        days.append([*tiers.today(range(50))])
+    assert sorted(x for seeds in days for x in seeds) == [*range(50)]
+    assert {len(tiers.today([1] * n)) for n in range(1, 8)} == {1}
+
+
+def test_make_full_runs_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "FULL", True)
+    assert (tiers.today(range(50)), tiers.share(50)) == (range(50), 50)
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ('pytestmark = pytest.mark.full(reason="a browser")\n', True),
+        ('pytestmark = [pytest.mark.full(reason="a browser"), needed]\n', True),
+        ('pytestmark = [\n    pytest.mark.full(reason="a browser"),\n]\n', True),
+        ("pytestmark = needed\n", False),
+        ('@pytest.mark.full(reason="a browser")\ndef test_x() -> None: ...\n', False),
+    ],
+)
+def test_a_file_for_make_full_is_known_by_its_text(text: str, full: bool, tmp_path: Path) -> None:
+    (tmp_path / "test_x.py").write_text(text)
+    (tmp_path / "other.py").write_text(text)
+    assert tiers.is_full(tmp_path / "test_x.py") is full
+    assert not tiers.is_full(tmp_path / "other.py")
+
+
+@pytest.mark.parametrize(("tier", "count"), [("full", 12), ("test", 2)])
+def test_pytest_collects_what_belongs_to_the_tier(tier: str, count: int, tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text("utf-8"))
+    (tmp_path / "test_whole.py").write_text("import pytest\npytestmark = pytest.mark.full\ndef test_a() -> None: ...\n")
+    (tmp_path / "test_some.py").write_text(
+        "import pytest\nfrom tiers import today\n"
+        "@pytest.mark.full(reason='size')\ndef test_a() -> None: ...\n"
+        "def test_b() -> None: ...\n"
+        "@pytest.mark.parametrize('seed', today(range(9)))\ndef test_c(seed: int) -> None: ...\n"
+    )
+    path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "FSM_TESTS": tier, "FSM_DAY": "3", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "--collect-only", "-q", "."]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert sum("::" in line for line in done.stdout.splitlines()) == count, done.stdout + done.stderr
+
+
+def test_the_campaign_of_make_test_covers_every_module() -> None:
+    of = campaign("test")
+    assert {*of.files()} >= {p.relative_to(ROOT).as_posix() for p in modules("fsmdsl", "runtime")}
+    assert of.area_of("fsmdsl/step/cascade.py") == "fsmdsl/step"
+    assert of.area_of("fsmdsl/model/walk.py") == "fsmdsl"
+    likely, every = of.areas["fsmdsl/step"]
+    assert "tests/test_core.py" in likely
+    assert {*likely} <= {*every}
+    assert "tests/test_models.py" not in every
