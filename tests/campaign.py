@@ -40,6 +40,7 @@ from random_systems import text_of
 from random_unevaluated import unevaluated_spec, unevaluated_system
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.model.resolve import resolve
 from fsmdsl.runs import search_result
 from fsmdsl.runs.liveness.grounding import questions
@@ -98,17 +99,16 @@ def systems(text: str) -> Iterator[tuple[m.Model, m.System]]:
 
 def plan_of(universe: Universe) -> Plan | None:
     """What temporal properties ask of the states."""
-    temporal = any(not isinstance(p.formula, m.Recovers) for p in universe.system.properties)
-    return questions(universe) if temporal else None
+    return questions(universe) if universe.system.properties else None
 
 
 # Ways to explore -----------------------------------------------------------------------------------------------------
 
 
-def by_definition(model: m.Model, system: m.System, limits: Limits) -> Search:
+def by_definition(model: m.Model, system: m.System, limits: Limits, *, counted: bool = False) -> Search:
     """A search by the definition itself."""
     universe = Universe(model, system)
-    search = Search(universe, limits, None, plan_of(universe))
+    search = Search(universe, limits, None, plan_of(universe), counted=counted)
     search.run()
     return search
 
@@ -233,6 +233,7 @@ def found(search: Searched) -> dict[str, object]:
         "beyond": search.beyond,
         "followed": search.followed,
         "guards": search.guards_seen,
+        "tally": search.tally and (search.tally.followed, search.tally.inhabited),
         "worlds": [search.world(n) for n in range(search.states)],
         "steps to each": {key: len(search.trace(f).entries) for key, f in search.settled.items()},
         "graph": graph(search),
@@ -276,24 +277,25 @@ def compare(
 
 
 def _compare(model: m.Model, system: m.System, states: int, random: Random, *, compiled: bool) -> tuple[str, list[str]]:
-    reference = by_definition(model, system, Limits(states))
+    plain = Means(compiled=False, symmetry=False, counted=bool(random.getrandbits(1)))
+    reference = by_definition(model, system, Limits(states), counted=plain.counted)
     if reference.stopped is not None and "states" not in reference.stopped:
         return "too many choices", []
     told: list[str] = []
     many, few = Limits(states), Limits(random.randint(1, max(reference.states - 1, 1)))
     for limits in (many, few, Limits(states, after_violation=random.randint(0, reference.states // 2))):
         if limits is not many:
-            reference = by_definition(model, system, limits)
+            reference = by_definition(model, system, limits, counted=plain.counted)
         wanted = found(reference)
         try:
-            told += _differing("plain", wanted, packed(model, system, limits, Means(compiled=False, symmetry=False)))
+            told += _differing("plain", wanted, packed(model, system, limits, plain))
         except UnpackableError as error:
             return f"unpackable: {error}", []
         if limits is many and reference.stopped is None and any(g.symmetric for g in system.groups):
             told += _reduced(model, system, reference)
         if compiled:
             with narrow(random.choice([4, 32, 1 << 15]), random.choice([3, 6, 17])):
-                told += _compiled(model, system, limits, wanted, random)
+                told += _compiled(model, system, limits, wanted, random, plain)
     return "different" if told else "the same", told
 
 
@@ -310,14 +312,14 @@ def _reduced(model: m.Model, system: m.System, reference: Search) -> Iterator[st
 
 
 def _compiled(
-    model: m.Model, system: m.System, limits: Limits, wanted: Mapping[str, object], random: Random
+    model: m.Model, system: m.System, limits: Limits, wanted: Mapping[str, object], random: Random, plain: Means
 ) -> Iterator[str]:
     for workers in (1, 2, 3):
-        means = Means(compiled=True, workers=workers, symmetry=False)
+        means = replace(plain, compiled=True, workers=workers)
         yield from _differing(f"{workers} workers", wanted, packed(model, system, limits, means))
-    means = Means(compiled="hastily", workers=random.choice([1, 2, 3]), once=True, symmetry=False)
+    means = replace(plain, compiled="hastily", workers=random.choice([1, 2, 3]), once=True)
     yield from _differing("compiled in a hurry", wanted, packed(model, system, limits, means))
-    late, means = random.randint(1, 50), Means(compiled=False, workers=random.choice([1, 2, 3]), symmetry=False)
+    late, means = random.randint(1, 50), replace(plain, workers=random.choice([1, 2, 3]))
     yield from _differing(f"late, at {late}", wanted, packed(model, system, limits, means, late))
 
 

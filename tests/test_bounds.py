@@ -28,7 +28,6 @@ from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.report.compare.behaviour import Bounds, behaviour
 from fsmdsl.report.coverage import explored as reached
 from fsmdsl.report.exploration import summary, verdict
-from fsmdsl.report.state_counts import census
 from fsmdsl.runs.replay import simplest
 from fsmdsl.runs.scenario import play
 from fsmdsl.runs.simulation import begin, choices, chosen
@@ -427,8 +426,8 @@ def test_a_row_that_no_run_follows_is_said_of_the_bound(tmp_path: Path) -> None:
 def test_reports_do_not_call_a_row_dead_that_may_be_followed_beyond() -> None:
     for bound, certain in (("c.n < 0", False), ("c.n < 10", True)):
         model, system = of(COUNTER + f"system S {{ c: Counter  environment {{ c.up }}  explore while {bound} }}")
-        counted = census(model, system)
-        reach = reached(model.machines["test.Counter"], [(explore(model, system, means=PLAIN), counted)])
+        means = Means(compiled=False, counted=True)
+        reach = reached(model.machines["test.Counter"], [explore(model, system, means=means)])
         assert reach.certain is certain
         assert reach.shown(0) == ("0" if certain else "0+")
 

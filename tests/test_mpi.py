@@ -75,6 +75,7 @@ def told(x: Exploration) -> dict[str, Any]:
         "counts": (x.states, x.transitions, x.depth, x.levels, x.stopped),
         "verdicts": verdicts,
         "coverage": x.coverage,
+        "tally": x.tally,
         "note": x.note,
     }
 
@@ -124,9 +125,10 @@ SYSTEMS = {
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_number_of_ranks_tells_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model, system = SYSTEMS[name]()
-    alone = told(explore(model, system))
+    means = Means(counted=True)
+    alone = told(explore(model, system, means=means))
     for size in (2, 3, 4):
-        first, *others = map(told, by_ranks(monkeypatch, size, model, system))
+        first, *others = map(told, by_ranks(monkeypatch, size, model, system, means=means))
         assert first == alone
         assert all(x["counts"] == alone["counts"] and x["coverage"] == alone["coverage"] for x in others)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from campaign import packed
+from packed_search import PLAIN
 from random_specs import spec
 from stepping import compiled, only_system
 from test_recovery import PAIR, REDO, RIGHT, WRONG, answer, searched, steps
@@ -12,12 +15,50 @@ from test_recovery_several import LENT, TAKE_LAST
 from tiers import today
 
 from fsmdsl import model as m
-from fsmdsl.runs.recovery import Answer, check
+from fsmdsl.model.workspace import load
+from fsmdsl.runs.recovery import Answer, check, explored
+from fsmdsl.runs.recovery.explored import Parts
 from fsmdsl.runs.search_result import Edge, Finding
 from fsmdsl.runs.trace import Trace
 from fsmdsl.search import Limits
 from fsmdsl.search.definition_search import Search
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
+
+# The same edges -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(200, 240))
+def test_the_graph_has_the_edges_of_the_definition(seed: int) -> None:
+    of = compiled(spec(seed))
+    asked = m.Property("again", m.Recovers(()), (), finite=False, doc="")
+    for crashes in (CRASHES, CRASHES[:1], CRASHES[:2], ()):
+        system = replace(only_system(of), crashes=crashes, properties=(*only_system(of).properties, asked))
+        search = packed(of, system, Limits(states=400), PLAIN)
+        bit = explored._crash_bit(search)
+        if bit is not None:
+            both = explored._by_graph(search, bit), explored._by_definition(search.universe, search)
+            assert _edges(both[0]) == _edges(both[1])
+
+
+def _edges(x: Parts) -> object:
+    return x.free, x.is_free, x.crashes, x.complete, x.failing
+
+
+def test_the_graph_of_a_spec_has_the_edges_of_the_definition() -> None:
+    """The systems of all specs that ask for it, as far as they are small."""
+    of = load([str(Path(__file__).parent.parent / "specs")]).model
+    assert of is not None
+    compared = 0
+    for system in of.systems.values():
+        if any(isinstance(p.formula, m.Recovers) for p in system.properties):
+            search = packed(of, system, Limits(states=700), PLAIN)
+            bit = explored._crash_bit(search)
+            if bit is not None:
+                compared += 1
+                both = explored._by_graph(search, bit), explored._by_definition(search.universe, search)
+                assert _edges(both[0]) == _edges(both[1])
+    assert compared
+
 
 # Random specs --------------------------------------------------------------------------------------------------------
 
@@ -83,7 +124,7 @@ class Backwards:
     """The same worlds and edges, kept, and numbered from the end: nothing may depend on the order."""
 
     def __init__(self, search: Search) -> None:
-        self.stopped, self.beyond, self.states = search.stopped, search.beyond, search.states
+        self.stopped, self.beyond, self.states, self.plan = search.stopped, search.beyond, search.states, None
         self.last = search.states - 1
         self.begins = [self.last - n for n in search.begins]
         self.search = search
@@ -94,6 +135,10 @@ class Backwards:
 
     def world(self, number: int) -> World:
         return self.search.world(self.last - number)
+
+    def number(self, world: World) -> int | None:
+        n = self.search.number(world)
+        return None if n is None else self.last - n
 
     def outgoing(self, number: int) -> list[Edge]:
         return self.edges[number]

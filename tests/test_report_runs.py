@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from fsmdsl import model as m
@@ -21,7 +22,7 @@ from fsmdsl.report.state_counts import SMALL, census
 from fsmdsl.report.stepping import of_verdict, stepping
 from fsmdsl.report.urgent import ORDER
 from fsmdsl.report.views import Report
-from fsmdsl.search import Exploration, Limits, Verdict, explore, play
+from fsmdsl.search import Exploration, Limits, Means, Tally, Verdict, explore, play
 from fsmdsl.step import Universe
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Diagnostic
@@ -67,8 +68,11 @@ def model(text: str = MAIL) -> m.Model:
     return resolved.model
 
 
-def found(of: m.Model, system: str = "x.Post", limits: Limits | None = None) -> Exploration:
-    return explore(of, of.systems[system], limits)
+COUNTED = Means(counted=True)
+
+
+def found(of: m.Model, system: str = "x.Post", limits: Limits | None = None, means: Means | None = None) -> Exploration:
+    return explore(of, of.systems[system], limits, means=means)
 
 
 def verdict(x: Exploration, name: str) -> Verdict:
@@ -178,12 +182,12 @@ scenario W "there" { m: M  m.go  expect m in B }
 
 def test_steps_are_counted_where_they_are_followed() -> None:
     of = model(TWO)
-    counted = census(of, of.systems["x.S"])
-    assert counted.fired == {("x.M", 0): 1, ("x.M", 1): 1}
-    assert counted.inhabited == {("x.M", "A"): 1, ("x.M", "B"): 1}
-    assert counted.drawable
-    assert counted.edges == {(0, 1): ["m.go"], (1, 0): ["m.back"]}
-    reach = explored(of.machines["x.M"], [(found(of, "x.S"), counted)])
+    x = found(of, "x.S", means=COUNTED)
+    assert x.tally == Tally(Counter({("x.M", 0): 1, ("x.M", 1): 1}), Counter({("x.M", "A"): 1, ("x.M", "B"): 1}))
+    space = census(of, of.systems["x.S"])
+    assert space.drawable
+    assert space.edges == {(0, 1): ["m.go"], (1, 0): ["m.back"]}
+    reach = explored(of.machines["x.M"], [x])
     assert reach.transitions == {0: 1, 1: 1, 2: 0}
     assert reach.states == {"A": 1, "B": 1, "C": 0}
     assert (reach.shown(1), reach.shown(0)) == ("1", "0")
@@ -192,20 +196,20 @@ def test_steps_are_counted_where_they_are_followed() -> None:
 
 def test_what_was_not_counted_to_the_end_says_so() -> None:
     of = model(TWO)
-    counted = census(of, of.systems["x.S"], most=1)
-    assert not counted.complete
-    assert not counted.drawable
-    reach = explored(of.machines["x.M"], [(found(of, "x.S"), counted)])
+    for space in (census(of, of.systems["x.S"], steps=1), census(of, of.systems["x.S"], states=1)):
+        assert not space.complete
+        assert not space.drawable
+    reach = explored(of.machines["x.M"], [found(of, "x.S")])
     assert reach.transitions == {0: 1, 1: 1, 2: 0}, "that it is followed is known from the exploration"
     assert (reach.shown(1), reach.shown(0)) == ("1+", "0")
-    stopped = explored(of.machines["x.M"], [(found(of, "x.S", Limits(1)), counted)])
+    stopped = explored(of.machines["x.M"], [found(of, "x.S", Limits(1), COUNTED)])
     assert (stopped.certain, stopped.shown(0)) == (False, "0+")
 
 
 def test_an_overlay_marks_states_and_rows() -> None:
     of = model(TWO)
     machine = of.machines["x.M"]
-    reach = explored(machine, [(found(of, "x.S"), census(of, of.systems["x.S"]))])
+    reach = explored(machine, [found(of, "x.S", means=COUNTED)])
     marks = overlay(reach)
     assert (marks.states["A"].tone, marks.states["C"].tone) == ("seen", "unseen")
     counts = on_diagram(machine, graph_of(machine, prefix="p-"), reach, "p-")
@@ -260,10 +264,12 @@ def test_many_states_are_counted_and_not_drawn() -> None:
         "machine M { n: 0..300 initial state A event go from environment A -> A on go when n < 300 do n = n + 1 } "
         "system S { m: M }"
     )
-    counted = census(of, of.systems["x.S"])
-    assert counted.complete
-    assert len(counted.worlds) == 301 > SMALL
-    assert not counted.drawable
+    assert not census(of, of.systems["x.S"]).drawable
+    whole = census(of, of.systems["x.S"], states=301)
+    assert whole.drawable
+    assert len(whole.worlds) == 301 > SMALL
+    counts = explored(of.machines["x.M"], [found(of, "x.S", means=COUNTED)])
+    assert (counts.exact, counts.transitions, counts.states) == (True, {0: 300}, {"A": 301})
 
 
 def test_a_picture_that_fails_does_not_take_the_others_with_it() -> None:
@@ -279,7 +285,7 @@ def test_a_picture_that_fails_does_not_take_the_others_with_it() -> None:
 
 
 def report_of(of: m.Model, limits: Limits | None = None) -> Report:
-    done = [(x, census(of, x.system)) for x in (explore(of, s, limits) for s in of.systems.values())]
+    done = [(x, census(of, x.system)) for x in (explore(of, s, limits, means=COUNTED) for s in of.systems.values())]
     played = [play(of, x) for x in of.scenarios.values()]
     missing = NO_GRAPHVIZ.at(NOWHERE, "there is no Graphviz")
     report, undrawn = assemble("T", of, [], done, played, lambda asked: [missing for _ in asked])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.printing import printing, printing_options
-from fsmdsl.cli.progress import clear, progress
+from fsmdsl.cli.processes import Work, jobs_option, processes, results
+from fsmdsl.cli.progress import clear
 from fsmdsl.cli.report_origin import changes, made
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
@@ -26,11 +28,11 @@ from fsmdsl.report.assemble import assemble
 from fsmdsl.report.formats.gather import from_report
 from fsmdsl.report.frames import frame
 from fsmdsl.report.page import is_page, page
-from fsmdsl.report.state_counts import Census, census
+from fsmdsl.report.state_counts import SMALL, Census, census
 from fsmdsl.runs.replay import with_runs
 from fsmdsl.runs.verdicts.rules import VACUOUS
 from fsmdsl.runs.verdicts.verdict import Progress
-from fsmdsl.search import Exploration, Limits, diagnostics, explore
+from fsmdsl.search import Exploration, Limits, Means, diagnostics, explore
 from fsmdsl.text.budget import Budget, LimitError
 
 NAME = "index.html"
@@ -47,6 +49,7 @@ NAME = "index.html"
 @click.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
 @counts_option
 @limit_options(MINUTES, "each system, and for all scenarios; reading and checking count for the first")
+@jobs_option
 @force_option
 @printing_options
 def command(
@@ -58,6 +61,7 @@ def command(
     since: str | None,
     counts: Path | None,
     budget: Budget,
+    jobs: int | None,
     force: bool,
     form: str | None,
     outputs: tuple[Path, ...],
@@ -77,10 +81,13 @@ def command(
         model = loaded.model
         logged = None if counts is None else counted(counts, model.machines.values())
         changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
-    done = [
-        _explored(model, x, Limits(max_states), budget.renewed() if n else budget, shown=told.speaks)
-        for n, x in enumerate(model.systems.values())
-    ]
+    systems, limits = list(model.systems.values()), Limits(max_states)
+
+    def found_of(n: int, show: Callable[[Progress], None] | None) -> tuple[Exploration, Census]:
+        return _explored(model, systems[n], limits, budget.renewed() if n else budget, show)
+
+    with results(Work(model, systems, budget, told.speaks, found_of), processes(jobs, len(systems))) as explorations:
+        done = list(explorations)
     clear()
     explored = [x for x, _ in done]
     found += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
@@ -103,13 +110,13 @@ def command(
 
 
 def _explored(
-    model: m.Model, system: m.System, limits: Limits, budget: Budget, *, shown: bool
+    model: m.Model, system: m.System, limits: Limits, budget: Budget, show: Callable[[Progress], None] | None
 ) -> tuple[Exploration, Census]:
-    show = progress(system.qualified) if shown else None
     if show is not None:
         show(Progress(0, 0, 0, 0))
-    x = with_runs(lambda: explore(model, system, limits, show, budget=budget), model, budget)
-    counted = Census(complete=False)
+    means = Means(counted=True)
+    x = with_runs(lambda: explore(model, system, limits, show, means, budget=budget), model, budget)
+    space = Census(complete=False)
     with suppress(LimitError), budget:
-        counted = counted if budget.raised else census(model, system)
-    return x, counted
+        space = space if budget.raised or x.states > SMALL else census(model, system)
+    return x, space

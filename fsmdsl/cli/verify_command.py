@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,8 @@ from fsmdsl.cli.completing import system_names
 from fsmdsl.cli.limits import BOUNDED, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing, printing, printing_options
-from fsmdsl.cli.progress import clear, progress
+from fsmdsl.cli.processes import Work, jobs_option, processes, results
+from fsmdsl.cli.progress import clear
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
 from fsmdsl.cli.without import without_option
@@ -37,7 +38,7 @@ from fsmdsl.report.frames import frame
 from fsmdsl.runs.causes import Cause
 from fsmdsl.runs.hiding import Hidden, names_in
 from fsmdsl.runs.replay import with_runs
-from fsmdsl.search import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, diagnostics, explore
+from fsmdsl.search import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, Progress, diagnostics, explore
 from fsmdsl.step.instances import Roster
 from fsmdsl.syntax.settings import given_settings
 from fsmdsl.text.budget import Budget
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
 @limit_options(each="each system; reading and checking count for the first", shared=several)
+@jobs_option
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
 @click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @click.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
@@ -97,6 +99,7 @@ def command(
     settings: tuple[str, ...],
     max_states: int | None,
     budget: Budget,
+    jobs: int | None,
     workers: int | None,
     no_symmetry: bool,
     stutter: bool,
@@ -136,18 +139,14 @@ def command(
     limits = Limits(max_states, after_violation=None if every or checker else AFTER_VIOLATION)
     means = Means(workers=workers, symmetry=not (no_symmetry or checker or certificate))
     keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
-    done: list[Exploration] = []
-    style, known = Style(every, runs or every, brief, _hidden(model, chosen, hide)), dict[Cause, str]()
-    for system in chosen:
-        show = progress(system.qualified) if out.speaks else None
-        run = partial(explore, model, system, limits, show, means, keeping, budget, stutter=stutter)
-        x = with_runs(run, model, budget.renewed() if done else budget, simple=is_first() and not as_shortest)
-        done.append(x)
-        if out.speaks:
-            clear()
-        out.say(summary(x, paint), wrap=True)
-        for line in () if by_hand else details(x, model, paint, style, known):
-            out.say(line, wrap=True)
+    style = Style(every, runs or every, brief, _hidden(model, chosen, hide))
+
+    def explored(n: int, show: Callable[[Progress], None] | None) -> Exploration:
+        run = partial(explore, model, chosen[n], limits, show, means, keeping, budget, stutter=stutter)
+        return with_runs(run, model, budget.renewed() if n else budget, simple=is_first() and not as_shortest)
+
+    work = Work(model, chosen, budget, out.speaks, explored)
+    done = _told(work, processes(jobs, len(chosen)) if keeping is None else 1, out, style, by_hand=by_hand)
     found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
     for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
         out.say_text(f"\n{frame(d, paint)}".rstrip("\n"))
@@ -168,6 +167,21 @@ def command(
     if is_first():
         out.finish(lambda: _results(done, model, found, told))
     sys.exit(agreed_code(code(opinions, _exit_code(done))))
+
+
+def _told(work: Work[Exploration], jobs: int, out: Printing, style: Style, *, by_hand: bool) -> list[Exploration]:
+    """Explore the systems, and tell what is found as soon as it is found."""
+    done: list[Exploration] = []
+    known: dict[Cause, str] = {}
+    with results(work, jobs) as explorations:
+        for x in explorations:
+            done.append(x)
+            if out.speaks:
+                clear()
+            out.say(summary(x, paint), wrap=True)
+            for line in () if by_hand else details(x, work.model, paint, style, known):
+                out.say(line, wrap=True)
+    return done
 
 
 def _results(done: list[Exploration], model: m.Model, found: list[Diagnostic], told: Mapping[str, object]) -> Results:

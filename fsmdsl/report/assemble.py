@@ -81,7 +81,8 @@ def _module(
 ) -> ModuleView:
     machines = []
     for y in x.machines:
-        reached = {"explored": explored(y, explorations), "covered": covered(y, played), "logged": logged(y, counts)}
+        by_systems = explored(y, [x for x, _ in explorations])
+        reached = {"explored": by_systems, "covered": covered(y, played), "logged": logged(y, counts)}
         machines.append(machine_view(model, y, drawing.graphs[y.qualified], drawing.machine(y), reached, ids))
     systems = []
     for found, counted in explorations:

@@ -11,8 +11,7 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw.graph import Graph, Mark, Overlay
 from fsmdsl.draw.text import safe
 from fsmdsl.report.counts import Counts
-from fsmdsl.report.state_counts import Census, census
-from fsmdsl.search import Exploration, Played, explore, play
+from fsmdsl.search import Exploration, Means, Played, Tally, explore, play
 from fsmdsl.step import Followed
 
 
@@ -42,27 +41,28 @@ class Reach:
 # What was explored ---------------------------------------------------------------------------------------------------
 
 
-def explored(machine: m.Machine, found: Iterable[tuple[Exploration, Census]]) -> Reach:
+def explored(machine: m.Machine, explorations: Iterable[Exploration]) -> Reach:
     """What exploring systems has reached of a machine. Of a search that a limit stopped, what it reached counts."""
     states: Counter[str] = Counter({s.name: 0 for s in machine.states})
     transitions: Counter[int] = Counter({t.index: 0 for t in machine.transitions})
     where: list[str] = []
     exact = certain = True
-    for x, counted in found:
+    for x in explorations:
         instances = [i for i in x.system.instances if i.machine == machine.qualified]
         if not instances:
             continue
         where.append(x.system.qualified)
-        exact &= counted.complete and not x.beyond
+        exact &= x.tally is not None
         certain &= x.exhaustive
+        tally = x.tally or Tally()
         unfollowed = set(x.coverage.unfollowed)
         followed = [t for t in machine.transitions if (machine.qualified, t.index) not in unfollowed]
         for t in followed:
-            transitions[t.index] += max(counted.fired[machine.qualified, t.index], 1)
+            transitions[t.index] += max(tally.followed[machine.qualified, t.index], 1)
         begun = {i.state for i in instances if not i.states}
         surely = {s for x in begun for s in machine.ancestors(x)} | set(_entered(machine, followed))
         for s in machine.states:
-            states[s.name] += max(counted.inhabited[machine.qualified, s.name], s.name in surely)
+            states[s.name] += max(tally.inhabited[machine.qualified, s.name], s.name in surely)
     return Reach(states, transitions, exact and certain, tuple(where), certain)
 
 
@@ -113,8 +113,8 @@ def reached(model: m.Model, machines: Iterable[m.Machine], by: str) -> dict[str,
     if by == "scenarios":
         played = [play(model, x) for module in model.modules for x in module.scenarios]
         return {x.qualified: overlay(covered(x, played)) for x in machines}
-    found = [(explore(model, x), census(model, x)) for x in model.systems.values()]
-    return {x.qualified: overlay(explored(x, found)) for x in machines}
+    explorations = [explore(model, x, means=Means(counted=True)) for x in model.systems.values()]
+    return {x.qualified: overlay(explored(x, explorations)) for x in machines}
 
 
 def overlay(reach: Reach) -> Overlay:

@@ -16,7 +16,7 @@ from fsmdsl.runs.liveness.graph import Graph
 from fsmdsl.runs.liveness.plan import Plan
 from fsmdsl.runs.trace import Entry, Trace, taken, world_lines
 from fsmdsl.runs.verdicts.vacuity import premises
-from fsmdsl.runs.verdicts.verdict import Limits, QuestionKey
+from fsmdsl.runs.verdicts.verdict import Limits, QuestionKey, Tally
 from fsmdsl.step import (
     Fault,
     FaultError,
@@ -67,7 +67,15 @@ class Searched(ABC):
     """States found breadth first, so that what was found first is nearest: what every search keeps, and how it is asked
     afterwards."""
 
-    def __init__(self, universe: Universe, limits: Limits, plan: Plan | None, budget: Budget | None) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        limits: Limits,
+        plan: Plan | None,
+        budget: Budget | None,
+        *,
+        counted: bool = False,
+    ) -> None:
         self.universe = universe
         self.limits = limits
         self.budget = budget or Budget(limits.seconds)
@@ -103,6 +111,7 @@ class Searched(ABC):
         self.followed: set[tuple[str, int]] = set()
         """Transitions, by machine and index."""
         self.guards_seen: GuardsSeen = set()
+        self.tally = Tally() if counted else None
 
     @property
     @abstractmethod
@@ -251,6 +260,8 @@ def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Re
     """The steps from a world, the state of this number, taken one by one; notes what each shows, and what the
     environment gives no value. None is taken beyond the bounds of the system."""
     universe = search.universe
+    if search.tally is not None:
+        search.tally.inhabited.update(states_inhabited(universe, world))
     if not within(universe, world):
         search.beyond += 1
         return
@@ -266,8 +277,22 @@ def expanded(search: Searched, world: World, at: int) -> Iterator[tuple[Step, Re
     for step in steps:
         result = fire(universe, world, step, search.guards_seen)
         search.transitions += 1
-        followed = (h for h in result.cascade if type(h) is Followed)
-        search.followed.update((universe.system.instances[h.instance].machine, h.transition) for h in followed)
+        followed = transitions_followed(universe, result)
+        search.followed |= followed
+        if search.tally is not None:
+            search.tally.followed.update(followed)
         if result.fault is not None:
             search.faults.setdefault(fault_key(result.fault), Finding(at, step, result.fault))
         yield step, result
+
+
+def transitions_followed(universe: Universe, result: Result) -> set[tuple[str, int]]:
+    """The transitions that a step has followed, by machine and index."""
+    followed = (h for h in result.cascade if type(h) is Followed)
+    return {(universe.system.instances[h.instance].machine, h.transition) for h in followed}
+
+
+def states_inhabited(universe: Universe, world: World) -> set[tuple[str, str]]:
+    """The states that some instance is in, by machine."""
+    leaves = set(zip(universe.machines, world.states, strict=True))
+    return {(machine.qualified, s) for machine, leaf in leaves for s in machine.ancestors(leaf)}

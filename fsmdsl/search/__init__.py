@@ -25,6 +25,7 @@ from fsmdsl.runs.verdicts.verdict import (
     Means,
     Outcome,
     Progress,
+    Tally,
     Verdict,
     VerdictKind,
 )
@@ -33,8 +34,8 @@ from fsmdsl.text.budget import SLACK, Budget, LimitError, available, resident
 
 __all__ = [
     "AFTER_VIOLATION", "RULES", "Coverage", "Entry", "Exploration", "Keeping", "Limits", "Means", "Outcome",
-    "Played", "Progress", "Trace", "Verdict", "VerdictKind", "budget_of", "data", "diagnostics", "explore", "lines",
-    "play",
+    "Played", "Progress", "Tally", "Trace", "Verdict", "VerdictKind", "budget_of", "data", "diagnostics", "explore",
+    "lines", "play",
 ]  # fmt: skip
 
 RULES = (*_EXPLORATION_RULES, *_SCENARIO_RULES)
@@ -74,9 +75,8 @@ def explore(
             universe = Universe(model, system)
             if universe.cannot_begin:
                 return without_start(universe, begun)
-            temporal = any(not isinstance(p.formula, m.Recovers) for p in system.properties)
             plan = None
-            if temporal or system.refines is not None:
+            if system.properties or system.refines is not None:
                 from fsmdsl.runs.liveness.grounding import questions
 
                 plan = questions(universe, stutters=stutter)
@@ -85,6 +85,7 @@ def explore(
         except LimitError as error:
             reason = str(error)
         except MemoryError:
+            within.crowded = True
             reason = "stopped: no memory is left"
         except TooLargeNumberError as error:  # nobody has checked the model
             reason = f"not explored: {error}"

@@ -219,7 +219,7 @@ class Compiled(OneProcess):
     def _together(self) -> None:
         frontier, parts = self.frontier, self.workers
         bounds = self._bounds()
-        fired = [b.numbers[self.lowered.board.fired] for b in self.boards]
+        before = [[b.numbers[place] for place in self.lowered.counts] for b in self.boards]
         states = bounds[1] - bounds[0]
         found = self._timed(states, lambda: self._each(lambda w: self._part(w, bounds[w], bounds[w + 1])))
         # Behind the first part that has not come to its end, nothing counts: its states are expanded again.
@@ -228,7 +228,8 @@ class Compiled(OneProcess):
             if full is not None and w > full:
                 found[w] = self._share(w, 0)
                 self._recent[w].fill(0xFF)
-                self.boards[w].numbers[self.lowered.board.fired] = fired[w]
+                for place, count in zip(self.lowered.counts, before[w], strict=True):
+                    self.boards[w].numbers[place] = count
         following = bounds[-1] if full is None else self._next(full)
         if following == frontier.first:
             self._buffers(2 * self._cap)

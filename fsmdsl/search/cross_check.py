@@ -9,23 +9,32 @@ trusted, so `DisagreementError` ends the command with a report instead.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from time import perf_counter
+from typing import TypeVar
 
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.disagreement import disagreement
 from fsmdsl.runs.liveness.graph import Graph
 from fsmdsl.runs.liveness.record import Marks, atoms
-from fsmdsl.runs.search_result import Finding, Searched, fault_key, faults_from, settles
+from fsmdsl.runs.search_result import (
+    Finding,
+    Searched,
+    fault_key,
+    faults_from,
+    settles,
+    states_inhabited,
+    transitions_followed,
+)
 from fsmdsl.runs.verdicts.verdict import QuestionKey
 from fsmdsl.search.compiled import Compiled
-from fsmdsl.search.engine import Engine
+from fsmdsl.search.engine import Engine, Expansion
 from fsmdsl.search.lower import Asked, Lowered
 from fsmdsl.search.plain import Plain
 from fsmdsl.step import (
     Fault,
-    Followed,
     GuardsSeen,
     Result,
     Step,
@@ -39,6 +48,8 @@ from fsmdsl.step import (
     within,
 )
 from fsmdsl.step.describe import fault_message
+
+Key = TypeVar("Key")
 
 SHARE = 0.01
 """Maximum share of the time of a search that goes into its sample, beyond the first state."""
@@ -169,9 +180,7 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
     successors = [search.words(result.world) for _, result in by_definition.successors]
     settled = {q.key for q in search.questions if settles(universe, world, q)}
     answered = {key for n, key in enumerate(search.asked) if noted(board.first + n)}
-    machines = universe.system.instances
-    cascades = (h for _, result in by_definition.steps for h in result.cascade)
-    followed = {(machines[h.instance].machine, h.transition) for h in cascades if isinstance(h, Followed)}
+    followed = Counter(key for _, result in by_definition.steps for key in transitions_followed(universe, result))
     guards = {(*key, value) for key, place in board.guards.items() for value in (False, True) if noted(place + value)}
     unreported = [x for x in by_definition.faults if fault_key(x) not in search.faults]
     checks: list[tuple[str, object, object]] = [
@@ -180,16 +189,27 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
         ("whether something fails", fails, bool(by_definition.faults)),
         ("whether the state is beyond the bounds", noted(board.beyond), by_definition.bounded),
         ("questions that the state settles", answered, settled),
-        ("transitions followed", {key for key, place in board.followed.items() if noted(place)}, followed),
+        ("transitions followed", {key for key, place in board.followed.items() if noted(place)}, set(followed)),
         ("guards", guards, by_definition.guards),
         ("whether it is a deadlock", noted(board.dead), _deadlock(search, by_definition)),
         ("whether instances wait for each other", noted(board.waiting), _circle(search, by_definition)),
     ]
     if search.stopped is None and unreported:
         checks.append((f"the fault: {fault_message(universe, unreported[0])}", "not found", "found"))
+    if lowered.layout.totals is not None:
+        totals, inhabited = lowered.layout.totals, Counter(states_inhabited(universe, world))
+        checks += [
+            ("how often transitions are followed", _counts(expansion, totals.followed), followed),
+            ("states inhabited", _counts(expansion, totals.inhabited), inhabited),
+        ]
     for what, program, definition in checks:
         if program != definition:
             raise disagreement(universe, world, what, program, definition)
+
+
+def _counts(expansion: Expansion, places: Mapping[Key, int]) -> Counter[Key]:
+    """What the program counts in one state; without what it has not found."""
+    return Counter({key: expansion.board[place] for key, place in places.items() if expansion.board[place]})
 
 
 def _deadlock(search: ProgramSearch, x: Defined) -> bool:

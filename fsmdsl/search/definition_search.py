@@ -46,8 +46,10 @@ class Search(Searched):
         progress: Callable[[Progress], None] | None = None,
         plan: Plan | None = None,
         budget: Budget | None = None,
+        *,
+        counted: bool = False,
     ) -> None:
-        super().__init__(universe, limits, plan, budget)
+        super().__init__(universe, limits, plan, budget, counted=counted)
         self._recorder = None if plan is None else Recorder(plan)
         self.progress = progress
         self._free = available()
@@ -131,6 +133,7 @@ class Search(Searched):
         if at % REPORT_EVERY:
             return
         if self._free - available() > self._memory:
+            self.budget.crowded = True
             self.stopped = f"stopped at {self._memory / 2**30:.1f} GiB of memory, {len(self.worlds)} states"
         if self.progress is not None:
             self.progress(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     def stuck(s: Row) -> bool: ...
     def waiting(s: Row) -> bool: ...
 
-    WORDS = STRIDE = CURRENT = FIRED = LED = DEAD = WAITING = WAITS = NEXT = 0
+    WORDS = STRIDE = CURRENT = CHANGE = LED = DEAD = WAITING = WAITS = NEXT = 0
 
 # of both -------------------------------------------------------------------------------------------------------------
 
@@ -49,10 +49,11 @@ def expand_block(
         unpack(words, i * WORDS, s)
         t[CURRENT] = i
         t[LED] = 0
-        fired = t[FIRED]
         end = expand(s, t, out, n, cap)
         if end > cap:
-            t[FIRED] = fired
+            t[CHANGE] = -1
+            expand(s, t, out, n, n)
+            t[CHANGE] = 1
             break
         if t[LED] == 0:
             if stuck(s):

@@ -84,6 +84,26 @@ class InstanceLayout(NamedTuple):
     wait: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Where it is counted how often transitions are followed and states inhabited."""
+
+    mask: int
+    """Scratch: the transitions that a step has followed, as a mask of so many words."""
+    words: int
+    first: int
+    """The total of the first transition of the mask; those of the others are behind it, in their order."""
+    followed: dict[tuple[str, int], int]
+    """By machine (qualified) and index of the transition."""
+    inhabited: dict[tuple[str, str], int]
+    """By machine (qualified) and state: the leaves of a machine in the order of their numbers, then its others."""
+
+    @property
+    def places(self) -> list[int]:
+        """The places of all totals."""
+        return [*self.followed.values(), *self.inhabited.values()]
+
+
 @dataclass(slots=True)
 class Layout:
     """See above. Built by `lay_out`."""
@@ -131,6 +151,8 @@ class Layout:
     history: int = 0
     doubt: int = 0
     """Whether members of symmetric sets are told apart, and how."""
+    totals: Totals | None = None
+    """Where it is counted how often transitions are followed and states inhabited, if it is."""
     stack: int = 0
     """Where the first free place of the stack of rows is kept, which ends at `stack_end`."""
     stack_end: int = 0
@@ -251,8 +273,9 @@ def struck(universe: Universe) -> list[m.Machine]:
 # Building ------------------------------------------------------------------------------------------------------------
 
 
-def lay_out(universe: Universe, marked: bool = False) -> Layout:
-    """The layout of a system, with room for the mark of a step if it shall have one. Raises `UnpackableError`."""
+def lay_out(universe: Universe, marked: bool = False, counted: bool = False) -> Layout:
+    """The layout of a system, with room for the mark of a step if it has one, and for the transitions that it has
+    followed if they are counted. Raises `UnpackableError`."""
     layout = Layout(universe)
     for machine in kinds(universe):
         _add_column(layout, machine, "", Shape(0, len(machine.leaves) - 1))
@@ -268,7 +291,7 @@ def lay_out(universe: Universe, marked: bool = False) -> Layout:
     layout.empty = [s.number(0) for s in layout.shapes]
     layout.places = [_places(layout, n, machine) for n, machine in enumerate(universe.machines)]
     _into_words(layout)
-    _add_scratch(layout, marked)
+    _add_scratch(layout, marked, counted)
     if universe.fault is not None and layout.decode(layout.encode(universe.start)) != universe.start:
         raise UnpackableError("an initial value is impossible")
     return layout
@@ -356,7 +379,7 @@ def _into_words(layout: Layout) -> None:
     layout.params.update((place, layout.empty[place]) for place, s in enumerate(layout.shapes) if not s.bits)
 
 
-def _add_scratch(layout: Layout, marked: bool) -> None:
+def _add_scratch(layout: Layout, marked: bool, counted: bool) -> None:
     """What a step may change beside the row is copied with it; the rest has a place, and costs nothing."""
     universe = layout.universe
     rounds = any(x.has_rounds for x in kinds(universe))
@@ -367,7 +390,12 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     needed["waited"] = any(not awaitable(x) and x.has_rounds for x in kinds(universe))
     for name in (name for name, is_needed in needed.items() if is_needed):
         setattr(layout, name, layout.reserve(layout.mask_words if name in MASKS else 1))
+    mask = layout.end
+    transitions = [(x.qualified, t.index) for x in kinds(universe) for t in x.transitions]
+    layout.reserve(-(-len(transitions) // PER_WORD) if counted else 0)
     layout.copied = layout.end
+    if counted:
+        layout.totals = _totals(layout, mask, transitions)
     if universe.system.crashes or universe.system.process_crashes:
         layout.struck = layout.reserve(layout.mask_words)
         layout.choice = layout.reserve(len(universe.machines))
@@ -376,6 +404,18 @@ def _add_scratch(layout: Layout, marked: bool) -> None:
     for machine in kinds(universe):
         for p in machine.params:
             _add_param(layout, machine, p)
+
+
+def _totals(layout: Layout, mask: int, transitions: Sequence[tuple[str, int]]) -> Totals:
+    """Room for the totals."""
+    words, first = layout.copied - mask, layout.end
+    followed = {key: layout.reserve(1) for key in transitions}
+    inhabited: dict[tuple[str, str], int] = {}
+    for machine in kinds(layout.universe):
+        others = [x.name for x in machine.states if x.name not in machine.leaf_numbers]
+        for name in (*machine.leaf_numbers, *others):
+            inhabited[machine.qualified, name] = layout.reserve(1)
+    return Totals(mask, words, first, followed, inhabited)
 
 
 def has_cuts(universe: Universe) -> bool:

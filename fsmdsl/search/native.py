@@ -36,8 +36,8 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     board = lowered.board
     words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
     places = {
-        "CURRENT": board.current, "FIRED": board.fired, "LED": board.led, "DEAD": board.dead, "WAITING": board.waiting,
-        "WAITS": board.waits, "NEXT": lowered.layout.end,
+        "CURRENT": board.current, "CHANGE": board.change, "LED": board.led, "DEAD": board.dead,
+        "WAITING": board.waiting, "WAITS": board.waits, "NEXT": lowered.layout.end,
     }  # fmt: skip
     shared = listings(KERNELS, **words)
     made = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]

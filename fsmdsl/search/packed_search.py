@@ -52,7 +52,7 @@ class PackedSearch(ProgramSearch):
         reduction: Reduction | None = None,
         budget: Budget | None = None,
     ) -> None:
-        super().__init__(universe, limits, plan, budget)
+        super().__init__(universe, limits, plan, budget, counted=means.counted)
         self.asked = conditions(self.questions)
         self.lowered: Lowered = lower(
             universe,
@@ -61,6 +61,7 @@ class PackedSearch(ProgramSearch):
             () if plan is None else plan.obligations,
             reduction,
             self.circular,
+            means.counted,
         )
         self.reduced = () if reduction is None else reduction.names
         self.refused: Mapping[str, str] = {} if reduction is None else reduction.refused
@@ -95,6 +96,7 @@ class PackedSearch(ProgramSearch):
         """Has the engine stopped because there is a better one?"""
         self._sample: list[Defined] = []
         """States that the definition has expanded, too."""
+        self._graph: Graph | None = None
         self._cut = False
         """Were states forgotten that are kept in the store?"""
 
@@ -193,6 +195,7 @@ class PackedSearch(ProgramSearch):
     def _reason(self, why: int) -> str:
         """The same, in words."""
         if why == MEMORY:
+            self.budget.crowded = True
             reached = self.budget.memory_reached and self.budget.memory is not None
             memory = self.budget.memory if reached else self.memory
             return f"stopped at {(memory or 0) / 2**30:.1f} GiB of memory, {self.states} states"
@@ -242,6 +245,10 @@ class PackedSearch(ProgramSearch):
             raise UnpackableError("more answers awaited, or events offered at once, than there is room for")
         self.transitions = board[b.fired]
         self.followed = {key for key, place in b.followed.items() if board[place]}
+        totals = self.lowered.layout.totals
+        if self.tally is not None and totals is not None:
+            self.tally.followed.update({key: board[place] for key, place in totals.followed.items() if board[place]})
+            self.tally.inhabited.update({key: board[place] for key, place in totals.inhabited.items() if board[place]})
         self.guards_seen = {
             (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
         }
@@ -312,9 +319,10 @@ class PackedSearch(ProgramSearch):
     def graph(self) -> Graph:
         """See `Searched`."""
         assert isinstance(self.engine, Plain | Compiled)
-        graph = self.engine.graph()
-        check_graph(self, graph, self._sample)
-        return graph
+        if self._graph is None:
+            self._graph = self.engine.graph()
+            check_graph(self, self._graph, self._sample)
+        return self._graph
 
     def trace(self, finding: Finding) -> Trace:
         """A shortest run to a finding, fired anew."""

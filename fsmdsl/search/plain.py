@@ -101,10 +101,11 @@ class Plain(OneProcess):
     def _successors(self) -> int:
         """How many are in `_out`."""
         board, b = self.board, self.lowered.board
-        fired = board[b.fired]
         n: int = self.functions["expand"](self._row, board, self._out, 0, len(self._out) // self.lowered.stride)
         while n * self.lowered.stride > len(self._out):
-            board[b.fired], board[b.led] = fired, 0
+            board[b.change] = -1  # that is taken back
+            self.functions["expand"](self._row, board, self._out, 0, 0)
+            board[b.change], board[b.led] = 1, 0
             self._out = [0] * (2 * n * self.lowered.stride)
             n = self.functions["expand"](self._row, board, self._out, 0, 2 * n)
         return n

@@ -68,6 +68,8 @@ class Budget:
         self.reached: str | None = None
         """Why the work is to end: `stopped after 5 seconds`."""
         self.memory_reached = False
+        self.crowded = False
+        """Did work end because there was no more memory? With more, it would go on."""
         self.raised = False
         """Has `LimitError` been raised? Then there is no time for anything more."""
         self._begun = monotonic() if begun is None else begun
@@ -75,9 +77,11 @@ class Budget:
         """Since a limit is reached: when to raise next."""
         self._looked = 0.0
         self._patient = False
+        self._entered = 0
         self._restore: list[Callable[[], object]] = []
 
     def __enter__(self) -> Self:
+        self._entered += 1
         if threading.current_thread() is threading.main_thread():
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._interrupt)
@@ -97,6 +101,7 @@ class Budget:
         signal.setitimer(signal.ITIMER_REAL, CHECK_INTERVAL, CHECK_INTERVAL)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._entered -= 1
         restore, self._restore = self._restore, []
         for undo in restore:
             undo()
@@ -127,7 +132,7 @@ class Budget:
         if self.reached is None and self.memory is not None and now - self._looked > CHECK_INTERVAL:
             self._looked = now
             if resident() > self.memory:
-                self.memory_reached = True
+                self.memory_reached = self.crowded = True
                 self._reach(f"stopped at {self.memory / 2**30:.1f} GiB of memory", now)
         return self.reached is not None
 
@@ -135,6 +140,14 @@ class Budget:
         """Raise `LimitError` if a limit is reached."""
         if self.over() and not self.shared:
             self._raise(monotonic())
+
+    def interrupt(self) -> None:
+        """Make an end as after Ctrl-C; for the handler of another signal."""
+        if self.reached is None:
+            now = monotonic()
+            self._reach(INTERRUPTED, now)
+            if self._entered and not self._patient:
+                self._raise(now)
 
     def proceed(self) -> None:
         """Before a next stage: raise `LimitError` once more if it was raised in the one before."""

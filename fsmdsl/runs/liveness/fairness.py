@@ -8,6 +8,7 @@ channel, every message that it can carry has one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from math import prod
 
 from fsmdsl import model as m
@@ -92,6 +93,11 @@ class FairnessConstraints:
     def any_move(self, instance: int, transitions: frozenset[int]) -> int:
         """The number of what an instance fulfils with any of these transitions."""
         return self._number(Obligation(instance, "", transitions, frozenset()))
+
+    def note_crashes(self) -> None:
+        """Which steps are crashes is asked, too, if there is a bit left for it."""
+        with suppress(UncheckedError):
+            self._number(Crashes())
 
     def _number(self, o: FairnessConstraint) -> int:
         if o not in self.obligations:

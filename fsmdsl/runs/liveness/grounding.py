@@ -36,13 +36,16 @@ Bound = Mapping[str, Value]
 
 
 def questions(universe: Universe, *, stutters: bool = False) -> Plan:
-    """What there is to decide about the runs of a system (all its properties but `recovers`); see `Plan.stutters`."""
+    """What there is to decide about the runs of a system: all its properties but `recovers`, which only asks which
+    steps are crashes. See `Plan.stutters`."""
     duties = FairnessConstraints(universe)
     ground = Grounding(universe, duties)
     asked: list[Question] = []
     for p in universe.system.properties:
         if not isinstance(p.formula, m.Recovers):
             asked.append(_question(ground, duties, p, p.formula, asked))
+    if any(isinstance(p.formula, m.Recovers) for p in universe.system.properties):
+        duties.note_crashes()
     stuck = tuple(ground.stuck.values())
     within = universe.system.bound
     bound = None if within is None else ground.atoms.setdefault(Atom(within), len(ground.atoms))

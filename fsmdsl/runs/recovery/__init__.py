@@ -1,7 +1,7 @@
 """`recovers on cells, user`: recovery ends, is idempotent, and leads where the system could be without the crash.
 
-Takes time and memory in proportion to the worlds and edges. What is fired here is fired by the definition of the
-language, whoever explored.
+Takes time and memory in proportion to the worlds and edges. Where the edges lead is known from the search; what is
+fired here is fired by the definition of the language.
 """
 
 from __future__ import annotations
@@ -11,12 +11,22 @@ from operator import itemgetter
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.recovery.compared import Slot, changes, compared, not_there, projection
-from fsmdsl.runs.recovery.explored import NOWHERE, parts
+from fsmdsl.runs.recovery.explored import crash_to, parts
 from fsmdsl.runs.recovery.nearest import difference
 from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Trace, taken
 from fsmdsl.runs.verdicts.verdict import Outcome, extent
-from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, fire, holds, within
+from fsmdsl.step import (
+    CrashStep,
+    FaultError,
+    RecoverStep,
+    Step,
+    Universe,
+    World,
+    fire,
+    holds,
+    within,
+)
 from fsmdsl.step.describe import fault_message
 
 
@@ -30,8 +40,9 @@ class Answer:
     trace: Trace | None = None
 
 
-Ending = tuple[int, Step]
-"""A world, by its number, and the step that ends a crash there: `recover`; where a system has none, the crash."""
+Ending = tuple[int, RecoverStep | None]
+"""A world, by its number, and the step that ends a crash there: `recover`; None: the crash itself, where a system has
+no `recover`."""
 
 Place = int | World
 """A world, by its number where it was found."""
@@ -81,7 +92,7 @@ class _Trial:
             crash = min(self.found.failing, key=_number)
             return self._fails("recovery does not begin: the crash itself fails", *crash)
         if not self.again:
-            self.over = dict(sorted(self.found.crashes.items(), key=lambda x: x[1][0]))
+            self.over = {after: (at, None) for after, at in sorted(self.found.crashes.items(), key=lambda x: x[1])}
             return None
         for number in sorted(self.found.crashes):
             after = self._after(number, RecoverStep())
@@ -109,14 +120,20 @@ class _Trial:
             after = self._after(after, step)
             if after is None:
                 why = "recovery does not end after a second crash right behind it: `recover` fails"
-                return self._fails(why, *ending, CrashStep(), step)
+                return self._fails(why, *self._ending(place, ending), CrashStep(), step)
         what = "a second crash right behind it, with its recovery," if self.again else "a second crash at once"
         return self._changed(place, self._world(after), what, ending, CrashStep(), *self.again)
 
+    def _ending(self, place: Place, ending: Ending) -> tuple[int, Step]:
+        """The world in which a crash ends, and the step that leads from there to a place."""
+        at, step = ending
+        if step is not None:
+            return at, step
+        assert isinstance(place, int)
+        return at, crash_to(self.search, at, place)
+
     def _can_crash(self, place: Place, ending: Ending) -> bool:
         """Between steps, or as part of `recover`, which is then not yet known to be over."""
-        if isinstance(place, int) and self.found.crashed[place] != NOWHERE:
-            return True
         for o in self.universe.system.crashes:
             if o.kind == "anywhere" and self._applies(place, o):
                 return True
@@ -142,7 +159,8 @@ class _Trial:
         if old == new:
             return None
         told = changes(self.universe, self.slots, old, new)
-        return self._violated(f"recovery is not idempotent: {what} changes {told}", *ending, *more)
+        why = f"recovery is not idempotent: {what} changes {told}"
+        return _answer(self._trace(*self._ending(before, ending), *more), why)
 
     # It ends where the system could be without the crash
 
@@ -156,7 +174,7 @@ class _Trial:
         known = dict.fromkeys(projection(self._world(n), self.slots) for n in self.found.free)
         for place in others:
             if projection(self._world(place), self.slots) not in known:
-                trace = self._trace(*self.over[place])
+                trace = self._trace(*self._ending(place, self.over[place]))
                 told = difference(self.universe, self.slots, trace, known)
                 more = ("within the bound: states beyond it were not compared",) if self.search.beyond else ()
                 return _answer(trace, *told, *more)
@@ -168,13 +186,12 @@ class _Trial:
         return self.search.world(place) if isinstance(place, int) else place
 
     def _after(self, place: Place, step: Step) -> Place | None:
-        """Where a crash between steps, or `recover`, leads; None if it fails. Fired only where no edge is known."""
-        if isinstance(place, int):
-            known = (self.found.recovered if isinstance(step, RecoverStep) else self.found.crashed)[place]
-            if known != NOWHERE:
-                return known
+        """Where a crash between steps, or `recover`, leads; None if it fails."""
         result = fire(self.universe, self._world(place), step)
-        return None if result.fault is not None else result.world
+        if result.fault is not None:
+            return None
+        number = self.search.number(result.world)
+        return result.world if number is None else number
 
     # Showing
 
@@ -182,9 +199,6 @@ class _Trial:
         trace = self._trace(number, *steps)
         assert trace.fault is not None
         return _answer(trace, f"{what}, {fault_message(self.universe, trace.fault)} ({trace.fault.kind})")
-
-    def _violated(self, why: str, number: int, *steps: Step) -> Answer:
-        return _answer(self._trace(number, *steps), why)
 
     def _trace(self, number: int, *steps: Step) -> Trace:
         trace = self.search.trace(Finding(number))

@@ -1,22 +1,20 @@
-"""Which worlds a search has found without a crash, and where crashes and recoveries lead."""
+"""Which worlds a search has found without a crash, and which of them a crash leads to."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from fsmdsl.runs.liveness.plan import Crashes
 from fsmdsl.runs.search_result import Edge, Searched
-from fsmdsl.step import CrashStep, RecoverStep, Step, TooManyValuesError, Universe, fire
+from fsmdsl.step import CrashStep, Step, TooManyValuesError, Universe, fire
 
 Crash = tuple[int, CrashStep]
 """The number of a world, and how the system crashes there."""
 
-NOWHERE = -1
-
 
 class Parts:
-    """Which worlds are reached without a crash of everything, and where crashes and recoveries lead."""
+    """Which worlds are reached without a crash of everything, and where crashes lead."""
 
     def __init__(self, search: Searched) -> None:
         self.free = list(search.begins)
@@ -26,14 +24,20 @@ class Parts:
             self.is_free[n] = True
         self.complete = True
         """Is `free` all of them? Not if a limit kept one out."""
-        self.crashes: dict[int, Crash] = {}
-        """The worlds right after a crash, each with a crash that leads to it."""
+        self.crashes: dict[int, int] = {}
+        """The worlds right after a crash, each with the first world in which a crash leads to it."""
         self.failing: list[Crash] = []
         """Crashes that are faults."""
-        self.crashed = array("q", [NOWHERE]) * search.states
-        """Where a crash between steps leads, by world."""
-        self.recovered = array("q", [NOWHERE]) * search.states
-        """Where `recover` leads, by world."""
+
+    def crash(self, at: int, target: int) -> None:
+        """Note that a crash in one world leads to another."""
+        self.crashes[target] = min(at, self.crashes.get(target, at))
+
+    def step(self, target: int) -> None:
+        """Note that a world is reached without a crash."""
+        if not self.is_free[target]:
+            self.is_free[target] = True
+            self.free.append(target)
 
 
 def parts(universe: Universe, search: Searched) -> Parts:
@@ -41,24 +45,13 @@ def parts(universe: Universe, search: Searched) -> Parts:
 
     A world that is reached with a crash first may be reached without one as well, on a longer way.
     """
-    found = Parts(search)
-    for at in found.free:  # grows on the way
-        for step, target in _outgoing(search, at, found):
-            if _of_everything(step):
-                _crash(universe, search, at, step, target, found)
-            elif target is None:
-                found.complete = found.complete and _fails(universe, search, at, step)
-            elif not found.is_free[target]:
-                found.is_free[target] = True
-                found.free.append(target)
-    for at in range(search.states):
-        if not found.is_free[at]:
-            for step, target in _outgoing(search, at, found):
-                if _of_everything(step):
-                    _crash(universe, search, at, step, target, found)
-                elif isinstance(step, RecoverStep) and target is not None:
-                    found.recovered[at] = target
-    return found
+    bit = _crash_bit(search)
+    return _by_definition(universe, search) if bit is None else _by_graph(search, bit)
+
+
+def crash_to(search: Searched, at: int, target: int) -> CrashStep:
+    """The first crash that leads from one world to another."""
+    return next(step for step, n in search.outgoing(at) if _of_everything(step) and n == target)
 
 
 def _of_everything(step: Step) -> TypeGuard[CrashStep]:
@@ -66,16 +59,61 @@ def _of_everything(step: Step) -> TypeGuard[CrashStep]:
     return isinstance(step, CrashStep) and not step.of
 
 
+# By the graph --------------------------------------------------------------------------------------------------------
+
+
+def _crash_bit(search: Searched) -> int | None:
+    """The bit of an edge's mark that says it is a crash; None where the graph does not say all that is asked here:
+    which crashes are faults, what a limit kept out, and which crashes are those of some instances."""
+    if search.plan is None or search.stopped is not None or search.faults or search.universe.system.process_crashes:
+        return None
+    return next((1 << n for n, o in enumerate(search.plan.obligations) if isinstance(o, Crashes)), None)
+
+
+def _by_graph(search: Searched, bit: int) -> Parts:
+    found, graph = Parts(search), search.graph()
+
+    def follow(at: int) -> None:
+        for e in range(graph.offsets[at], graph.offsets[at + 1]):
+            if graph.marks[e] & bit:
+                found.crash(at, graph.targets[e])
+            elif found.is_free[at]:
+                found.step(graph.targets[e])
+
+    for at in found.free:  # grows on the way
+        follow(at)
+    for at in range(search.states):
+        if not found.is_free[at]:
+            follow(at)
+    return found
+
+
+# By the definition ---------------------------------------------------------------------------------------------------
+
+
+def _by_definition(universe: Universe, search: Searched) -> Parts:
+    found = Parts(search)
+    for at in found.free:  # grows on the way
+        for step, target in _outgoing(search, at, found):
+            if _of_everything(step):
+                _crash(universe, search, at, step, target, found)
+            elif target is None:
+                found.complete = found.complete and _fails(universe, search, at, step)
+            else:
+                found.step(target)
+    for at in range(search.states):
+        if not found.is_free[at]:
+            for step, target in _outgoing(search, at, found):
+                if _of_everything(step):
+                    _crash(universe, search, at, step, target, found)
+    return found
+
+
 def _crash(universe: Universe, search: Searched, at: int, step: CrashStep, target: int | None, found: Parts) -> None:
-    """Note a crash; of several that lead to the same world, the first."""
-    if target is None:
-        if _fails(universe, search, at, step):
-            found.failing.append((at, step))
-        return
-    if step.inside is None:
-        found.crashed[at] = target
-    if target not in found.crashes or at < found.crashes[target][0]:
-        found.crashes[target] = (at, step)
+    if target is not None:
+        found.crash(at, target)
+    elif _fails(universe, search, at, step):
+        found.failing.append((at, step))
 
 
 def _fails(universe: Universe, search: Searched, at: int, step: Step) -> bool:

@@ -46,6 +46,7 @@ def judged(search: Searched, begun: float) -> Exploration:
         search.reduced,
         search.at_violation,
         search.beyond,
+        search.tally,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -52,6 +53,8 @@ class Means:
     """The system will soon be another: nothing is kept, and only what takes long is compiled well."""
     symmetry: bool = True
     """Count worlds once that differ only in which instance of a symmetric set is which."""
+    counted: bool = False
+    """Count how often transitions are followed and states inhabited: `Exploration.tally`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,16 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """How often things happened in all that was explored. What never happened may be missing."""
+
+    followed: Counter[tuple[str, int]] = field(default_factory=Counter)
+    """By machine (qualified) and index: in how many steps a transition was followed."""
+    inhabited: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By machine (qualified) and state: in how many states of the system some instance was in it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Exploration:
     """The outcome of exploring a system.
 
@@ -228,6 +241,8 @@ class Exploration:
     """Did it stop because something is violated (`Limits.after_violation`)?"""
     beyond: int = 0
     """How many of the states were found to be beyond the bounds of the system: no step from them was followed."""
+    tally: Tally | None = None
+    """None: nobody has counted."""
 
     @property
     def complete(self) -> bool:

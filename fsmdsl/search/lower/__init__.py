@@ -16,6 +16,7 @@ from fsmdsl.program.queries import bits_of
 from fsmdsl.runs.circular_wait import NO_CIRCLE, CircularWaits
 from fsmdsl.runs.liveness.plan import FairnessConstraint
 from fsmdsl.search.layout import Layout, lay_out
+from fsmdsl.search.lower import tally
 from fsmdsl.search.lower.context import AT, CAP, OUT, AsymmetryWitness, Context, F, N, S, T
 from fsmdsl.search.lower.environment.offers import Offers
 from fsmdsl.search.lower.helpers import helpers
@@ -41,6 +42,8 @@ class CounterLayout:
 
     current: int
     """The number of the state that is being expanded."""
+    change: int
+    """What a step adds to the counts: 1; or -1, where a state is expanded once more to take back what it added."""
     fired: int
     """Steps taken."""
     led: int
@@ -98,7 +101,8 @@ class Lowered:
     @property
     def counts(self) -> list[int]:
         """The places of the board with how often something was found."""
-        return [self.board.fired, self.board.waits, self.board.beyond]
+        totals = self.layout.totals
+        return [self.board.fired, self.board.waits, self.board.beyond, *(() if totals is None else totals.places)]
 
     @property
     def flags(self) -> list[int]:
@@ -125,20 +129,23 @@ def lower(
     obligations: Sequence[FairnessConstraint] = (),
     reduction: Reduction | None = None,
     circular: CircularWaits = NO_CIRCLE,
+    counted: bool = False,
 ) -> Lowered:
     """The module of a system, and of what is asked about it. Raises `UnpackableError`.
 
     With `obligations`, every successor comes with a mark: a bit for each that the step fulfils. With a `reduction`,
-    every successor is brought into the order that stands for all worlds that differ in who is who.
+    every successor is brought into the order that stands for all worlds that differ in who is who. With `counted`, the
+    program counts how often transitions are followed and states inhabited.
     """
-    context = Context(lay_out(universe, bool(obligations)), value, obligations=obligations)
+    context = Context(lay_out(universe, bool(obligations), counted), value, obligations=obligations)
     context.reduction = reduction or Reduction()
     layout = context.layout
     if context.reduction.sets:
         orders.reserve(context)
-    current, fired, led, dead, first_waiting, waits, beyond = (layout.reserve(1) for _ in range(7))
+    current, change, fired, led, dead, first_waiting, waits, beyond = (layout.reserve(1) for _ in range(8))
+    layout.params[change] = 1
     answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
-    expand = Offers(context, led, beyond).functions()
+    expand = Offers(context, led, beyond, change).functions()
     held, unsure = _atoms(context, atoms)
     parts = [*ask(context, asked, "ask"), *held, *stuck(context), *waiting(context, circular), *whole.rounds(context)]
     parts += crashes(context)
@@ -149,7 +156,7 @@ def lower(
         parts += canonical(context)
     faults = layout.reserve(context.codes)
     board = CounterLayout(
-        current, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
+        current, change, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
     parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), _unoffered(board), *expand]
@@ -235,7 +242,8 @@ def _arrive(context: Context, board: CounterLayout) -> Function:
     """`arrive`: a step is counted; if it ended well, its row is handed on, else the fault is noted."""
     layout, b, marked = context.layout, Builder(), bool(context.obligations)
     stride = layout.words + marked
-    b.update(T[board.fired], "+", 1)
+    b.update(T[board.fired], "+", T[board.change])
+    tally.add_followed(layout, T[board.change], b)
     with b.if_(F.differs(0)):
         with b.if_(T[board.faults + F].equals(0)):
             b.set(T[board.faults + F], T[board.current] + 1)

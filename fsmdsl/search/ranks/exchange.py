@@ -13,11 +13,13 @@ from importlib.util import find_spec
 from itertools import accumulate
 from math import inf
 from time import perf_counter, sleep
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from fsmdsl.search.engine import Together
 from fsmdsl.search.errors import UnavailableError
-from fsmdsl.search.memory import Memory
+
+if TYPE_CHECKING:
+    from fsmdsl.search.engine import Together
+    from fsmdsl.search.memory import Memory
 
 MISSING = "a search over several processes needs the extra `mpi`: pip install 'fsmdsl[mpi,fast]'"
 
@@ -75,7 +77,7 @@ class Mpi:
         machine = self._all.Split_type(MPI.COMM_TYPE_SHARED)
         self.neighbours: int = machine.Get_size()
         machine.Free()
-        self._received = Memory(1)
+        self._received = _memory(1)
         self._end: Any = self._all.Dup()
 
     def all_to_all(self, sent: Memory, counts: Sequence[int]) -> tuple[Memory, list[int]]:
@@ -85,7 +87,7 @@ class Mpi:
         self._all.Alltoall(told, heard)
         total = sum(heard)
         if total > len(self._received.numbers):
-            self._received = Memory(2 * total)
+            self._received = _memory(2 * total)
         word = self._mpi.INT64_T
         self._all.Alltoallv(
             [sent.numbers, (told, _places(told)), word], [self._received.numbers, (heard, _places(heard)), word]
@@ -121,6 +123,12 @@ class Mpi:
     def abort(self, code: int) -> None:
         """End all ranks at once: this one cannot go on, and the others would wait for it."""
         self._all.Abort(code)
+
+
+def _memory(words: int) -> Memory:
+    from fsmdsl.search.memory import Memory
+
+    return Memory(words)
 
 
 def _places(counts: Sequence[int]) -> array[int]:

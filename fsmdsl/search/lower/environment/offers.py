@@ -23,6 +23,7 @@ from fsmdsl.program.nodes import (
     call,
 )
 from fsmdsl.search.layout import awaitable, kinds
+from fsmdsl.search.lower import tally
 from fsmdsl.search.lower.context import AT, STATE, Context, F, N, S, T
 from fsmdsl.search.lower.environment.events import Environment
 from fsmdsl.search.lower.environment.refusals import Refusals
@@ -40,8 +41,8 @@ K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
 class Offers:
     """Builds `expand`."""
 
-    def __init__(self, context: Context, led: int, beyond: int) -> None:
-        self.context, self.led, self.beyond = context, led, beyond
+    def __init__(self, context: Context, led: int, beyond: int, change: int) -> None:
+        self.context, self.led, self.beyond, self.change = context, led, beyond, change
         self.steps = Steps(context, led)
         self.builder, self.scope = self.steps.builder, self.steps.scope
         self.timers: list[Function] = []
@@ -51,6 +52,9 @@ class Offers:
     def functions(self) -> list[Function]:
         """The function, behind those that it needs."""
         b, layout = self.builder, self.context.layout
+        counting = tally.inhabit(self.context, T[self.change])
+        if counting:
+            b.do(call("inhabit", S, T))
         within = self._bounded()
         b.do(call("copy", S, T))
         self._still()
@@ -62,7 +66,7 @@ class Offers:
         b.return_(N)
         given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", given, b.block, "Every step from `s`, in order.")
-        return [*within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
+        return [*counting, *within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
 
     def _bounded(self) -> list[Function]:
         """Beyond the bounds of the system, no step is taken. That is counted, and is no end: as if one had led on."""
@@ -70,7 +74,7 @@ class Offers:
         if bound is None:
             return []
         with b.if_(Not(call("within_0", S))):
-            b.update(T[self.beyond], "+", 1)
+            b.update(T[self.beyond], "+", T[self.change])
             b.set(T[self.led], ONE)
             b.return_(N)
         return ask(self.context, [Asked(bound)], "within")

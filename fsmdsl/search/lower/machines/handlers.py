@@ -14,6 +14,7 @@ from fsmdsl.program.builder import Builder, Inside, function, rows
 from fsmdsl.program.builder import numbers as parameters
 from fsmdsl.program.nodes import TRUE, Choice, Expr, Function, Int, Not, Var, all_of, any_of
 from fsmdsl.search.layout import WAIT, awaitable
+from fsmdsl.search.lower import tally
 from fsmdsl.search.lower.context import AT, STATE, Bits, Context, F, Fail, Scope, T
 from fsmdsl.search.lower.fault_codes import IGNORED, UNHANDLED
 from fsmdsl.search.lower.machines.effects import check_free, perform, wrote
@@ -92,6 +93,7 @@ def mark_followed(context: Context, machine: m.Machine, t: m.Transition, b: Buil
     if key not in context.followed:
         context.followed[key] = context.layout.reserve(1)
     b.set(T[context.followed[key]], 1)
+    tally.follow(context.layout, key, b)
     mark(context, context.followed_bits(machine, t), b)
 
 
