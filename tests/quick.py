@@ -35,7 +35,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "fsmdsl/core": ("test_core", "test_core_statements", "test_emit_cases", "test_packed_cases"),
     "fsmdsl/step": ("test_core", "test_core_statements", "test_crash", "test_rounds", "test_scenario"),
     "fsmdsl/check": ("test_rules", "test_oracles"),
-    "fsmdsl/classes": ("test_emit", "test_emit_cases", "test_emit_faults", "test_generated"),
+    "fsmdsl/classes": ("test_emit", "test_emit_cases", "test_emit_faults", "test_emit_runtime", "test_generated"),
     "fsmdsl/draw": ("test_draw", "test_draw_golden", "test_draw_layout", "test_draw_sequences", "test_draw_machines"),
     "fsmdsl/runs": ("test_explore", "test_explore_findings", "test_traces", "test_properties"),
     "fsmdsl/runs/simulation": ("test_simulation",),

@@ -155,8 +155,8 @@ FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
     "set": ({"tints": ["RED", "pink"]}, "tints is RED, GREEN or BLUE, not 'pink'"),
     "list": ({"under": ["pink"]}, "under is RED, GREEN or BLUE, not 'pink'"),
     "long list": ({"under": ["RED"] * 4}, "under holds 3, not 4"),
-    "range": ({"coats": 4}, "coats is 0 to 3, not 4"),
-    "kind": ({"coats": "many"}, "TypeError("),
+    "range": ({"coats": 4}, "coats is a whole number from 0 to 3, not 4"),
+    "kind": ({"coats": "many"}, "coats is a whole number from 0 to 3, not 'many'"),
 }
 
 
@@ -229,8 +229,8 @@ def test_timers_and_awaited_answers_that_do_not_fit(change: dict[str, Any], made
     ("message", "told"),
     [
         ({"event": "order", "arguments": ["pink", 2]}, "c is RED, GREEN or BLUE, not 'pink'"),
-        ({"event": "order", "arguments": ["RED", 4]}, "n is 0 to 3, not 4"),
-        ({"event": "order", "arguments": []}, "IndexError"),
+        ({"event": "order", "arguments": ["RED", 4]}, "n is a whole number from 0 to 3, not 4"),
+        ({"event": "order", "arguments": []}, "<Orders of 1 messages>: order is a list of 2, not []"),
         ({"event": "cancel", "arguments": []}, "there is no message 'cancel'"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,12 @@ def test_snapshots_go_through_json(made: Callable[[str], Generated]) -> None:
 OTHERS = {
     "state": ({"state": "Lent"}, "'Lent' is not a valid CellState"),
     "field": ({"fields": {"user": 0}}, "KeyError('reserver')"),
-    "reference": ({"fields": {"user": 9, "reserver": None}}, "KeyError(9)"),
+    "reference": ({"fields": {"user": 9, "reserver": None}}, "user is the number of a machine, not 9"),
+    "kind of number": ({"fields": {"user": True, "reserver": None}}, "user is the number of a machine, not True"),
+    "kind of machine": (
+        {"fields": {"user": 3, "reserver": None}},
+        "user is the number of a machine with AffinityGroupState, not of <Cell 3: Free>",
+    ),
     "shape": ({"fields": None}, "TypeError"),
 }
 
@@ -99,3 +105,136 @@ def test_a_version_is_of_states_and_fields(before: str, after: str, same: bool, 
     versions = [Generated(tmp_path, x)["machinery"].VERSION for x in (text, text.replace(before, after))]
     assert before in text
     assert (versions[0] == versions[1]) is same
+
+
+# Exactly one type ----------------------------------------------------------------------------------------------------
+
+EXACT = """
+module exact
+enum Colour { Red | Green }
+record Pair { up: bool  n: 0..3 }
+machine M {
+    up: bool  n: 0..3  m: -1..1?  maybe: bool?  pair: Pair  every: set<bool>
+    few: list<0..3>[2]  colour: Colour = Red  votes: map<Colour, bool>  time: duration = 1s
+    initial state A
+    event go from environment
+    A -> A on go
+}
+"""
+
+UNFIT: dict[str, list[tuple[object, str]]] = {
+    "up": [(1, "up is true or false, not 1"), ("x", "up is true or false"), (None, "up is true or false")],
+    "n": [(True, "n is a whole number from 0 to 3, not True"), (1.0, "not 1.0"), ("1", "not '1'"), (4, "not 4")],
+    "m": [(False, "m is a whole number from -1 to 1, not False"), (0.0, "not 0.0")],
+    "maybe": [(0, "maybe is true or false, not 0"), ("none", "not 'none'"), ([], r"not \[\]")],
+    "pair": [
+        ({"up": 0, "n": 0}, "pair.up is true or false, not 0"),
+        ({"up": True, "n": True}, "pair.n is a whole num"),
+    ],
+    "every": [([1], "every is true or false, not 1"), ("", "every is a list, not ''"), ({}, "every is a list, not {}")],
+    "few": [([True], "few is a whole number from 0 to 3, not"), ([0, 0, 0], "few holds 2, not 3"), ("12", "a list")],
+    "colour": [(0, "colour is RED or GREEN, not 0"), ([], "unhashable")],
+    "votes": [
+        ({"rest": 0, "entries": []}, "votes is true or false"),
+        ({"rest": True, "entries": [[1, False]]}, "not 1"),
+    ],
+    "time": [(True, "time is a number of seconds, not True"), ("1", "not '1'"), (float("nan"), "not nan")],
+}
+
+
+@pytest.mark.parametrize("field", UNFIT)
+def test_a_value_of_another_type_is_refused(field: str, made: Callable[[str], Generated]) -> None:
+    package = made(EXACT)
+    machine = package.M()
+    saved = json.loads(json.dumps(machine.snapshot()))
+    for value, message in UNFIT[field]:
+        with pytest.raises(package.ForeignSnapshot, match=message):
+            machine.restore({**saved, "fields": {**saved["fields"], field: value}})
+        assert machine.snapshot() == saved
+    machine.restore(saved)
+    assert machine.snapshot() == saved
+
+
+ASKING = """
+module asking
+channel Inbox: bag[3] to Server
+machine Server {
+    n: 0..3
+    initial state Idle
+    state Busy
+    event go from environment
+    event word(up: bool) from Inbox
+    action look -> ok | err
+    Idle -> Busy on go do look
+    Busy -> Idle on look.ok
+    Busy -> Idle on look.err
+    * on word(up) when up do n = 1
+    ignore word in *
+    Busy -> Idle after 5s
+}
+system Main { server: Server  environment { server.go  crash }  recover { server.n = 0 } }
+"""
+
+WRONG: list[tuple[str, object, str]] = [
+    ("down", 0, "down is true or false, not 0"),
+    ("pending", {}, "pending is a list, not {}"),
+    (
+        "pending",
+        [{"machine": 0, "action": "look", "ticket": True, "async": False}],
+        "a request has a machine, an action",
+    ),
+    ("pending", [{"machine": 0, "action": "look", "ticket": 1, "async": 0}], "async is true or false, not 0"),
+    ("channels", {"Inbox": "word"}, "Inbox is a list, not 'word'"),
+    ("channels", {"Inbox": [{"event": "word", "arguments": [1]}]}, "up is true or false, not 1"),
+    ("channels", {"Inbox": [{"event": "word", "arguments": [True, True]}]}, "word is a list of 1, not"),
+    ("machines", {}, "machines is a list, not {}"),
+    ("machines", [{"number": False}], r"the machines of a snapshot have different numbers, not \[False\]"),
+    (
+        "machines",
+        [{"number": 0, "state": "Idle", "fields": {"n": 0}, "timers": {"x": "5"}}],
+        "x is a number of seconds",
+    ),
+]
+
+
+@pytest.mark.parametrize(("entry", "value", "message"), WRONG)
+def test_a_system_refuses_what_is_of_another_type(
+    entry: str, value: object, message: str, made: Callable[[str], Generated]
+) -> None:
+    package = made(ASKING)
+    system = package.System(package.VirtualClock())
+    server = package.Server(system, object())
+    package.Inbox(system, server).word(True)
+    saved = json.loads(json.dumps(system.snapshot()))
+    with pytest.raises(package.ForeignSnapshot, match=message):
+        system.restore({**saved, entry: value})
+    assert system.snapshot() == saved
+    system.restore(saved)
+    assert system.snapshot() == saved
+
+
+class Idle:
+    """Actions that do nothing, and can be pickled."""
+
+    def look(self, server: object) -> str:
+        return "ok"
+
+
+def test_a_system_can_be_pickled(made: Callable[[str], Generated]) -> None:
+    package = made(ASKING)
+    system = package.System(package.VirtualClock())
+    server = package.Server(system, Idle(), state=package.ServerState.BUSY)
+    package.Inbox(system, server).word(True)
+    copy = pickle.loads(pickle.dumps(system))
+    assert copy.snapshot() == system.snapshot()
+    (other,) = copy.machines
+    copy.channel(package.Inbox).deliver()
+    copy.clock.advance(6)
+    assert (other.n, other.state, copy.channel(package.Inbox).messages) == (1, package.ServerState.IDLE, ())
+    assert (server.n, server.state, len(system.channel(package.Inbox))) == (0, package.ServerState.BUSY, 1)
+
+
+def test_a_machine_that_stands_alone_can_be_pickled(made: Callable[[str], Generated]) -> None:
+    package = made(EXACT)
+    machine = package.M(n=2)
+    assert pickle.loads(pickle.dumps(machine)).snapshot() == machine.snapshot()

@@ -35,7 +35,7 @@ def both(monkeypatch: pytest.MonkeyPatch, model: m.Model, system: m.System) -> l
     for loaded in (True, False):
         with monkeypatch.context() as patch:
             patch.setattr(compose, "_loaded", lambda loaded=loaded: loaded)
-            patch.setattr(compose, "AT_ONCE", 60)
+            patch.setattr(compose, "SMALL_SECONDS", 60)
             found.append(told(explore(model, system, means=Means(counted=True))))
     return found
 
@@ -64,7 +64,7 @@ def test_very_small_is_what_has_few_states_and_instances(
     model = compiled(text)
     system = model.systems["test.S"]
     monkeypatch.setattr(compose, "_loaded", lambda: False)
-    monkeypatch.setattr(compose, "AT_ONCE", 60)
+    monkeypatch.setattr(compose, "SMALL_SECONDS", 60)
     found = compose.run(Universe(model, system), Limits(), Means())
     assert isinstance(found, Search) is definition
 

@@ -12,10 +12,10 @@ from fsmdsl import model as m
 from fsmdsl.classes import tabular
 from fsmdsl.classes.context import Context
 from fsmdsl.classes.files import Written
+from fsmdsl.classes.machinery import machinery
 from fsmdsl.classes.naming import folder
-from fsmdsl.classes.packages import face, machinery, needs_machinery, package, support
+from fsmdsl.classes.packages import face, package
 from fsmdsl.classes.statements.text import MARK, mark, marked
-from fsmdsl.classes.templates import rendered
 from fsmdsl.core.unsupported import Lost
 
 __all__ = ["MARK", "TARGETS", "folder", "left_out", "marked", "python", "transitions"]
@@ -25,7 +25,7 @@ def python(model: m.Model, module_name: str) -> dict[str, str]:
     """The package of a module: relative path -> text.
 
     `yunikorn.core` becomes `yunikorn/core/`. It needs the standard library and itself. Modules that import one another
-    make one system, so their packages share the `machinery.py` of the folder that holds them all: that folder is what
+    make one system, so their packages share the `machinery` of the folder that holds them all: that folder is what
     can be copied elsewhere.
     """
     return _files_of(Context(model), module_name)
@@ -53,15 +53,11 @@ def _files_of(context: Context, module_name: str) -> dict[str, str]:
     place, home = context.packages[module_name].folder, context.home(module_name)
     files = _files(context, module)
     out = {"/".join((*place, f"{name}.py")): file.text for name, file in files.items()}
-    if needs_machinery(module):
-        family = [x for x in context.modules.values() if context.home(x.name) == home]
-        written = [file for x in family for file in (files if x is module else _files(context, x)).values()]
-        used = frozenset().union(*(file.helpers for file in written))
-        shared = machinery(context, module_name, used) if context.dialect == "classes" else support(used)
-        if shared:
-            out["/".join((*home, "machinery.py"))] = shared
-        if context.dialect == "classes" and context.traits(module_name).timers:
-            out["/".join((*home, "clock.py"))] = rendered("clock.py.jinja", mark=mark(None))
+    family = [x for x in context.modules.values() if context.home(x.name) == home]
+    written = [file for x in family for file in (files if x is module else _files(context, x)).values()]
+    used = frozenset().union(*(file.helpers for file in written))
+    for name, text in machinery(context, module_name, used).items():
+        out["/".join((*home, "machinery", name))] = text
     for depth in range(1, len(place)):
         if place[:depth] not in [p.folder for p in context.packages.values()]:
             out.setdefault("/".join((*place[:depth], "__init__.py")), _INNER)

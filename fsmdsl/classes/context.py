@@ -94,10 +94,6 @@ class Context:
         """The machines of which something reads `wait`."""
         return frozenset(n for n, x in self.model.machines.items() if reads_wait(x))
 
-    def busy(self, module: str) -> bool:
-        """Are there times at which a system takes nothing from outside?"""
-        return self.traits(module).outcomes or self.traits(module).recovers
-
     def channel_methods(self, channel: str) -> Mapping[str, str]:
         """What the methods of a channel that send messages are called."""
         found = self.model.channels[channel]

@@ -229,9 +229,9 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
 def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     place, given = Place(file, locals={"": "receiver"}).given(event.parameters)
     name = file.context.channel_methods(channel.qualified)[event.name]
-    call = f"receiver.{file.context.machine(channel.receiver).events[event.name]}({', '.join(given)})"
+    handler = f"receiver.{file.context.machine(channel.receiver).events[event.name]}"
     message = file.machinery("Message")
-    put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, lambda: {call}), len(self))"
+    put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, {handler}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
     where = Border(file.channel(channel.qualified))
     body = (*argument_checks(file, given, event.parameters, where), *sent)
@@ -240,10 +240,9 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
 
 
 def _transmissions(file: File, channel: m.Channel) -> list[Member]:
-    busy = file.context.busy(channel.module)
 
     def context(what: str) -> str:
-        return f"with self._system.transmission(self{f', {literal(what)}' if busy else ''}):"
+        return f"with self._system.transmission(self, {literal(what)}):"
 
     place = "position: int = 0"
     any_ = channel.order == "bag"
@@ -276,7 +275,8 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
         if not all(is_same_in_json(p.type) for p in event.parameters):
             converted.setdefault((f"arguments = [{', '.join(listed)}]",), []).append(literal(event.name))
         received = Text(f"event == {literal(event.name)}")
-        reading.append(Branch(received, (f"self.{names[event.name]}({', '.join(back)})",)))
+        size = f"{file.machinery('items')}(given, {literal(event.name)}, {len(back)})"
+        reading.append(Branch(received, (size, f"self.{names[event.name]}({', '.join(back)})")))
     tests = {code: f"in ({', '.join(of)})" if len(of) > 1 else f"== {of[0]}" for code, of in converted.items()}
     writing = [Branch(Text(f"message.event {test}"), code) for code, test in tests.items()]
     note = 'held.append({"event": message.event, "arguments": arguments})'

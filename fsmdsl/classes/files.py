@@ -8,6 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.classes.context import Context
 from fsmdsl.classes.imports import Origin, import_order, relative_imports
 from fsmdsl.classes.names import Namespace, module_of, prefixed
+from fsmdsl.classes.runtime import MODULE_OF, MODULES
 from fsmdsl.classes.statements.text import WIDTH, docstring, folded, indented, mark
 from fsmdsl.core.lets import surveys
 from fsmdsl.dataclasses import dataclass
@@ -15,7 +16,7 @@ from fsmdsl.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A finished file, and what it uses of the support file."""
+    """A finished file, and the names of the runtime that it uses."""
 
     text: str
     helpers: frozenset[str] = frozenset()
@@ -40,9 +41,11 @@ class File:
     # What a file refers to. Each gives the name by which it does.
 
     def machinery(self, name: str, typing: bool = False) -> str:
-        """Something of the support file."""
+        """Something of the runtime. What users may import as well comes from the folder, the rest from its module."""
         self._helpers.add(name)
-        return self._take((*self.context.home(self.module), "machinery"), name, typing)
+        module = MODULE_OF.get(name)
+        inside = () if module is None or name in MODULES[module].public else (module,)
+        return self._take((*self.context.home(self.module), "machinery", *inside), name, typing)
 
     def states_class(self, machine: str, typing: bool = False) -> str:
         """The enum of a machine's states."""

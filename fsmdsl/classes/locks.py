@@ -6,28 +6,26 @@ from collections.abc import Sequence
 
 from fsmdsl import model as m
 from fsmdsl.classes.context import Context
-from fsmdsl.classes.files import Written
+from fsmdsl.classes.declarations import apart
+from fsmdsl.classes.files import File, Written
 from fsmdsl.classes.machines.members import Member, class_, method
 from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
-from fsmdsl.classes.statements.text import docstring, literal, mark, rows, sentence, tuple_of
-from fsmdsl.classes.templates import rendered
+from fsmdsl.classes.statements.text import literal, rows, sentence, tuple_of
 
 
 def locks_file(context: Context, module: m.Module) -> Written:
-    """The lock orders of a module. The file needs nothing else."""
-    names = context.packages[module.name].locks
-    lines = [mark(module.name), *docstring(f"The lock orders of {module.name}.")]
-    lines += ["", "from __future__ import annotations", ""]
-    lines += rendered("locks.py.jinja").splitlines()
-    for locks in module.locks:
-        lines += ["", "", *_class(names[locks.name], locks)]
-    return Written("\n".join([*lines, ""]))
+    """The lock orders of a module."""
+    file = File(context, module.name, "locks")
+    classes = apart(_class(file, locks) for locks in module.locks)
+    return file.text(f"The lock orders of {module.name}.", classes)
 
 
-def _class(name: str, locks: m.Locks) -> list[str]:
-    given = f"super().__init__({tuple_of([_pair(p) for p in locks.pairs])})"
-    members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [given]), *_kinds(locks)]
-    return class_(f"{name}(LockOrder)", _doc(locks), members)
+def _class(file: File, locks: m.Locks) -> list[str]:
+    name = file.define(file.context.packages[file.module].locks[locks.name])
+    pairs = f"super().__init__({tuple_of([_pair(p) for p in locks.pairs])})"
+    lock = file.machinery("Lock")
+    members = [["__slots__ = ()"], method("def __init__(self) -> None:", "", [pairs]), *_kinds(lock, locks)]
+    return class_(f"{name}({file.machinery('LockOrder')})", _doc(locks), members)
 
 
 def _pair(p: m.LockPair) -> str:
@@ -35,7 +33,7 @@ def _pair(p: m.LockPair) -> str:
     return f"({words}, {p.inner.child})"
 
 
-def _kinds(locks: m.Locks) -> list[Member]:
+def _kinds(lock: str, locks: m.Locks) -> list[Member]:
     """A method for each kind of lock."""
     space = Namespace([*RESERVED_IN_CLASSES, "pairs", "held", "check"])
     uses = [u for p in locks.pairs for u in (p.outer, p.inner)]
@@ -44,11 +42,11 @@ def _kinds(locks: m.Locks) -> list[Member]:
     out: list[Member] = []
     for kind in kinds:
         name = space.claim(snake(kind))
-        parent = "parent: Lock | None = None" if kind in nested else ""
+        parent = f"parent: {lock} | None = None" if kind in nested else ""
         doc = f"A lock of the kind {kind}{', one level below its parent where it has one' if parent else ''}."
         given = f"self{', ' + parent if parent else ''}"
-        body = [f"return Lock(self, {literal(kind)}{', parent' if parent else ''})"]
-        out.append(method(f"def {name}({given}) -> Lock:", doc, body))
+        body = [f"return {lock}(self, {literal(kind)}{', parent' if parent else ''})"]
+        out.append(method(f"def {name}({given}) -> {lock}:", doc, body))
     return out
 
 

@@ -29,7 +29,7 @@ _TAKEN = (
     "IntEnum", "InvariantBroken", "Iterable", "Listener", "Literal", "Lost", "Machine", "Mapping", "MissingReference",
     "OutOfRange", "Overlap", "Protocol", "ReentrantEvent", "Sequence", "StaleAnswer", "State", "StepRefused", "System",
     "TypeAlias", "UnhandledEvent", "VirtualClock", "Lock", "LockOrder", "LockOrderBroken", "Timer", "Data", "Saved",
-    "ForeignSnapshot", "VERSION", "Alone", "Named", "Migrations",
+    "ForeignSnapshot", "VERSION", "Alone", "Named", "Migrations", "TimedMachine",
 )  # fmt: skip
 
 MEMBERS = (

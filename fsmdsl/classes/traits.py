@@ -1,9 +1,13 @@
-"""What a spec makes use of, so that generated code holds nothing else."""
+"""What generated code needs for a spec, in any language: parts of the runtime, names and versions in snapshots.
+
+Nothing here knows how a language is written.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import cache
+from hashlib import sha256
 from itertools import chain
 
 from fsmdsl import model as m
@@ -20,47 +24,32 @@ from fsmdsl.text.source import Span
 class Traits:
     """Of modules whose machines can meet in one system."""
 
-    actions: bool
     outcomes: bool
-    asynchronous: bool
     timers: bool
-    rounds: bool
     crashes: bool
     alone: bool
     """Some machines crash while others live on."""
     recovers: bool
     channels: bool
     systems: bool
-    nests: bool
-    """Sends can lead from a machine back to it, so that they can be inside one another without end."""
 
 
 def traits(model: m.Model, modules: Iterable[str]) -> Traits:
     """What modules make use of together."""
     these = [x for x in model.modules if x.name in set(modules)]
     machines = [x for module in these for x in module.machines]
-    actions = [a for x in machines for a in x.actions]
     return Traits(
-        actions=bool(actions),
-        outcomes=any(a.outcomes for a in actions),
-        asynchronous=any(a.asynchronous for a in actions),
+        outcomes=any(a.outcomes for x in machines for a in x.actions),
         timers=any(triggered_by(x, m.OnTimer) for x in machines),
-        rounds=any(map(_has_rounds, machines)),
         crashes=any(map(_crashing, these)),
         alone=any(s.process_crashes for module in these for s in _systems(module)),
         recovers=any(s.recover is not None for module in these for s in _systems(module)),
         channels=any(module.channels for module in these),
         systems=any(not standalone(model, x) for x in machines) or any(module.systems for module in these),
-        nests=any(x.qualified in reachable(_told(model, x.qualified), partial(_told, model)) for x in machines),
     )
 
 
-def _told(model: m.Model, machine: str) -> set[str]:
-    """The machines that one sends events to."""
-    return {e.machine for e in effects_of(model.machines[machine]) if isinstance(e, m.Send)}
-
-
-def _has_rounds(machine: m.Machine) -> bool:
+def has_rounds(machine: m.Machine) -> bool:
     """Is there something to do at the end of a step: transitions without an event, or `wait` to become true again?"""
     answered = bool(triggered_by(machine, m.OnOutcome))
     return bool(triggered_by(machine, m.Eventless)) or (answered and reads_wait(machine))
@@ -154,6 +143,20 @@ def references(machine: m.Machine) -> Iterator[str]:
 def _parameters(machine: m.Machine) -> Iterator[m.Variable]:
     """Those of events and actions."""
     return (v for owner in (machine.events, machine.actions) for x in owner for v in x.parameters)
+
+
+def snapshot_version(machines: Iterable[m.Machine]) -> str:
+    """The version of snapshots. It differs where states, fields or their types differ."""
+    shapes = [(x.qualified, [s.name for s in x.leaves], [(f.name, repr(f.type)) for f in x.fields]) for x in machines]
+    return sha256(repr(sorted(shapes)).encode()).hexdigest()[:12]
+
+
+def timer_name(machine: m.Machine, t: m.Transition) -> str:
+    """What a timer is called in snapshots: `Starting after 5min`."""
+    assert isinstance(t.trigger, m.OnTimer)
+    name = f"{t.source} after {t.trigger.duration_text}"
+    same = [u for u in triggered_by(machine, m.OnTimer) if f"{u.source} {u.shown_trigger}" == name]
+    return name if len(same) == 1 else f"{name} ({same.index(t) + 1})"
 
 
 def _is_of_states(t: m.Type) -> bool:

@@ -7,7 +7,6 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.classes.files import File
 from fsmdsl.classes.statements.text import literal, tuple_of
-from fsmdsl.model.typing import is_limited
 
 
 def annotation(file: File, t: m.Type) -> str:
@@ -80,45 +79,52 @@ def _each(of: m.Type, value: str, depth: int, inner: str) -> str:
 
 
 def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> str:
-    """The way back, with a look at whether a place called `shown` can hold it. `machines` holds the instances by
-    number."""
+    """The way back, with checks that the value is exactly of the type. `shown` is the name of the variable in messages;
+    `machines` holds the instances by number."""
+
+    def checked(function: str, *arguments: str) -> str:
+        return f"{file.machinery(function)}({', '.join([*arguments, literal(shown)])})"
+
     match t:
+        case m.BoolType():
+            return checked("truth", value)
         case m.RangeType(low, high):
-            return f"{file.machinery('in_range')}({value}, {low}, {high}, {literal(shown)})"
+            return checked("whole", value, str(low), str(high))
+        case m.DurationType():
+            return checked("duration", value)
         case m.EnumType():
-            return f"{file.machinery('named')}({file.type_(t)}, {value}, {literal(shown)})"
+            return checked("named", file.type_(t), value)
         case m.RecordType(parts=parts):
             inner = (
-                f"{file.part(t, name)}={_part(file, of, f'{value}[{literal(name)}]', f'{shown}.{name}', depth)}"
+                f"{file.part(t, name)}={decoded(file, of, f'{value}[{literal(name)}]', f'{shown}.{name}', depth)}"
                 for name, of in parts
             )
             return f"{file.type_(t)}({', '.join(inner)})"
-        case m.RefType():
-            return f"machines[{value}]"
-        case m.OptionalType(of) if not is_same_in_json(t) or is_limited(of):
-            return f"None if {value} is None else {decoded(file, of, value, shown, depth)}"
+        case m.RefType(machine):
+            return checked("reference", "machines", value, file.states_class(machine))
+        case m.OptionalType(of):
+            inner_value = decoded(file, of, value, shown, depth)
+            return value if inner_value == value else f"None if {value} is None else {inner_value}"
         case m.SetType(of):
-            return f"frozenset({_back(file, of, value, shown, depth)})"
+            return f"frozenset({_each_decoded(file, of, checked('items', value), shown, depth)})"
         case m.ListType(of=of, bound=bound):
-            found = f"tuple({_back(file, of, value, shown, depth)})"
-            return f"{file.machinery('not_longer')}({found}, {bound}, {literal(shown)})"
+            return checked(
+                "not_longer", f"tuple({_each_decoded(file, of, checked('items', value), shown, depth)})", str(bound)
+            )
         case m.MapType(key, of):
             rest = decoded(file, of, f'{value}["rest"]', shown, depth)
             key_, item = (decoded(file, x, f"at[{n}]", shown, depth + n) for n, x in enumerate((key, of)))
-            entries = f'{{{key_}: {item} for at in {value}["entries"]}}'
+            entries = f'{{{key_}: {item} for at in {file.machinery("items")}({value}["entries"], {literal(shown)})}}'
             return f"{file.machinery('Table')}({rest}, {entries})"
-        case _:
+        case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
             return value
+        case _:
+            assert_never(t)
 
 
-def _part(file: File, of: m.Type, value: str, shown: str, depth: int) -> str:
-    """A part of a record, which looks itself whether it can hold it."""
-    return value if is_same_in_json(of) else decoded(file, of, value, shown, depth)
-
-
-def _back(file: File, of: m.Type, value: str, shown: str, depth: int) -> str:
+def _each_decoded(file: File, of: m.Type, values: str, shown: str, depth: int) -> str:
     inner = decoded(file, of, _item(depth), shown, depth + 1)
-    return value if inner == _item(depth) else f"{inner} for {_item(depth)} in {value}"
+    return values if inner == _item(depth) else f"{inner} for {_item(depth)} in {values}"
 
 
 def _item(depth: int) -> str:

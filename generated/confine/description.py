@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Alone, UnhandledEvent, in_range, misfit, named, state_named
+from .machinery import Alone, UnhandledEvent
+from .machinery.snapshots import named, state_named, whole
+from .machinery.values import in_range, misfit
 from .states import DescriptionState
 from .values import Config, SetState
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved
+    from .machinery.snapshots import Data, Saved
 
 
 DESCRIBED: Final = DescriptionState.DESCRIBED
@@ -143,7 +145,7 @@ class Description(Alone):
                 "set",
             ),
             named(Config, data["fields"]["config"], "config"),
-            in_range(data["fields"]["instance_sn"], 0, 1000000, "instance_sn"),
+            whole(data["fields"]["instance_sn"], 0, 1000000, "instance_sn"),
         )
 
     def _save(self) -> Saved:

@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import (
-    InvariantBroken,
-    Machine,
-    UnhandledEvent,
-    in_range,
-    misfit,
-    named,
-    state_named,
-)
+from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery.snapshots import named, state_named, truth, whole
+from .machinery.values import in_range, misfit
 from .states import SliceState
 from .values import SetState
 
@@ -21,7 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .actions import SliceActions
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 REGISTER: Final = SliceState.REGISTER
@@ -37,6 +32,8 @@ class Slice(Machine):
     """
 
     __slots__ = ("_actions", "_instance_sn", "_request", "_resources", "_state")
+
+    _ROUNDS = True
 
     def __init__(
         self,
@@ -213,8 +210,8 @@ class Slice(Machine):
         return (
             state_named(SliceState, data["state"]),
             named(SetState, data["fields"]["request"], "request"),
-            data["fields"]["resources"],
-            in_range(data["fields"]["instance_sn"], 0, 1000000, "instance_sn"),
+            truth(data["fields"]["resources"], "resources"),
+            whole(data["fields"]["instance_sn"], 0, 1000000, "instance_sn"),
         )
 
     def _save(self) -> Saved:

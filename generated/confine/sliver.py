@@ -3,16 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import (
-    InvariantBroken,
-    Machine,
-    UnhandledEvent,
-    in_range,
-    misfit,
-    named,
-    present,
-    state_named,
-)
+from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery.snapshots import named, state_named, truth, whole
+from .machinery.values import in_range, misfit, present
 from .states import SliverState
 from .values import Config, SetState
 
@@ -22,7 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .actions import SliverActions
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 ABSENT: Final = SliverState.ABSENT
@@ -62,6 +56,8 @@ class Sliver(Machine):
         "_state",
         "_wait",
     )
+
+    _ROUNDS = True
 
     def __init__(
         self,
@@ -537,24 +533,24 @@ class Sliver(Machine):
                 data["fields"]["new_config"],
                 "new_config",
             ),
-            in_range(data["fields"]["new_slice_sn"], 0, 1000000, "new_slice_sn"),
-            in_range(data["fields"]["new_sliver_sn"], 0, 1000000, "new_sliver_sn"),
-            data["fields"]["err_run"],
+            whole(data["fields"]["new_slice_sn"], 0, 1000000, "new_slice_sn"),
+            whole(data["fields"]["new_sliver_sn"], 0, 1000000, "new_sliver_sn"),
+            truth(data["fields"]["err_run"], "err_run"),
             None if data["fields"]["cur_config"] is None else named(
                 Config,
                 data["fields"]["cur_config"],
                 "cur_config",
             ),
-            in_range(data["fields"]["cur_slice_sn"], 0, 1000000, "cur_slice_sn"),
-            in_range(data["fields"]["cur_sliver_sn"], 0, 1000000, "cur_sliver_sn"),
-            data["fields"]["reserved"],
+            whole(data["fields"]["cur_slice_sn"], 0, 1000000, "cur_slice_sn"),
+            whole(data["fields"]["cur_sliver_sn"], 0, 1000000, "cur_sliver_sn"),
+            truth(data["fields"]["reserved"], "reserved"),
             None if data["fields"]["files"] is None else named(
                 Config,
                 data["fields"]["files"],
                 "files",
             ),
-            data["fields"]["running"],
-            data["wait"],
+            truth(data["fields"]["running"], "running"),
+            truth(data["wait"], "wait"),
         )
 
     def _save(self) -> Saved:

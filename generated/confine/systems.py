@@ -8,7 +8,7 @@ from .values import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .machinery import System
+    from .machinery.system import System
     from .sliver import Sliver
 
 

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, misfit, state_named
+from .machinery import InvariantBroken, TimedMachine
+from .machinery.snapshots import state_named
+from .machinery.values import misfit
 from .states import CliqueState, PodState, TerminationState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .pod import Pod
     from .pod_gang import PodGang
 
@@ -20,7 +23,7 @@ HEALTHY: Final = CliqueState.HEALTHY
 BREACHED: Final = CliqueState.BREACHED
 
 
-class Clique(Machine):
+class Clique(TimedMachine):
     """A member clique: its pods, and how many of them must run.
 
     The pod references of a clique are ordered. The first MinReplicas of them are guaranteed:
@@ -118,7 +121,7 @@ class Clique(Machine):
                     # one that has run can fall below.
                     self._follow("T1", "pods_changed", BREACHED)
                     self._state = BREACHED
-                    self._system.start(
+                    self._timers.start(
                         self,
                         "Breached after gang.termination_delay",
                         self._gang.termination_delay,
@@ -128,7 +131,7 @@ class Clique(Machine):
                 if self.running >= self.min_replicas:
                     # T2: Enough pods run again, in time.
                     self._follow("T2", "pods_changed", HEALTHY)
-                    self._system.stop(self, "Breached after gang.termination_delay")
+                    self._timers.stop(self, "Breached after gang.termination_delay")
                     self._state = HEALTHY
                 # Otherwise ignored.
 
@@ -145,7 +148,7 @@ class Clique(Machine):
                 pass  # ignored
             else:
                 self._follow("reset", "reset", HEALTHY)
-                self._system.stop(self, "Breached after gang.termination_delay")
+                self._timers.stop(self, "Breached after gang.termination_delay")
                 self._state = HEALTHY
 
     def check_invariants(self) -> None:
@@ -177,7 +180,7 @@ class Clique(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
@@ -203,7 +206,7 @@ class Clique(Machine):
                     # decides.
                     self._follow("T3", "after gang.termination_delay", self._state)
                     self._gang.termination.delay_over()
-                self._system.start(
+                self._timers.start(
                     self,
                     "Breached after gang.termination_delay",
                     self._gang.termination_delay,
@@ -216,7 +219,7 @@ class Clique(Machine):
 
     def _start_timers(self) -> None:
         if self._state is BREACHED:
-            self._system.start(
+            self._timers.start(
                 self,
                 "Breached after gang.termination_delay",
                 self._gang.termination_delay,

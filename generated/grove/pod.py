@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, misfit, state_named
+from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.snapshots import state_named
+from .machinery.values import misfit
 from .states import PodGangState, PodState
 
 TYPE_CHECKING = False
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .clique import Clique
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .pod_gang import PodGang
 
 
@@ -28,7 +31,7 @@ UNGATED: Final = frozenset((QUEUED, WAITING, PERMITTED, BOUND, RUNNING))
 PLACED: Final = frozenset((WAITING, PERMITTED, BOUND, RUNNING))
 
 
-class Pod(Machine):
+class Pod(TimedMachine):
     """A pod slot of a clique: the pod that fills it, and the replacement when that is lost."""
 
     __slots__ = ("_clique", "_state")
@@ -132,7 +135,7 @@ class Pod(Machine):
                 # missing for the guaranteed ones.
                 self._follow("place", "place", WAITING)
                 self._state = WAITING
-                self._system.start(
+                self._timers.start(
                     self,
                     "Waiting after gang.permit_timeout",
                     self.gang.permit_timeout,
@@ -148,7 +151,7 @@ class Pod(Machine):
         with self._system.step(self, "permit"):
             if self._state is WAITING:
                 self._follow("permit", "permit", PERMITTED)
-                self._system.stop(self, "Waiting after gang.permit_timeout")
+                self._timers.stop(self, "Waiting after gang.permit_timeout")
                 self._state = PERMITTED
             else:
                 raise UnhandledEvent(self, self._state, "permit", (WAITING,))
@@ -224,7 +227,7 @@ class Pod(Machine):
                 pass  # ignored
             elif state is WAITING:
                 self._follow("evict", "evict", QUEUED)
-                self._system.stop(self, "Waiting after gang.permit_timeout")
+                self._timers.stop(self, "Waiting after gang.permit_timeout")
                 self._state = QUEUED
                 self._clique.pods_changed()
             elif state in (PERMITTED, BOUND, RUNNING):
@@ -256,7 +259,7 @@ class Pod(Machine):
                 self._state = TERMINATING
             else:
                 self._follow("terminate", "terminate", TERMINATING)
-                self._system.stop(self, "Waiting after gang.permit_timeout")
+                self._timers.stop(self, "Waiting after gang.permit_timeout")
                 self._state = TERMINATING
 
     def gone(self) -> None:
@@ -280,7 +283,7 @@ class Pod(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
@@ -304,7 +307,7 @@ class Pod(Machine):
                 # Amended: a wait at permit that nothing ends can block two gangs for ever.
                 self._follow("wait_ended", "after gang.permit_timeout", QUEUED)
                 self.gang.wait_ended(self)
-                self._system.stop(self, "Waiting after gang.permit_timeout")
+                self._timers.stop(self, "Waiting after gang.permit_timeout")
                 self._state = QUEUED
                 self._clique.pods_changed()
 
@@ -315,4 +318,4 @@ class Pod(Machine):
 
     def _start_timers(self) -> None:
         if self._state is WAITING:
-            self._system.start(self, "Waiting after gang.permit_timeout", self.gang.permit_timeout)
+            self._timers.start(self, "Waiting after gang.permit_timeout", self.gang.permit_timeout)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order, misfit, state_named
+from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.snapshots import reference, state_named
+from .machinery.values import in_order, misfit
 from .states import PodGangState, PodState
 
 TYPE_CHECKING = False
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     from .actions import PodGangActions
     from .clique import Clique
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .pod import Pod
     from .termination import Termination
 
@@ -25,7 +28,7 @@ BINDING: Final = PodGangState.BINDING
 SCHEDULED: Final = PodGangState.SCHEDULED
 
 
-class PodGang(Machine):
+class PodGang(TimedMachine):
     """One PodGang of the scheduler's API and its `Status.SchedulingPhase`. The phase says what the
     scheduler has done with the gang, and not how its pods are: losing single pods changes no
     phase.
@@ -352,13 +355,18 @@ class PodGang(Machine):
             "fields": {
                 "reuse": None if self._reuse is None else self._reuse._number,
             },
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(PodGangState, data["state"]),
-            None if data["fields"]["reuse"] is None else machines[data["fields"]["reuse"]],
+            None if data["fields"]["reuse"] is None else reference(
+                machines,
+                data["fields"]["reuse"],
+                PodGangState,
+                "reuse",
+            ),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_order, misfit, state_named
+from .machinery import TimedMachine, UnhandledEvent
+from .machinery.snapshots import state_named
+from .machinery.values import in_order, misfit
 from .states import RolloutState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .pod_gang import PodGang
 
 
@@ -22,7 +25,7 @@ REUSE_SET: Final = RolloutState.REUSE_SET
 GATES_REMOVED: Final = RolloutState.GATES_REMOVED
 
 
-class Rollout(Machine):
+class Rollout(TimedMachine):
     """The operator's steps when it updates one replica: new pods, and a new PodGang for them. The
     notes call the section incomplete: what becomes of the old gang, and how many pods may be
     missing or too many meanwhile, is not in them.
@@ -127,7 +130,7 @@ class Rollout(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

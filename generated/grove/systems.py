@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .clique import Clique
-    from .machinery import System
+    from .machinery.system import System
     from .pod import Pod
     from .pod_gang import PodGang
     from .rollout import Rollout

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, in_order, misfit, state_named
+from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.snapshots import state_named, truth
+from .machinery.values import in_order, misfit
 from .states import PodState, TerminationState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .pod_gang import PodGang
 
 
@@ -20,7 +23,7 @@ TERMINATING: Final = TerminationState.TERMINATING
 RECREATING: Final = TerminationState.RECREATING
 
 
-class Termination(Machine):
+class Termination(TimedMachine):
     """The gang termination of one PodGang."""
 
     __slots__ = ("_armed", "_gang", "_state")
@@ -183,13 +186,13 @@ class Termination(Machine):
             "fields": {
                 "armed": self._armed,
             },
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(TerminationState, data["state"]),
-            data["fields"]["armed"],
+            truth(data["fields"]["armed"], "armed"),
         )
 
     def _save(self) -> Saved:

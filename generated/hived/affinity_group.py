@@ -4,16 +4,9 @@
 from __future__ import annotations
 
 from .derived import whole
-from .machinery import (
-    InvariantBroken,
-    Machine,
-    Overlap,
-    UnhandledEvent,
-    in_order,
-    in_range,
-    misfit,
-    state_named,
-)
+from .machinery import InvariantBroken, Machine, Overlap, UnhandledEvent
+from .machinery.snapshots import items, reference, state_named, truth
+from .machinery.values import in_order, in_range, misfit
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -22,7 +15,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .cell import Cell
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 PENDING: Final = AffinityGroupState.PENDING
@@ -365,8 +359,11 @@ class AffinityGroup(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(AffinityGroupState, data["state"]),
-            frozenset(machines[x] for x in data["fields"]["cells"]),
-            data["fields"]["demoted"],
+            frozenset(
+                reference(machines, x, CellState, "cells")
+                for x in items(data["fields"]["cells"], "cells")
+            ),
+            truth(data["fields"]["demoted"], "demoted"),
         )
 
     def _save(self) -> Saved:

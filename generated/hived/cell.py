@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent, misfit, present, state_named
+from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery.snapshots import reference, state_named
+from .machinery.values import misfit, present
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
 
     from .actions import CellActions
     from .affinity_group import AffinityGroup
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 FREE: Final = CellState.FREE
@@ -271,8 +274,18 @@ class Cell(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(CellState, data["state"]),
-            None if data["fields"]["user"] is None else machines[data["fields"]["user"]],
-            None if data["fields"]["reserver"] is None else machines[data["fields"]["reserver"]],
+            None if data["fields"]["user"] is None else reference(
+                machines,
+                data["fields"]["user"],
+                AffinityGroupState,
+                "user",
+            ),
+            None if data["fields"]["reserver"] is None else reference(
+                machines,
+                data["fields"]["reserver"],
+                AffinityGroupState,
+                "reserver",
+            ),
         )
 
     def _save(self) -> Saved:

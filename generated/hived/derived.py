@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import present
+from .machinery.values import present
 from .states import CellState
 
 TYPE_CHECKING = False

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .affinity_group import AffinityGroup
     from .cell import Cell
-    from .machinery import System
+    from .machinery.system import System
 
 
 class PreemptionSmall:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, misfit, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import state_named
+from .machinery.values import misfit
 from .states import CandidateState, LeaseState
 
 TYPE_CHECKING = False
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .lease import Lease
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 STANDBY: Final = CandidateState.STANDBY

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, in_range, misfit, present, state_named
+from .machinery import Machine
+from .machinery.snapshots import items, reference, state_named, truth, whole
+from .machinery.values import in_range, misfit, present
 from .states import CopyState, ObjectState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .object_ import Object
     from .work_queue import WorkQueue
 
@@ -283,15 +286,18 @@ class Copy(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(CopyState, data["state"]),
-            data["fields"]["exists"],
-            data["fields"]["deleting"],
-            in_range(data["fields"]["uid"], 0, 7, "uid"),
-            in_range(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
-            in_range(data["fields"]["spec"], 0, 7, "spec"),
-            in_range(data["fields"]["status"], 0, 7, "status"),
-            frozenset(machines[x] for x in data["fields"]["members"]),
-            data["fields"]["finalizer"],
-            data["fields"]["awaits"],
+            truth(data["fields"]["exists"], "exists"),
+            truth(data["fields"]["deleting"], "deleting"),
+            whole(data["fields"]["uid"], 0, 7, "uid"),
+            whole(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
+            whole(data["fields"]["spec"], 0, 7, "spec"),
+            whole(data["fields"]["status"], 0, 7, "status"),
+            frozenset(
+                reference(machines, x, ObjectState, "members")
+                for x in items(data["fields"]["members"], "members")
+            ),
+            truth(data["fields"]["finalizer"], "finalizer"),
+            truth(data["fields"]["awaits"], "awaits"),
         )
 
     def _save(self) -> Saved:

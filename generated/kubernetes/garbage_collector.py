@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, misfit, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import state_named
+from .machinery.values import misfit
 from .states import GarbageCollectorState, ObjectState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .object_ import Object
 
 

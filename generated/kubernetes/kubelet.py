@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_range, misfit, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import state_named
+from .machinery.values import in_range, misfit
 from .states import KubeletState, NodeState, ObjectState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .node import Node
     from .object_ import Object
 

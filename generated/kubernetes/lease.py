@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, misfit, state_named
-from .states import LeaseState
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import reference, state_named
+from .machinery.values import misfit
+from .states import CandidateState, LeaseState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .candidate import Candidate
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 FREE: Final = LeaseState.FREE
@@ -115,7 +118,12 @@ class Lease(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(LeaseState, data["state"]),
-            None if data["fields"]["holder"] is None else machines[data["fields"]["holder"]],
+            None if data["fields"]["holder"] is None else reference(
+                machines,
+                data["fields"]["holder"],
+                CandidateState,
+                "holder",
+            ),
         )
 
     def _save(self) -> Saved:

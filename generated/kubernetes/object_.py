@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent, in_range, misfit, state_named
-from .states import ObjectState
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import items, reference, state_named, truth, whole
+from .machinery.values import in_range, misfit
+from .states import CopyState, ObjectState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .copy import Copy
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 ABSENT: Final = ObjectState.ABSENT
@@ -44,6 +47,8 @@ class Object(Machine):
         "_status",
         "_uid",
     )
+
+    _ROUNDS = True
 
     def __init__(
         self,
@@ -449,15 +454,21 @@ class Object(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(ObjectState, data["state"]),
-            in_range(data["fields"]["uid"], 0, 7, "uid"),
-            in_range(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
-            in_range(data["fields"]["spec"], 0, 7, "spec"),
-            in_range(data["fields"]["status"], 0, 7, "status"),
-            frozenset(machines[x] for x in data["fields"]["members"]),
-            data["fields"]["finalizer"],
-            data["fields"]["foreground"],
-            data["fields"]["running"],
-            frozenset(machines[x] for x in data["fields"]["current_in"]),
+            whole(data["fields"]["uid"], 0, 7, "uid"),
+            whole(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
+            whole(data["fields"]["spec"], 0, 7, "spec"),
+            whole(data["fields"]["status"], 0, 7, "status"),
+            frozenset(
+                reference(machines, x, ObjectState, "members")
+                for x in items(data["fields"]["members"], "members")
+            ),
+            truth(data["fields"]["finalizer"], "finalizer"),
+            truth(data["fields"]["foreground"], "foreground"),
+            truth(data["fields"]["running"], "running"),
+            frozenset(
+                reference(machines, x, CopyState, "current_in")
+                for x in items(data["fields"]["current_in"], "current_in")
+            ),
         )
 
     def _save(self) -> Saved:

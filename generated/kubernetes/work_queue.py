@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, Overlap, UnhandledEvent, in_range, misfit, state_named
+from .machinery import Machine, Overlap, UnhandledEvent
+from .machinery.snapshots import state_named, whole
+from .machinery.values import in_range, misfit
 from .states import WorkQueueState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 IDLE: Final = WorkQueueState.IDLE
@@ -170,7 +173,7 @@ class WorkQueue(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(WorkQueueState, data["state"]),
-            in_range(data["fields"]["retries"], 0, 7, "retries"),
+            whole(data["fields"]["retries"], 0, 7, "retries"),
         )
 
     def _save(self) -> Saved:

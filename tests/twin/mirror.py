@@ -14,9 +14,8 @@ from typing import Any, Literal
 from fsmdsl import classes as emit
 from fsmdsl import model as m
 from fsmdsl.classes.context import Context
-from fsmdsl.classes.machines.clockwork import timer_name
 from fsmdsl.classes.systems import attribute_names
-from fsmdsl.classes.traits import connected
+from fsmdsl.classes.traits import connected, timer_name
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,

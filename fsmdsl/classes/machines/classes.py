@@ -35,7 +35,7 @@ from fsmdsl.classes.statements.expressions import python
 from fsmdsl.classes.statements.limits import Border, argument_checks
 from fsmdsl.classes.statements.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.classes.statements.text import folded, literal, sentence, tuple_of
-from fsmdsl.classes.traits import connected, stored
+from fsmdsl.classes.traits import connected, has_rounds, stored
 from fsmdsl.classes.types import annotation
 from fsmdsl.core.selection import Move
 from fsmdsl.core.triggers import EVENTLESS, triggered_by
@@ -44,7 +44,7 @@ from fsmdsl.core.triggers import EVENTLESS, triggered_by
 def machine_class(place: Place) -> list[str]:
     """The constants and the class."""
     machine, names, file = place.own_machine, place.names, place.file
-    base = file.machinery("Machine")
+    base = file.machinery("TimedMachine" if file.context.traits(machine.module).timers else "Machine")
     file.define(names.class_)
     members = [
         _slots(place),
@@ -81,7 +81,8 @@ def _slots(place: Place) -> Member:
     held += ["_first"] if _volatile(place) else []
     late = connected(place.file.context.model, machine)
     annotated = [f"{names.slot(p.name)}: {annotation(place.file, p.type)}" for p in late]
-    return [*slots(held), *(["", *annotated] if annotated else [])]
+    rounds = ["", "_ROUNDS = True"] if has_rounds(machine) else []
+    return [*slots(held), *rounds, *(["", *annotated] if annotated else [])]
 
 
 def _constructor(place: Place) -> Member:

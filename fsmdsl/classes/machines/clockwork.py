@@ -12,16 +12,9 @@ from fsmdsl.classes.statements.expression_context import Place
 from fsmdsl.classes.statements.expressions import code, python
 from fsmdsl.classes.statements.selection import state_in
 from fsmdsl.classes.statements.text import literal
+from fsmdsl.classes.traits import timer_name
 from fsmdsl.core.selection import Move
 from fsmdsl.core.triggers import triggered_by
-
-
-def timer_name(machine: m.Machine, t: m.Transition) -> str:
-    """What a timer is called in snapshots: `Starting after 5min`."""
-    assert isinstance(t.trigger, m.OnTimer)
-    name = f"{t.source} after {t.trigger.duration_text}"
-    same = [u for u in triggered_by(machine, m.OnTimer) if f"{u.source} {u.shown_trigger}" == name]
-    return name if len(same) == 1 else f"{name} ({same.index(t) + 1})"
 
 
 def period(place: Place, t: m.Transition) -> str:
@@ -31,14 +24,14 @@ def period(place: Place, t: m.Transition) -> str:
 
 
 def _start(place: Place, t: m.Transition) -> str:
-    return f"self._system.start(self, {literal(timer_name(place.own_machine, t))}, {period(place, t)})"
+    return f"self._timers.start(self, {literal(timer_name(place.own_machine, t))}, {period(place, t)})"
 
 
 def stops(place: Place, move: Move) -> Block:
     """Timers of the states that a transition leaves for good."""
     again = place.selection.timers(move.entered)
     left = [t for t in place.selection.timers(move.left) if t not in again]
-    return tuple(f"self._system.stop(self, {literal(timer_name(place.own_machine, t))})" for t in left)
+    return tuple(f"self._timers.stop(self, {literal(timer_name(place.own_machine, t))})" for t in left)
 
 
 def starts(place: Place, move: Move, own: bool = True) -> Block:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import sha256
-
-from fsmdsl import model as m
 from fsmdsl.classes.machines.members import Member, method
 from fsmdsl.classes.statements.expression_context import Place
 from fsmdsl.classes.statements.text import indented, literal, tuple_of
+from fsmdsl.classes.traits import snapshot_version
 from fsmdsl.classes.types import decoded, encoded
 
 
@@ -33,14 +30,8 @@ def persistence(place: Place) -> list[Member]:
 
 def version_constant(place: Place) -> list[str]:
     """The version of the snapshots of a machine that stands alone."""
-    of = version([place.own_machine])
+    of = snapshot_version([place.own_machine])
     return [f'{place.file.define("VERSION")}: {place.file.library("typing", "Final")} = "{of}"']
-
-
-def version(machines: Iterable[m.Machine]) -> str:
-    """Of snapshots: another one where states, fields or their types differ."""
-    shapes = [(x.qualified, [s.name for s in x.leaves], [(f.name, repr(f.type)) for f in x.fields]) for x in machines]
-    return sha256(repr(sorted(shapes)).encode()).hexdigest()[:12]
 
 
 def _slots(place: Place) -> list[str]:
@@ -58,7 +49,7 @@ def _encoding(place: Place, alone: bool) -> list[str]:
         '"state": self._state.value,',
         *(['"wait": self._wait,'] if place.waits else []),
         *(['"fields": {', *indented(fields), "},"] if fields else []),
-        *(['"timers": self._system.remaining(self),'] if timers else []),
+        *(['"timers": self._timers.remaining(self),'] if timers else []),
     ]
     return ["return {", *indented(entries), "}"]
 
@@ -67,5 +58,5 @@ def _decoding(place: Place) -> list[str]:
     machine, file = place.own_machine, place.file
     values = [f'{file.machinery("state_named")}({file.states_class(machine.qualified)}, data["state"])']
     values += (decoded(file, f.type, f'data["fields"][{literal(f.name)}]', f.name) for f in machine.fields)
-    values += ['data["wait"]'] if place.waits else []
+    values += [f'{file.machinery("truth")}(data["wait"], "wait")'] if place.waits else []
     return ["return (", *(f"    {v}," for v in values), ")"]

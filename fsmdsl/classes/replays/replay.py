@@ -7,12 +7,13 @@ fault is called in generated code; an invariant that is broken must be found bro
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from inspect import getsource
 from typing import Literal, assert_never
 
-from fsmdsl.classes.machines.clockwork import timer_name
 from fsmdsl.classes.replays.fixture import Standing
+from fsmdsl.classes.replays.hands import Actions, NoAnswer
 from fsmdsl.classes.statements.text import comment, docstring, folded, indented, literal, mark, tuple_of
-from fsmdsl.classes.templates import rendered
+from fsmdsl.classes.traits import timer_name
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.step import (
     ChannelStep,
@@ -112,13 +113,10 @@ def _steps(run: Run) -> Iterator[str]:
 
 
 def _hands(universe: Universe) -> list[str]:
-    """The class that stands for hand-written code, with no more than the machines need."""
-    actions = [a for x in universe.machines for a in x.actions]
-    if not actions:
+    """The classes that stand for hand-written code, if machines call for actions."""
+    if not any(x.actions for x in universe.machines):
         return []
-    awaited = any(a.outcomes and not a.asynchronous for a in actions)
-    tickets = any(a.asynchronous for a in actions)
-    return ["", "", *rendered("hands.py.jinja", awaited=awaited, tickets=tickets).rstrip().splitlines()]
+    return [line for x in (NoAnswer, Actions) for line in ("", "", *getsource(x).rstrip().splitlines())]
 
 
 # The steps -----------------------------------------------------------------------------------------------------------

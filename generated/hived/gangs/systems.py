@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..machinery import System
+    from ..machinery.system import System
     from .gang import Gang
 
 

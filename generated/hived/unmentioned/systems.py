@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from ..derived import holder, may_take
-from ..machinery import InvariantBroken, in_order, present
+from ..machinery import InvariantBroken
+from ..machinery.values import in_order, present
 from ..states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..affinity_group import AffinityGroup
     from ..cell import Cell
-    from ..machinery import System
+    from ..machinery.system import System
 
 
 class LazyPreemption:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, Overlap, UnhandledEvent, in_order, misfit, state_named
+from ..machinery import Machine, Overlap, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import in_order, misfit
 from ..states import ObjectState
 from .derived import bound, tainted
 from .states import ScaleDownState
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 
     from ..copy import Copy
     from ..disruption_budget import DisruptionBudget
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from ..object_ import Object
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..copy import Copy
     from ..disruption_budget import DisruptionBudget
     from ..faults import Faults
-    from ..machinery import System
+    from ..machinery.system import System
     from ..object_ import Object
     from .scale_down import ScaleDown
 

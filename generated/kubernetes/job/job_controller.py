@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, Overlap, UnhandledEvent, in_order, misfit, state_named
-from ..states import CopyState, WorkQueueState
+from ..machinery import Machine, Overlap, UnhandledEvent
+from ..machinery.snapshots import items, reference, state_named
+from ..machinery.values import in_order, misfit
+from ..states import CopyState, ObjectState, WorkQueueState
 from .derived import complete, succeeded
 from .states import JobControllerState
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from ..copy import Copy
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from ..object_ import Object
     from ..work_queue import WorkQueue
 
@@ -266,7 +269,10 @@ class JobController(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(JobControllerState, data["state"]),
-            frozenset(machines[x] for x in data["fields"]["found"]),
+            frozenset(
+                reference(machines, x, ObjectState, "found")
+                for x in items(data["fields"]["found"], "found")
+            ),
         )
 
     def _save(self) -> Saved:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..copy import Copy
     from ..faults import Faults
     from ..garbage_collector import GarbageCollector
-    from ..machinery import System
+    from ..machinery.system import System
     from ..object_ import Object
     from ..work_queue import WorkQueue
     from .job_controller import JobController

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, in_order, in_range, misfit, state_named
+from ..machinery import Machine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import in_order, in_range, misfit
 from ..states import CopyState
 from .derived import failed, given_up
 from .states import JobSetControllerState
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from ..copy import Copy
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from ..object_ import Object
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from ..copy import Copy
     from ..faults import Faults
-    from ..machinery import System
+    from ..machinery.system import System
     from ..object_ import Object
     from .job_set_controller import JobSetController
 

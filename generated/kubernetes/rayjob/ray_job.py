@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, in_range, misfit, state_named
+from ..machinery import Machine, UnhandledEvent
+from ..machinery.snapshots import state_named, whole
+from ..machinery.values import in_range, misfit
 from ..states import CopyState
 from .derived import finished, ready
 from .states import RayJobState, RayState
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from ..copy import Copy
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from ..object_ import Object
     from .ray import Ray
 
@@ -310,7 +313,7 @@ class RayJob(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(RayJobState, data["state"]),
-            in_range(data["fields"]["failures"], 0, 2, "failures"),
+            whole(data["fields"]["failures"], 0, 2, "failures"),
         )
 
     def _save(self) -> Saved:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..copy import Copy
     from ..faults import Faults
-    from ..machinery import System
+    from ..machinery.system import System
     from ..object_ import Object
     from .ray import Ray
     from .ray_job import RayJob

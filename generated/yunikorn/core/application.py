@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, present, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit, present
 from .states import ApplicationState, StateTimerState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import ApplicationActions
     from .state_timer import StateTimer
     from .workload import Workload
@@ -30,7 +33,7 @@ REJECTED: Final = ApplicationState.REJECTED
 EXPIRED: Final = ApplicationState.EXPIRED
 
 
-class Application(Machine):
+class Application(TimedMachine):
     """An application as the core sees it. The shim that submitted it has a machine of its own, and
     may see it otherwise.
 
@@ -120,12 +123,12 @@ class Application(Machine):
                 if self._timer is not None:
                     self._timer.arm()
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Starting after 5min", 300.0)
+                self._timers.start(self, "Starting after 5min", 300.0)
             elif state is STARTING:
                 self._follow("Run", "Run", RUNNING)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Starting after 5min")
+                self._timers.stop(self, "Starting after 5min")
                 self._state = RUNNING
                 self._system.later(self._actions.report, self)
             elif state is RUNNING:
@@ -136,8 +139,8 @@ class Application(Machine):
                 self._follow("Run", "Run", RUNNING)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Completing after 30s (1)")
-                self._system.stop(self, "Completing after 30s (2)")
+                self._timers.stop(self, "Completing after 30s (1)")
+                self._timers.stop(self, "Completing after 30s (2)")
                 self._state = RUNNING
                 self._system.later(self._actions.report, self)
             else:
@@ -164,31 +167,31 @@ class Application(Machine):
                 if self._timer is not None:
                     self._timer.arm()
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Completing after 30s (1)", 30.0)
-                self._system.start(self, "Completing after 30s (2)", 30.0)
+                self._timers.start(self, "Completing after 30s (1)", 30.0)
+                self._timers.start(self, "Completing after 30s (2)", 30.0)
             elif state is STARTING:
                 self._follow("Complete", "Complete", COMPLETING)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Starting after 5min")
+                self._timers.stop(self, "Starting after 5min")
                 self._state = COMPLETING
                 if self._timer is not None:
                     self._timer.arm()
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Completing after 30s (1)", 30.0)
-                self._system.start(self, "Completing after 30s (2)", 30.0)
+                self._timers.start(self, "Completing after 30s (1)", 30.0)
+                self._timers.start(self, "Completing after 30s (2)", 30.0)
             elif state is COMPLETING:
                 self._follow("Complete", "Complete", COMPLETED)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Completing after 30s (1)")
-                self._system.stop(self, "Completing after 30s (2)")
+                self._timers.stop(self, "Completing after 30s (1)")
+                self._timers.stop(self, "Completing after 30s (2)")
                 self._state = COMPLETED
                 if self._timer is not None:
                     self._timer.arm()
                 self._system.later(self._actions.retire, self)
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Completed after 3d", 259200.0)
+                self._timers.start(self, "Completed after 3d", 259200.0)
             else:
                 raise UnhandledEvent(
                     self,
@@ -216,7 +219,7 @@ class Application(Machine):
                 self._follow("Fail", "Fail", FAILING)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Starting after 5min")
+                self._timers.stop(self, "Starting after 5min")
                 self._state = FAILING
                 self._system.later(self._actions.report, self)
             elif state is FAILING:
@@ -226,7 +229,7 @@ class Application(Machine):
                     self._timer.arm()
                 self._system.later(self._actions.retire, self)
                 self._system.later(self._actions.report, self)
-                self._system.start(self, "Failed after 3d", 259200.0)
+                self._timers.start(self, "Failed after 3d", 259200.0)
             else:
                 raise UnhandledEvent(
                     self,
@@ -261,14 +264,14 @@ class Application(Machine):
                 self._follow("Expire", "Expire", EXPIRED)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Completed after 3d")
+                self._timers.stop(self, "Completed after 3d")
                 self._state = EXPIRED
                 self._system.later(self._actions.report, self)
             elif state is FAILED:
                 self._follow("Expire", "Expire", EXPIRED)
                 if self._timer is not None:
                     self._timer.stop()
-                self._system.stop(self, "Failed after 3d")
+                self._timers.stop(self, "Failed after 3d")
                 self._state = EXPIRED
                 self._system.later(self._actions.report, self)
             else:
@@ -278,7 +281,7 @@ class Application(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
@@ -309,11 +312,11 @@ class Application(Machine):
                     self._follow("Run", "after 5min", RUNNING)
                     if self._timer is not None:
                         self._timer.stop()
-                    self._system.stop(self, "Starting after 5min")
+                    self._timers.stop(self, "Starting after 5min")
                     self._state = RUNNING
                     self._system.later(self._actions.report, self)
                 else:
-                    self._system.start(self, "Starting after 5min", 300.0)
+                    self._timers.start(self, "Starting after 5min", 300.0)
             elif timer == "Completing after 30s (1)" and self._state is COMPLETING:
                 if self.timed and not self.held:
                     # Amended: the page says neither that a timer may be stopped nor what becomes of
@@ -321,16 +324,16 @@ class Application(Machine):
                     self._follow("Complete", "after 30s", COMPLETED)
                     if self._timer is not None:
                         self._timer.stop()
-                    self._system.stop(self, "Completing after 30s (1)")
-                    self._system.stop(self, "Completing after 30s (2)")
+                    self._timers.stop(self, "Completing after 30s (1)")
+                    self._timers.stop(self, "Completing after 30s (2)")
                     self._state = COMPLETED
                     if self._timer is not None:
                         self._timer.arm()
                     self._system.later(self._actions.retire, self)
                     self._system.later(self._actions.report, self)
-                    self._system.start(self, "Completed after 3d", 259200.0)
+                    self._timers.start(self, "Completed after 3d", 259200.0)
                 else:
-                    self._system.start(self, "Completing after 30s (1)", 30.0)
+                    self._timers.start(self, "Completing after 30s (1)", 30.0)
             elif timer == "Completed after 3d" and self._state is COMPLETED:
                 if self.timed:
                     # Amended: the page says neither that a timer may be stopped nor what becomes of
@@ -338,11 +341,11 @@ class Application(Machine):
                     self._follow("Expire", "after 3d", EXPIRED)
                     if self._timer is not None:
                         self._timer.stop()
-                    self._system.stop(self, "Completed after 3d")
+                    self._timers.stop(self, "Completed after 3d")
                     self._state = EXPIRED
                     self._system.later(self._actions.report, self)
                 else:
-                    self._system.start(self, "Completed after 3d", 259200.0)
+                    self._timers.start(self, "Completed after 3d", 259200.0)
             elif timer == "Failed after 3d" and self._state is FAILED:
                 if self.timed:
                     # Amended: the page says neither that a timer may be stopped nor what becomes of
@@ -350,11 +353,11 @@ class Application(Machine):
                     self._follow("Expire", "after 3d", EXPIRED)
                     if self._timer is not None:
                         self._timer.stop()
-                    self._system.stop(self, "Failed after 3d")
+                    self._timers.stop(self, "Failed after 3d")
                     self._state = EXPIRED
                     self._system.later(self._actions.report, self)
                 else:
-                    self._system.start(self, "Failed after 3d", 259200.0)
+                    self._timers.start(self, "Failed after 3d", 259200.0)
             elif timer == "Completing after 30s (2)" and self._state is COMPLETING:
                 if self.timed and self.held:
                     # Amended: placeholders that are left are released first; the last one gone
@@ -363,7 +366,7 @@ class Application(Machine):
                     if self._timer is not None:
                         self._timer.stop()
                     present(self._workload, "workload").release_placeholders()
-                self._system.start(self, "Completing after 30s (2)", 30.0)
+                self._timers.start(self, "Completing after 30s (2)", 30.0)
 
     def _period(self, timer: str) -> float | None:
         if timer == "Starting after 5min" and self._state is STARTING:
@@ -380,11 +383,11 @@ class Application(Machine):
 
     def _start_timers(self) -> None:
         if self._state is STARTING:
-            self._system.start(self, "Starting after 5min", 300.0)
+            self._timers.start(self, "Starting after 5min", 300.0)
         elif self._state is COMPLETING:
-            self._system.start(self, "Completing after 30s (1)", 30.0)
-            self._system.start(self, "Completing after 30s (2)", 30.0)
+            self._timers.start(self, "Completing after 30s (1)", 30.0)
+            self._timers.start(self, "Completing after 30s (2)", 30.0)
         elif self._state is COMPLETED:
-            self._system.start(self, "Completed after 3d", 259200.0)
+            self._timers.start(self, "Completed after 3d", 259200.0)
         elif self._state is FAILED:
-            self._system.start(self, "Failed after 3d", 259200.0)
+            self._timers.start(self, "Failed after 3d", 259200.0)

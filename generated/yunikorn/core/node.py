@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, misfit, state_named
+from ..machinery import TimedMachine
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import NodeState, ObjectStateState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import NodeActions
     from .object_state import ObjectState
 
@@ -21,7 +24,7 @@ SCHEDULABLE: Final = NodeState.SCHEDULABLE
 NOT_SCHEDULABLE: Final = NodeState.NOT_SCHEDULABLE
 
 
-class Node(Machine):
+class Node(TimedMachine):
     """A node: the scheduler may use it or not, as the shim that owns it says.
 
     The page would rather have `ObjectState` here some day. The orders of the resource manager
@@ -156,7 +159,7 @@ class Node(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import ObjectStateState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import ObjectStateActions
 
 
@@ -20,7 +23,7 @@ STOPPED: Final = ObjectStateState.STOPPED
 DRAINING: Final = ObjectStateState.DRAINING
 
 
-class ObjectState(Machine):
+class ObjectState(TimedMachine):
     """What queues and partitions share: whether they take part in scheduling.
 
     No release fires Stop, and none before 1.6 fires Start: Stopped is there for whoever will.
@@ -104,7 +107,7 @@ class ObjectState(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import StateTimerState
 
 TYPE_CHECKING = False
@@ -11,14 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
 
 
 STOPPED: Final = StateTimerState.STOPPED
 ARMED: Final = StateTimerState.ARMED
 
 
-class StateTimer(Machine):
+class StateTimer(TimedMachine):
     """The timer of an application's state. There is one for all states: entering a state that needs
     it arms it, leaving the state stops it, and so does a release of all allocations.
     """
@@ -69,7 +72,7 @@ class StateTimer(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -8,7 +8,7 @@ from .states import ApplicationState, WorkloadState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..machinery import System
+    from ..machinery.system import System
     from .application import Application
     from .state_timer import StateTimer
     from .workload import Workload

@@ -3,15 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import (
-    InvariantBroken,
-    Machine,
-    UnhandledEvent,
-    in_range,
-    misfit,
-    present,
-    state_named,
-)
+from ..machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from ..machinery.snapshots import reference, state_named, whole
+from ..machinery.values import in_range, misfit, present
 from .states import ApplicationState, WorkloadState
 from .values import GangStyle
 
@@ -20,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import WorkloadActions
     from .application import Application
     from .state_timer import StateTimer
@@ -34,7 +29,7 @@ SWEPT: Final = WorkloadState.SWEPT
 TRACKED: Final = frozenset((UNTIMED, TIMED))
 
 
-class Workload(Machine):
+class Workload(TimedMachine):
     """The asks and allocations of one application, and the operations that fire its events.
 
     Data and state are coupled loosely: an operation does its work whether or not the application
@@ -54,6 +49,8 @@ class Workload(Machine):
         "_style",
         "_timer",
     )
+
+    _ROUNDS = True
 
     def __init__(
         self,
@@ -214,7 +211,7 @@ class Workload(Machine):
                     self._follow("submit", "submit", UNTIMED)
                     self._app = by
                     self._state = UNTIMED
-                    self._system.start(self, "Tracked after 24h", 86400.0)
+                    self._timers.start(self, "Tracked after 24h", 86400.0)
                 elif not accepted:
                     self._follow("submit", "submit", REFUSED)
                     by.reject()
@@ -349,7 +346,7 @@ class Workload(Machine):
                     if self._gang == 1:
                         self._app.run()
                     self._state = TIMED
-                    self._system.start(
+                    self._timers.start(
                         self,
                         "Timed after placeholder_timeout",
                         self._placeholder_timeout,
@@ -523,17 +520,22 @@ class Workload(Machine):
                 "placeholders": self._placeholders,
                 "replacing": self._replacing,
             },
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(WorkloadState, data["state"]),
-            None if data["fields"]["app"] is None else machines[data["fields"]["app"]],
-            in_range(data["fields"]["asks"], 0, 9, "asks"),
-            in_range(data["fields"]["real"], 0, 9, "real"),
-            in_range(data["fields"]["placeholders"], 0, 9, "placeholders"),
-            in_range(data["fields"]["replacing"], 0, 9, "replacing"),
+            None if data["fields"]["app"] is None else reference(
+                machines,
+                data["fields"]["app"],
+                ApplicationState,
+                "app",
+            ),
+            whole(data["fields"]["asks"], 0, 9, "asks"),
+            whole(data["fields"]["real"], 0, 9, "real"),
+            whole(data["fields"]["placeholders"], 0, 9, "placeholders"),
+            whole(data["fields"]["replacing"], 0, 9, "replacing"),
         )
 
     def _save(self) -> Saved:
@@ -563,7 +565,7 @@ class Workload(Machine):
         """
         if self._state is TIMED and self._placeholders == 0:
             self._follow("Timed -> Untimed", "", UNTIMED)
-            self._system.stop(self, "Timed after placeholder_timeout")
+            self._timers.stop(self, "Timed after placeholder_timeout")
             self._state = UNTIMED
         else:
             return False
@@ -605,10 +607,10 @@ class Workload(Machine):
                         self._system.later(self._actions.release_asks, self)
                         self._asks = 0
                     self._system.later(self._actions.delete_placeholders, self)
-                    self._system.stop(self, "Timed after placeholder_timeout")
+                    self._timers.stop(self, "Timed after placeholder_timeout")
                     self._state = UNTIMED
                 else:
-                    self._system.start(
+                    self._timers.start(
                         self,
                         "Timed after placeholder_timeout",
                         self._placeholder_timeout,
@@ -618,19 +620,19 @@ class Workload(Machine):
                     if self._app is not None and self._app.state is ApplicationState.EXPIRED:
                         # the partition looks once a day
                         self._follow("after 24h", "after 24h", SWEPT)
-                        self._system.stop(self, "Tracked after 24h")
+                        self._timers.stop(self, "Tracked after 24h")
                         self._state = SWEPT
                     else:
-                        self._system.start(self, "Tracked after 24h", 86400.0)
+                        self._timers.start(self, "Tracked after 24h", 86400.0)
                 elif self._state is TIMED:
                     if self._app is not None and self._app.state is ApplicationState.EXPIRED:
                         # the partition looks once a day
                         self._follow("after 24h", "after 24h", SWEPT)
-                        self._system.stop(self, "Timed after placeholder_timeout")
-                        self._system.stop(self, "Tracked after 24h")
+                        self._timers.stop(self, "Timed after placeholder_timeout")
+                        self._timers.stop(self, "Tracked after 24h")
                         self._state = SWEPT
                     else:
-                        self._system.start(self, "Tracked after 24h", 86400.0)
+                        self._timers.start(self, "Tracked after 24h", 86400.0)
 
     def _period(self, timer: str) -> float | None:
         if timer == "Timed after placeholder_timeout" and self._state is TIMED:
@@ -641,7 +643,7 @@ class Workload(Machine):
 
     def _start_timers(self) -> None:
         if self._state is UNTIMED:
-            self._system.start(self, "Tracked after 24h", 86400.0)
+            self._timers.start(self, "Tracked after 24h", 86400.0)
         elif self._state is TIMED:
-            self._system.start(self, "Timed after placeholder_timeout", self._placeholder_timeout)
-            self._system.start(self, "Tracked after 24h", 86400.0)
+            self._timers.start(self, "Timed after placeholder_timeout", self._placeholder_timeout)
+            self._timers.start(self, "Tracked after 24h", 86400.0)

@@ -10,6 +10,7 @@ After “YuniKorn: Proposal to combine Cache and Scheduler's implementation”
 (cache-scheduler-merge.md).
 """
 
-from .locks import LockOrderBroken, SchedulerLocks
+from .locks import SchedulerLocks
+from .machinery.locks import LockOrderBroken
 
 __all__ = ["LockOrderBroken", "SchedulerLocks"]

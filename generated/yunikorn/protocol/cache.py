@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from .channels import Answers, RmReply, Updates
-from .machinery import Machine, UnhandledEvent, misfit, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import state_named, truth
+from .machinery.values import misfit
 from .states import CacheState
 from .values import (
     AllocationUpdate,
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .actions import CacheActions
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 SERVING: Final = CacheState.SERVING
@@ -483,12 +486,12 @@ class Cache(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(CacheState, data["state"]),
-            data["fields"]["partition"],
-            data["fields"]["draining"],
-            data["fields"]["application"],
-            data["fields"]["node"],
-            data["fields"]["allocated"],
-            data["fields"]["dropping"],
+            truth(data["fields"]["partition"], "partition"),
+            truth(data["fields"]["draining"], "draining"),
+            truth(data["fields"]["application"], "application"),
+            truth(data["fields"]["node"], "node"),
+            truth(data["fields"]["allocated"], "allocated"),
+            truth(data["fields"]["dropping"], "dropping"),
         )
 
     def _save(self) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Channel, Message, misfit, named
+from .machinery import Channel, Message
+from .machinery.snapshots import items, named, truth
+from .machinery.values import misfit
 from .values import (
     AllocationUpdate,
     Answer,
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .cache import Cache
-    from .machinery import Data, System
+    from .machinery.snapshots import Data
+    from .machinery.system import System
     from .rm import RM
     from .scheduler import Scheduler
 
@@ -49,11 +52,7 @@ class Requests(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RMUpdateRequestEvent",
-                    (request,),
-                    lambda: receiver.rm_update_request_event(request),
-                ),
+                Message("RMUpdateRequestEvent", (request,), receiver.rm_update_request_event),
                 len(self),
             )
 
@@ -61,21 +60,14 @@ class Requests(Channel):
         """Row 7, kept: carries a reply channel."""
         receiver = self.receiver
         if receiver is not None:
-            self._put(
-                Message("RegisterRMEvent", (), lambda: receiver.register_rm_event()),
-                len(self),
-            )
+            self._put(Message("RegisterRMEvent", (), receiver.register_rm_event), len(self))
 
     def config_update_rm_event(self, dropping: bool) -> None:
         """Row 8, kept: carries a reply channel."""
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "ConfigUpdateRMEvent",
-                    (dropping,),
-                    lambda: receiver.config_update_rm_event(dropping),
-                ),
+                Message("ConfigUpdateRMEvent", (dropping,), receiver.config_update_rm_event),
                 len(self),
             )
 
@@ -95,11 +87,14 @@ class Requests(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "RMUpdateRequestEvent":
+            items(given, "RMUpdateRequestEvent", 1)
             self.rm_update_request_event(named(Request, given[0], "request"))
         elif event == "RegisterRMEvent":
+            items(given, "RegisterRMEvent", 0)
             self.register_rm_event()
         elif event == "ConfigUpdateRMEvent":
-            self.config_update_rm_event(given[0])
+            items(given, "ConfigUpdateRMEvent", 1)
+            self.config_update_rm_event(truth(given[0], "dropping"))
         else:
             raise ValueError(f"there is no message {event!r}")
 
@@ -131,7 +126,7 @@ class Proposals(Channel):
                 Message(
                     "AllocationProposalBundleEvent",
                     (proposal,),
-                    lambda: receiver.allocation_proposal_bundle_event(proposal),
+                    receiver.allocation_proposal_bundle_event,
                 ),
                 len(self),
             )
@@ -141,11 +136,7 @@ class Proposals(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RejectedNewApplicationEvent",
-                    (),
-                    lambda: receiver.rejected_new_application_event(),
-                ),
+                Message("RejectedNewApplicationEvent", (), receiver.rejected_new_application_event),
                 len(self),
             )
 
@@ -154,11 +145,7 @@ class Proposals(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "ReleaseAllocationsEvent",
-                    (),
-                    lambda: receiver.release_allocations_event(),
-                ),
+                Message("ReleaseAllocationsEvent", (), receiver.release_allocations_event),
                 len(self),
             )
 
@@ -167,11 +154,7 @@ class Proposals(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RemoveRMPartitionsEvent",
-                    (),
-                    lambda: receiver.remove_rm_partitions_event(),
-                ),
+                Message("RemoveRMPartitionsEvent", (), receiver.remove_rm_partitions_event),
                 len(self),
             )
 
@@ -180,11 +163,7 @@ class Proposals(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RemovedApplicationEvent",
-                    (),
-                    lambda: receiver.removed_application_event(),
-                ),
+                Message("RemovedApplicationEvent", (), receiver.removed_application_event),
                 len(self),
             )
 
@@ -204,14 +183,19 @@ class Proposals(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "AllocationProposalBundleEvent":
+            items(given, "AllocationProposalBundleEvent", 1)
             self.allocation_proposal_bundle_event(named(Proposal, given[0], "proposal"))
         elif event == "RejectedNewApplicationEvent":
+            items(given, "RejectedNewApplicationEvent", 0)
             self.rejected_new_application_event()
         elif event == "ReleaseAllocationsEvent":
+            items(given, "ReleaseAllocationsEvent", 0)
             self.release_allocations_event()
         elif event == "RemoveRMPartitionsEvent":
+            items(given, "RemoveRMPartitionsEvent", 0)
             self.remove_rm_partitions_event()
         elif event == "RemovedApplicationEvent":
+            items(given, "RemovedApplicationEvent", 0)
             self.removed_application_event()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -241,11 +225,7 @@ class Updates(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "SchedulerNodeEvent",
-                    (change,),
-                    lambda: receiver.scheduler_node_event(change),
-                ),
+                Message("SchedulerNodeEvent", (change,), receiver.scheduler_node_event),
                 len(self),
             )
 
@@ -262,7 +242,7 @@ class Updates(Channel):
                 Message(
                     "SchedulerAllocationUpdatesEvent",
                     (update,),
-                    lambda: receiver.scheduler_allocation_updates_event(update),
+                    receiver.scheduler_allocation_updates_event,
                 ),
                 len(self),
             )
@@ -280,7 +260,7 @@ class Updates(Channel):
                 Message(
                     "SchedulerApplicationsUpdateEvent",
                     (change,),
-                    lambda: receiver.scheduler_applications_update_event(change),
+                    receiver.scheduler_applications_update_event,
                 ),
                 len(self),
             )
@@ -290,11 +270,7 @@ class Updates(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RemoveRMPartitionsEvent",
-                    (),
-                    lambda: receiver.remove_rm_partitions_event(),
-                ),
+                Message("RemoveRMPartitionsEvent", (), receiver.remove_rm_partitions_event),
                 len(self),
             )
 
@@ -307,7 +283,7 @@ class Updates(Channel):
                 Message(
                     "SchedulerUpdatePartitionsConfigEvent",
                     (reply, kept),
-                    lambda: receiver.scheduler_update_partitions_config_event(reply, kept),
+                    receiver.scheduler_update_partitions_config_event,
                 ),
                 len(self),
             )
@@ -320,7 +296,7 @@ class Updates(Channel):
                 Message(
                     "SchedulerDeletePartitionsConfigEvent",
                     (),
-                    lambda: receiver.scheduler_delete_partitions_config_event(),
+                    receiver.scheduler_delete_partitions_config_event,
                 ),
                 len(self),
             )
@@ -347,16 +323,25 @@ class Updates(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "SchedulerNodeEvent":
+            items(given, "SchedulerNodeEvent", 1)
             self.scheduler_node_event(named(NodeChange, given[0], "change"))
         elif event == "SchedulerAllocationUpdatesEvent":
+            items(given, "SchedulerAllocationUpdatesEvent", 1)
             self.scheduler_allocation_updates_event(named(AllocationUpdate, given[0], "update"))
         elif event == "SchedulerApplicationsUpdateEvent":
+            items(given, "SchedulerApplicationsUpdateEvent", 1)
             self.scheduler_applications_update_event(named(ApplicationChange, given[0], "change"))
         elif event == "RemoveRMPartitionsEvent":
+            items(given, "RemoveRMPartitionsEvent", 0)
             self.remove_rm_partitions_event()
         elif event == "SchedulerUpdatePartitionsConfigEvent":
-            self.scheduler_update_partitions_config_event(named(Asker, given[0], "reply"), given[1])
+            items(given, "SchedulerUpdatePartitionsConfigEvent", 2)
+            self.scheduler_update_partitions_config_event(
+                named(Asker, given[0], "reply"),
+                truth(given[1], "kept"),
+            )
         elif event == "SchedulerDeletePartitionsConfigEvent":
+            items(given, "SchedulerDeletePartitionsConfigEvent", 0)
             self.scheduler_delete_partitions_config_event()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -385,7 +370,7 @@ class Answers(Channel):
                 Message(
                     "RMApplicationUpdateEvent",
                     (answer,),
-                    lambda: receiver.rm_application_update_event(answer),
+                    receiver.rm_application_update_event,
                 ),
                 len(self),
             )
@@ -395,7 +380,7 @@ class Answers(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message("RMNewAllocationsEvent", (), lambda: receiver.rm_new_allocations_event()),
+                Message("RMNewAllocationsEvent", (), receiver.rm_new_allocations_event),
                 len(self),
             )
 
@@ -404,11 +389,7 @@ class Answers(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RMReleaseAllocationEvent",
-                    (),
-                    lambda: receiver.rm_release_allocation_event(),
-                ),
+                Message("RMReleaseAllocationEvent", (), receiver.rm_release_allocation_event),
                 len(self),
             )
 
@@ -420,7 +401,7 @@ class Answers(Channel):
                 Message(
                     "RMRejectedAllocationAskEvent",
                     (),
-                    lambda: receiver.rm_rejected_allocation_ask_event(),
+                    receiver.rm_rejected_allocation_ask_event,
                 ),
                 len(self),
             )
@@ -431,11 +412,7 @@ class Answers(Channel):
         receiver = self.receiver
         if receiver is not None:
             self._put(
-                Message(
-                    "RMNodeUpdateEvent",
-                    (answer,),
-                    lambda: receiver.rm_node_update_event(answer),
-                ),
+                Message("RMNodeUpdateEvent", (answer,), receiver.rm_node_update_event),
                 len(self),
             )
 
@@ -455,14 +432,19 @@ class Answers(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "RMApplicationUpdateEvent":
+            items(given, "RMApplicationUpdateEvent", 1)
             self.rm_application_update_event(named(Answer, given[0], "answer"))
         elif event == "RMNewAllocationsEvent":
+            items(given, "RMNewAllocationsEvent", 0)
             self.rm_new_allocations_event()
         elif event == "RMReleaseAllocationEvent":
+            items(given, "RMReleaseAllocationEvent", 0)
             self.rm_release_allocation_event()
         elif event == "RMRejectedAllocationAskEvent":
+            items(given, "RMRejectedAllocationAskEvent", 0)
             self.rm_rejected_allocation_ask_event()
         elif event == "RMNodeUpdateEvent":
+            items(given, "RMNodeUpdateEvent", 1)
             self.rm_node_update_event(named(Answer, given[0], "answer"))
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -486,7 +468,7 @@ class RmReply(Channel):
         """Sends `Answered`."""
         receiver = self.receiver
         if receiver is not None:
-            self._put(Message("Answered", (), lambda: receiver.answered()), len(self))
+            self._put(Message("Answered", (), receiver.answered), len(self))
 
     def deliver(self) -> None:
         """Hands a message to the receiver, as a step."""
@@ -502,6 +484,7 @@ class RmReply(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "Answered":
+            items(given, "Answered", 0)
             self.answered()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -522,7 +505,7 @@ class CacheReply(Channel):
         """Sends `Answered`."""
         receiver = self.receiver
         if receiver is not None:
-            self._put(Message("Answered", (), lambda: receiver.answered()), len(self))
+            self._put(Message("Answered", (), receiver.answered), len(self))
 
     def deliver(self) -> None:
         """Hands a message to the receiver, as a step."""
@@ -538,6 +521,7 @@ class CacheReply(Channel):
 
     def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "Answered":
+            items(given, "Answered", 0)
             self.answered()
         else:
             raise ValueError(f"there is no message {event!r}")

@@ -9,7 +9,7 @@ from .states import CacheState, SchedulerState
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .cache import Cache
-    from .machinery import System
+    from .machinery.system import System
     from .scheduler import Scheduler
 
 

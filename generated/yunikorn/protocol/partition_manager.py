@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, misfit, state_named
+from .machinery import Machine
+from .machinery.snapshots import state_named
+from .machinery.values import misfit
 from .states import PartitionManagerState
 
 TYPE_CHECKING = False
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .cache import Cache
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .scheduler import Scheduler
 
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from .channels import Requests, Updates
-from .machinery import Machine, UnhandledEvent, misfit, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import state_named, truth
+from .machinery.values import misfit
 from .states import RMState
 from .values import Answer, Request
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
 
 
 UNREGISTERED: Final = RMState.UNREGISTERED
@@ -342,10 +345,10 @@ class RM(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(RMState, data["state"]),
-            data["fields"]["application"],
-            data["fields"]["ask"],
-            data["fields"]["allocation"],
-            data["fields"]["node"],
+            truth(data["fields"]["application"], "application"),
+            truth(data["fields"]["ask"], "ask"),
+            truth(data["fields"]["allocation"], "allocation"),
+            truth(data["fields"]["node"], "node"),
         )
 
     def _save(self) -> Saved:

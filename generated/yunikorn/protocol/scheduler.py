@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from .channels import Answers, CacheReply, Proposals, RmReply
-from .machinery import Machine, UnhandledEvent, misfit, named, state_named
+from .machinery import Machine, UnhandledEvent
+from .machinery.snapshots import named, state_named, truth
+from .machinery.values import misfit
 from .states import SchedulerState
 from .values import AllocationUpdate, Answer, ApplicationChange, Ask, Asker, NodeChange, Proposal
 
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from .actions import SchedulerActions
-    from .machinery import Data, Saved, System
+    from .machinery.snapshots import Data, Saved
+    from .machinery.system import System
     from .partition_manager import PartitionManager
 
 
@@ -547,14 +550,14 @@ class Scheduler(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(SchedulerState, data["state"]),
-            data["fields"]["partition"],
-            data["fields"]["application"],
-            data["fields"]["node"],
+            truth(data["fields"]["partition"], "partition"),
+            truth(data["fields"]["application"], "application"),
+            truth(data["fields"]["node"], "node"),
             named(Ask, data["fields"]["ask"], "ask"),
-            data["fields"]["allocated"],
-            data["fields"]["in_flight"],
-            data["fields"]["chosen"],
-            data["fields"]["preempting"],
+            truth(data["fields"]["allocated"], "allocated"),
+            truth(data["fields"]["in_flight"], "in_flight"),
+            truth(data["fields"]["chosen"], "chosen"),
+            truth(data["fields"]["preempting"], "preempting"),
         )
 
     def _save(self) -> Saved:

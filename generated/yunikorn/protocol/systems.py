@@ -11,7 +11,7 @@ from .states import RMState, SchedulerState
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .cache import Cache
-    from .machinery import System
+    from .machinery.system import System
     from .partition_manager import PartitionManager
     from .rm import RM
     from .scheduler import Scheduler

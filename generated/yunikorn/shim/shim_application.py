@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import ShimApplicationState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import ShimApplicationActions
 
 
@@ -30,7 +33,7 @@ KILLING: Final = ShimApplicationState.KILLING
 KILLED: Final = ShimApplicationState.KILLED
 
 
-class ShimApplication(Machine):
+class ShimApplication(TimedMachine):
     """An application as the shim sees it. Most events reach it through the dispatcher, which hands
     on only what the state takes.
     """
@@ -328,7 +331,7 @@ class ShimApplication(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import ShimNodeState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import ShimNodeActions
 
 
@@ -23,7 +26,7 @@ DRAINING: Final = ShimNodeState.DRAINING
 REJECTED: Final = ShimNodeState.REJECTED
 
 
-class ShimNode(Machine):
+class ShimNode(TimedMachine):
     """A node while the shim registers it with the core, and afterwards. Release 1.5 does without
     this machine.
     """
@@ -143,7 +146,7 @@ class ShimNode(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import ShimSchedulerState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import ShimSchedulerActions
 
 
@@ -23,7 +26,7 @@ RUNNING: Final = ShimSchedulerState.RUNNING
 STOPPED: Final = ShimSchedulerState.STOPPED
 
 
-class ShimScheduler(Machine):
+class ShimScheduler(TimedMachine):
     """The shim's own start. Release 1.4 does without this machine."""
 
     __slots__ = ("_actions", "_state")
@@ -131,7 +134,7 @@ class ShimScheduler(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Alone, UnhandledEvent, misfit, state_named
+from ..machinery import Alone, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import SubmissionState
 
 TYPE_CHECKING = False
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved
+    from ..machinery.snapshots import Data, Saved
 
 
 WAITING: Final = SubmissionState.WAITING

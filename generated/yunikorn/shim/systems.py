@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..core.application import Application
-    from ..machinery import System
+    from ..machinery.system import System
     from .shim_application import ShimApplication
     from .task import Task
 

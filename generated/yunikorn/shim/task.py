@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from ..machinery import Machine, UnhandledEvent, misfit, state_named
+from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.snapshots import state_named
+from ..machinery.values import misfit
 from .states import ShimApplicationState, TaskState
 
 TYPE_CHECKING = False
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final
 
-    from ..machinery import Data, Saved, System
+    from ..machinery.snapshots import Data, Saved
+    from ..machinery.system import System
     from .actions import TaskActions
     from .shim_application import ShimApplication
 
@@ -28,7 +31,7 @@ KILLED: Final = TaskState.KILLED
 COMPLETED: Final = TaskState.COMPLETED
 
 
-class Task(Machine):
+class Task(TimedMachine):
     """A pod of an application."""
 
     __slots__ = ("_actions", "_app", "_placeholder", "_state")
@@ -238,7 +241,7 @@ class Task(Machine):
         """All that can change, as JSON has it."""
         return {
             "state": self._state.value,
-            "timers": self._system.remaining(self),
+            "timers": self._timers.remaining(self),
         }
 
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
