@@ -80,8 +80,9 @@ def test_few_systems_are_explored_by_one_process(tmp_path: Path, monkeypatch: py
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, spec: str, run: Callable[[PackedSearch], None], *more: str) -> Result:
-    """`verify` by two processes, in which a search runs so."""
+    """`verify` by two processes, in which a search runs so. The threads of a runner of tests do not count."""
     monkeypatch.setattr(PackedSearch, "run", run)
+    monkeypatch.setattr(processes, "active_count", lambda: 1)
     return CliRunner().invoke(cli, ["verify", spec, "--jobs", "2", *more])
 
 
@@ -104,8 +105,14 @@ def test_a_disagreement_comes_through_in_the_place_of_its_system(
 
 
 def test_a_process_that_dies_is_a_mistake_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = os.getpid()
+
+    def die(_: PackedSearch) -> None:
+        assert os.getpid() != here
+        os.kill(os.getpid(), signal.SIGKILL)
+
     spec = folder(tmp_path, *(broken(f"S{n}", n) for n in (3, 2)))
-    result = serve(monkeypatch, spec, lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    result = serve(monkeypatch, spec, die)
     assert "x.S3` has ended with -9" in str(result.exception)
 
 

@@ -22,6 +22,7 @@ from fsmdsl.runs.search_result import Edge, Finding
 from fsmdsl.runs.trace import Trace
 from fsmdsl.search import Limits
 from fsmdsl.search.definition_search import Search
+from fsmdsl.search.shapes import UnpackableError
 from fsmdsl.step import CrashStep, FaultError, RecoverStep, Step, Universe, World, enabled, fire
 
 # The same edges -----------------------------------------------------------------------------------------------------
@@ -33,7 +34,10 @@ def test_the_graph_has_the_edges_of_the_definition(seed: int) -> None:
     asked = m.Property("again", m.Recovers(()), (), finite=False, doc="")
     for crashes in (CRASHES, CRASHES[:1], CRASHES[:2], ()):
         system = replace(only_system(of), crashes=crashes, properties=(*only_system(of).properties, asked))
-        search = packed(of, system, Limits(states=400), PLAIN)
+        try:
+            search = packed(of, system, Limits(states=400), PLAIN)
+        except UnpackableError:  # explored by definition
+            continue
         bit = explored._crash_bit(search)
         if bit is not None:
             both = explored._by_graph(search, bit), explored._by_definition(search.universe, search)

@@ -17,6 +17,7 @@ from stepping import compiled, only_system
 from tiers import today
 
 from fsmdsl.cli import cli
+from fsmdsl.editor.live.session_view import here, view
 from fsmdsl.model.workspace import load
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.runs.simulation import (
@@ -27,12 +28,10 @@ from fsmdsl.runs.simulation import (
     begin,
     closed_system,
     found_in,
-    here,
     matching,
     offered,
     replayed,
     subject,
-    view,
     why_not,
 )
 from fsmdsl.runs.trace import run as walked

@@ -39,7 +39,7 @@ def pages() -> dict[str, str]:
 
 def _chapters() -> Iterator[str]:
     """A heading and a block of rules for each part of the grammar file."""
-    text = (files("fsmdsl") / "fsm.lark").read_text("utf-8").partition("// What does not belong")[0]
+    text = (files("fsmdsl.syntax") / "fsm.lark").read_text("utf-8").partition("// What does not belong")[0]
     title, rules = "Files", list[str]()
     for line in text.splitlines():
         heading = re.fullmatch(r"// ([A-Z][^,.]*)[^:]*", line)
