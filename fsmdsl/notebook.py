@@ -215,7 +215,7 @@ class Answers(Displayable):
     def runs(self) -> tuple[Run, ...]:
         """Counterexamples, the simplest there are."""
         violated = ((x, v) for x in self.explored for v in x.violations)
-        return tuple(Run(f"{x.system.qualified}: {v.shown}", v) for x, v in violated if v.trace is not None)
+        return tuple(Run(f"{x.system.qualified}: {v.label}", v) for x, v in violated if v.trace is not None)
 
     def text(self) -> str:
         """As `fsm verify` prints it."""

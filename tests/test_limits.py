@@ -164,14 +164,14 @@ def test_a_budget_shared_by_processes_raises_nothing() -> None:
 # Stages --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", ["Universe", "liveness.ground.questions", "compose.run"])
+@pytest.mark.parametrize("stage", ["search.Universe", "runs.liveness.grounding.questions", "search.compose.run"])
 @pytest.mark.parametrize(("work", "why"), [(for_ever, "stopped after 0.1 seconds"), (pressed, "interrupted")])
 def test_a_limit_before_the_first_state(
     monkeypatch: pytest.MonkeyPatch, stage: str, work: Callable[..., Any], why: str
 ) -> None:
     model = compiled(BROKEN)
     wanted = [(v.kind, v.name, v.machine) for v in explore(model, only_system(model), Limits(states=1)).verdicts]
-    monkeypatch.setattr(f"fsmdsl.search.{stage}", work)
+    monkeypatch.setattr(f"fsmdsl.{stage}", work)
     x = explore(model, only_system(model), Limits(seconds=0.1))
     assert (x.states, x.stopped) == (0, why)
     assert [(v.kind, v.name, v.machine) for v in x.verdicts] == wanted

@@ -73,7 +73,7 @@ def write_certificate(
 
 
 def _left_out(x: Exploration) -> str | None:
-    broken = [v.shown for v in x.verdicts if v.kind == "invariant" and v.outcome != "holds"]
+    broken = [v.label for v in x.verdicts if v.kind == "invariant" and v.outcome != "holds"]
     return x.stopped or (f"`{broken[0]}` does not hold" if broken else None)
 
 

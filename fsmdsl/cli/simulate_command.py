@@ -13,7 +13,7 @@ from fsmdsl.cli.completing import machine_names, system_names
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.verify_command import settings_of
 from fsmdsl.cli.walkthrough import Known, walkthrough
-from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject
+from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
 
 
 @click.command("simulate")
@@ -59,8 +59,8 @@ def _known(session: Session, path: Path) -> list[Known]:
     name = session.universe.system.qualified
     try:
         document = json.loads(path.read_bytes())
-        found = [x for x in found_in(document) if x.system == name]
-        known = [Known(x.shown, x.outcome, replayed(session.universe, x.trace).whole) for x in found]
+        found = [x for x in recorded_runs(document) if x.system == name]
+        known = [Known(x.title, x.outcome, replayed(session.universe, x.trace).whole) for x in found]
     except OSError as error:
         misuse(f"cannot read `{path}`: {(error.strerror or 'unknown error').lower()}")
     except ValueError:

@@ -211,7 +211,7 @@ def _draw(done: list[Exploration], folder: Path, hidden: Hidden, force: bool, *,
     for x in done:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
-            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v, hidden))
+            files[name] = as_svg(violation(f"{x.system.qualified}: {v.label}", v, hidden))
     write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
@@ -241,7 +241,7 @@ def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
     from fsmdsl.cli.walkthrough import Known, walkthrough
     from fsmdsl.runs.simulation import NoSuchError, begin
 
-    known = [Known(v.shown, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
+    known = [Known(v.label, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
     try:
         session = begin(model, x.system)
     except NoSuchError as error:

@@ -11,8 +11,8 @@ from fsmdsl.cli.typed import Typed, short
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.runs.narrative import tree
-from fsmdsl.runs.rejection import fault_told
-from fsmdsl.runs.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
+from fsmdsl.runs.rejection import fault_lines
+from fsmdsl.runs.simulation import Choice, Session, called, choices, chosen, condition_values, matching, why_not
 from fsmdsl.runs.trace import world_lines
 from fsmdsl.search import Trace, lines
 from fsmdsl.step import within
@@ -171,7 +171,7 @@ class _Walk:
         if last.fault is None:
             self.show()
             return
-        for line in fault_told(self.universe, last.fault)[1:]:
+        for line in fault_lines(self.universe, last.fault)[1:]:
             say(f"    {line}")
         say("everything is as it was before; another step, or `save` to keep this")
 
@@ -232,7 +232,7 @@ class _Walk:
             for line in why_not(self.universe, self.session.world, event):
                 say(f"  {short(line, 400)}")
             return
-        found = asked(self.universe, self.session.world)
+        found = condition_values(self.universe, self.session.world)
         for a in found:
             if a.kind == "reachable":
                 say(f"  {'yes' if a.holds else 'no':<5}  reachable {a.name}")

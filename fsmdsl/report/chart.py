@@ -49,7 +49,7 @@ def violation(title: str, v: Verdict, hidden: Hidden = NOTHING) -> Sequence:
     assert v.trace is not None
     told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
     told = told[: 2 if v.kind == "property" else 1]
-    what = v.kind if v.kind == "deadlock" else v.shown if v.kind == "refinement" else v.name
+    what = v.kind if v.kind == "deadlock" else v.label if v.kind == "refinement" else v.name
     whole, roster = chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else ""), v.trace.roster
     instances = {n for n in range(len(roster.machines)) if hidden.instance(roster, n)}
     queues = {_queue(roster, n) for n, x in enumerate(roster.queues) if x.receiver in instances}

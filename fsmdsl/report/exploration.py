@@ -82,7 +82,7 @@ def details(
     unknown: defaultdict[str, list[str]] = defaultdict(list)
     for v in (v for n, v in enumerate(x.verdicts) if n not in found):
         if v.outcome == "unknown" and not style.every:
-            unknown[v.basis].append(v.shown)
+            unknown[v.basis].append(v.label)
         elif style.every or v.outcome != "holds":
             yield from _verdict_lines(v, paint, style)
     for v in () if style.every else x.circular_waits:
@@ -104,16 +104,16 @@ def _cause(
     """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
     v = x.verdicts[first]
     if cause in known:
-        names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
+        names = ", ".join(dict.fromkeys(x.verdicts[n].label for n in sorted((first, *rest))))
         yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {known[cause]}: {cause.name})"
         return
-    known[cause] = f"{v.shown} of {x.system.qualified}"
+    known[cause] = f"{v.label} of {x.system.qualified}"
     yield from _verdict_lines(v, paint, style)
     if rest:
         yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
     for other in (x.verdicts[n] for n in rest):
         why = f": {other.explanation[0]}" if other.kind == "fault" else ""
-        yield f"      {other.shown}{why} ({other.basis})"
+        yield f"      {other.label}{why} ({other.basis})"
 
 
 def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
-    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
+    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
     yield from (f"    {line}" for line in _run(v, style))
 
 

@@ -50,7 +50,7 @@ def stepping(
 def of_verdict(universe: Universe, v: Verdict, name: str) -> Data:
     """The run of a verdict, with the formula that it is about."""
     assert v.trace is not None
-    return stepping(v.trace, name, v.shown, v.outcome, v.explanation, parts(universe, v))
+    return stepping(v.trace, name, v.label, v.outcome, v.explanation, parts(universe, v))
 
 
 def _step(roster: Roster, entry: Entry, before: World) -> Data:

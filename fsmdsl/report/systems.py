@@ -60,13 +60,13 @@ def _verdict(universe: Universe, n: int, v: Verdict) -> VerdictView:
     place = f"{anchor(universe.system.qualified)}-run-{n}"
     told, drawn = [""], ""
     if v.trace is not None and v.outcome == "violated":
-        told, drawn = story(v.trace), inline(as_svg(violation(v.shown, v), f"{place}-"))
+        told, drawn = story(v.trace), inline(as_svg(violation(v.label, v), f"{place}-"))
     elif v.trace is not None:
         told = lines(v.trace)
     return VerdictView(
         v.name,
         v.kind,
-        v.shown,
+        v.label,
         v.outcome,
         v.basis,
         place,

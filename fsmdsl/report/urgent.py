@@ -28,9 +28,9 @@ def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
             href = v.id if v.steps is not None else system.id
             never = f"no state shows it ({v.basis})" if v.kind == "reachable" else v.basis
             detail = "; ".join(v.explanation[:2]) or never
-            yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {v.shown}", detail, href)
+            yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {v.label}", detail, href)
         elif v.outcome != "holds":
-            yield Attention("bounded", v.outcome, f"`{module.name}.{system.name}`: {v.shown}", v.basis, system.id)
+            yield Attention("bounded", v.outcome, f"`{module.name}.{system.name}`: {v.label}", v.basis, system.id)
 
 
 def _scenarios(module: ModuleView) -> Iterator[Attention]:

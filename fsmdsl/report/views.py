@@ -122,13 +122,13 @@ class VerdictView:
 
     name: str
     kind: str
-    shown: str
+    label: str
     """Kind and name as a sentence has them."""
     outcome: str
     basis: str
     id: str
     """Where the page shows the run."""
-    asked: str = ""
+    formula: str = ""
     """The formula, in the author's words."""
     explanation: Sequence[str] = ()
     trace: str = ""

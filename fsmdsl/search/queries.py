@@ -17,7 +17,7 @@ def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
     """One for each key: of the instances of a machine, it makes no difference which."""
     found: dict[QuestionKey, Asked] = {}
     for q in questions:
-        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=q.key.machine or None))
+        found.setdefault(q.key, Asked(q.declaration.condition, q.kind != "invariant", machine=q.key.machine or None))
     return found
 
 

@@ -60,7 +60,7 @@ def _outcome(v: Verdict | None, key: Key, both: bool) -> str | None:
 def _shown(v: Verdict) -> str:
     """The question, whatever the answer."""
     if v.kind == "refinement":
-        return v.shown
+        return v.label
     return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
 
 

@@ -63,7 +63,7 @@ def _system(x: Exploration, known: dict[int, Finding]) -> Suite:
 
 def _verdict(v: Verdict, finding: Finding | None) -> Case:
     # Of one name, whatever the answer: results are compared from run to run.
-    name = v.name if v.kind == "deadlock" else v.shown
+    name = v.name if v.kind == "deadlock" else v.label
     return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
 
 
@@ -75,7 +75,7 @@ def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
     from fsmdsl.report.chart import violation  # where nothing is violated, nothing is drawn
 
     lines = (*story(v.trace), *v.reasons)
-    return Finding(d, v.trace, lines, violation(f"{scope}: {v.shown}", v), scope, cause)
+    return Finding(d, v.trace, lines, violation(f"{scope}: {v.label}", v), scope, cause)
 
 
 def _verify_told(suites: Sequence[Suite]) -> str:

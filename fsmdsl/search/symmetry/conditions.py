@@ -51,13 +51,13 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
 def _of_one(universe: Universe, x: SymmetricSet, o: FairnessConstraint) -> bool:
     """Does fairness promise something of one of them or another?"""
     match o:
-        case Obligation(instance, given=given):
-            return instance in x.numbers or any(_moves(x, p.type, value) for p, value in given)
+        case Obligation(instance, arguments=arguments):
+            return instance in x.numbers or any(_moves(x, p.type, value) for p, value in arguments)
         case Delivery(queue, message) | MessageWaits(queue, message):
             _, receiver, sender = universe.queues[queue]
             event = universe.machines[receiver].event_named[message.event]
-            arguments = zip(event.parameters, message.arguments, strict=True)
-            moved = any(_moves(x, p.type, value) for p, value in arguments)
+            contents = zip(event.parameters, message.arguments, strict=True)
+            moved = any(_moves(x, p.type, value) for p, value in contents)
             return moved or receiver in x.numbers or sender in x.numbers
         case Crashes():
             return False
