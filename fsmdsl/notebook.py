@@ -34,7 +34,7 @@ from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.compare.as_markdown import as_markdown
 from fsmdsl.report.compare.render_text import lines
 from fsmdsl.report.exploration import details, summary
-from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally

@@ -143,7 +143,7 @@ def test_a_run_becomes_a_chart() -> None:
     ]
     notes = [i.text for i in drawn.items if isinstance(i, sequence.Note)]
     assert notes == ["number = 3", "calls work", "ignores letter", "number = 1"]
-    changes = [i.shown for i in drawn.items if isinstance(i, sequence.Change)]
+    changes = [i.label for i in drawn.items if isinstance(i, sequence.Change)]
     assert changes[:3] == ["go: A → B", "come: in C", "work.done: B → A"] or changes[:3] == [
         "go: A → B",
         "come: in C",
@@ -161,8 +161,8 @@ def test_what_is_posted_is_shown_with_its_arguments() -> None:
 
 
 def test_a_transition_that_leaves_its_source_is_not_internal_even_if_it_comes_back() -> None:
-    assert sequence.Change(0, "A", "A", "e6").shown == "e6: A → A"
-    assert sequence.Change(0, "A", "A", "e6", internal=True).shown == "e6: in A"
+    assert sequence.Change(0, "A", "A", "e6").label == "e6: A → A"
+    assert sequence.Change(0, "A", "A", "e6", internal=True).label == "e6: in A"
 
 
 LAMP = """

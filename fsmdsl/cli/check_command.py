@@ -52,7 +52,7 @@ def command(
 
 
 def _results(found: list[Diagnostic], shown: list[Diagnostic], told: str) -> Results:
-    from fsmdsl.report.formats.checked import from_check
+    from fsmdsl.report.formats.check_results import from_check
 
     return from_check(found, shown, looked_for(), told)
 

@@ -178,7 +178,7 @@ def _caused_by_options(
 
 def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
     """Say what keeps a command from its work, in the format asked for."""
-    from fsmdsl.report.formats.checked import from_check
+    from fsmdsl.report.formats.check_results import from_check
 
     told = f"{tally(errors)}; {why}"
     printing.say_text(frames(errors, paint), err=True)

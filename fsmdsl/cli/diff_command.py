@@ -98,7 +98,7 @@ def command(
         say(tally(found))
     if out is not None:
         _write(found, names, out, revisions.named, force)
-    sys.exit(DIFFERENT if found.found else 0)
+    sys.exit(DIFFERENT if found.is_different else 0)
 
 
 def _write(found: Difference, names: tuple[str, str], folder: Path, named: Callable[[str], str], force: bool) -> None:

@@ -13,7 +13,7 @@ from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.interop.drift import RULES, Drift, Leads, drift, report
 from fsmdsl.interop.imports.formats import FORMATS
-from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.frames import frames
 from fsmdsl.text.diagnostics import did_you_mean
 from fsmdsl.text.source import Source, Span

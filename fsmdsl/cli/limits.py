@@ -97,7 +97,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _unfinished(told: str, paths: Sequence[str]) -> Results:
-    from fsmdsl.report.formats.checked import from_check
+    from fsmdsl.report.formats.check_results import from_check
 
     d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), told)
     return from_check([d], [d], (), told, "diagnostics")

@@ -18,7 +18,7 @@ from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
-from fsmdsl.cli.report_origin import changes, made
+from fsmdsl.cli.report_origin import changes, origin
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.dataclasses import replace
@@ -95,7 +95,7 @@ def command(
     for scenario in unplayed:
         say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
     report, undrawn = assemble(title, model, found, done, played, rendered_together, version(), counts=logged)
-    report = replace(report, made=made(paths), since=since or "", changed=changed)
+    report = replace(report, origin=origin(paths), since=since or "", changed=changed)
     for problem in undrawn:
         say_text(frame(problem, paint), err=True)
     path = out / NAME
