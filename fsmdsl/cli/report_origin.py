@@ -38,8 +38,8 @@ def changes(since: str, paths: Sequence[str], model: m.Model, *, as_documented: 
 def _changed(part: Compared, model: m.Model, revisions: Revisions) -> ChangedView:
     there = part.name in {*model.machines, *model.systems, *(x.name for x in model.modules)}
     head = f"{part.owner} {part.name}" + (f": {part.kind}" if part.kind in ("added", "removed") else "")
-    listed = []
+    sentences = []
     for change in part.changes:
-        first, *more = map(revisions.named, sentence(change))
-        listed.append((MARKS[change.kind], first, more))
-    return ChangedView(head, anchor(part.name) if there else "", listed)
+        first, *more = map(revisions.substitute, sentence(change))
+        sentences.append((MARKS[change.kind], first, more))
+    return ChangedView(head, anchor(part.name) if there else "", sentences)
