@@ -308,7 +308,7 @@ def test_what_a_thread_works_on_stays_when_nobody_waits_for_it_any_more(monkeypa
     def graph(engine: Compiled) -> Any:
         engine._pace = 1.0
         monkeypatch.setattr(Crew, "each", abandoned)
-        monkeypatch.setattr(boards, "Board", board)
+        monkeypatch.setattr(boards, "CounterMemory", board)
         return whole(engine)
 
     whole = Compiled.graph
