@@ -34,7 +34,7 @@ from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.compare.as_markdown import as_markdown
 from fsmdsl.report.compare.render_text import lines
 from fsmdsl.report.exploration import details, summary
-from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
 from fsmdsl.report.frames import frames, tally
@@ -215,7 +215,7 @@ class Answers(Displayable):
     def runs(self) -> tuple[Run, ...]:
         """Counterexamples, the simplest there are."""
         violated = ((x, v) for x in self.explored for v in x.violations)
-        return tuple(Run(f"{x.system.qualified}: {v.shown}", v) for x, v in violated if v.trace is not None)
+        return tuple(Run(f"{x.system.qualified}: {v.label}", v) for x, v in violated if v.trace is not None)
 
     def text(self) -> str:
         """As `fsm verify` prints it."""

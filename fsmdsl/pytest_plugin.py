@@ -123,7 +123,7 @@ class SystemCollector(pytest.Collector):
         by_key = {q.key: q for q in questions(Universe(self.model, self.system)) if q.kind != "premise"}
         for q in by_key.values():
             run = self._asking(q.kind, q.name, q.key.machine or None)
-            yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.asked.span), run)
+            yield SpecItem.of(self, f"{q.kind} {q.name}", _line(q.declaration.span), run)
         line = _line(self.system.span)
         yield SpecItem.of(self, "no step fails", line, self._asking("fault"))
         yield SpecItem.of(self, "no deadlock", line, self._asking("deadlock"))

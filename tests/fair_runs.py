@@ -119,10 +119,10 @@ def _does(x: Explored, o: Obligation, h: Followed | Ignored, arguments: tuple[Va
         meant, event = h.transition in o.transitions, trigger_name(machine.transitions[h.transition].trigger)
     else:
         meant, event = h.event in o.ignored, h.event
-    if not meant or not o.given:
+    if not meant or not o.arguments:
         return meant
     names = [p.name for p in machine.event_named[event or ""].parameters]
-    return all(arguments[names.index(p.name)] == value for p, value in o.given)
+    return all(arguments[names.index(p.name)] == value for p, value in o.arguments)
 
 
 def as_textbook(p: m.Property, x: Explored) -> textbook.Formula:

@@ -429,7 +429,7 @@ def test_reports_do_not_call_a_row_dead_that_may_be_followed_beyond() -> None:
         means = Means(compiled=False, counted=True)
         reach = reached(model.machines["test.Counter"], [explore(model, system, means=means)])
         assert reach.certain is certain
-        assert reach.shown(0) == ("0" if certain else "0+")
+        assert reach.text(0) == ("0" if certain else "0+")
 
 
 def test_a_certificate_is_of_what_is_within(tmp_path: Path) -> None:

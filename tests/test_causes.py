@@ -64,7 +64,7 @@ def explored() -> Iterator[tuple[Exploration, dict[str, str]]]:
     model = compiled(SPEC)
     for system in model.systems.values():
         x = simplest(explore(model, system), model)
-        yield x, {x.verdicts[n].shown: cause.name for n, cause in causes(x, model).items()}
+        yield x, {x.verdicts[n].label: cause.name for n, cause in causes(x, model).items()}
 
 
 def test_what_goes_wrong_first_is_the_cause_whatever_is_violated_later() -> None:
@@ -96,7 +96,7 @@ def test_what_goes_wrong_first_is_the_cause_whatever_is_violated_later() -> None
 )  # fmt: skip
 def test_what_goes_wrong_by_itself_is_its_own_cause(body: str, names: dict[str, str]) -> None:
     model = compiled(f"machine M {{ {body} }} system S {{ m: M }} system T {{ m: M[2] }}")
-    found = [{x.verdicts[n].shown: c for n, c in causes(x, model).items()} for x in (
+    found = [{x.verdicts[n].label: c for n, c in causes(x, model).items()} for x in (
         simplest(explore(model, system), model) for system in model.systems.values()
     )]  # fmt: skip
     for told in found:

@@ -63,7 +63,7 @@ def test_a_spec_is_the_same_as_itself(folder: str) -> None:
     assert old is not None
     assert new is not None
     found = compare(old, new)
-    assert not found.found
+    assert not found.is_different
     assert {b.outcome for b in found.behaviours} == {"same"}
 
 
@@ -74,7 +74,7 @@ def test_words_and_layout_make_no_difference() -> None:
     new = new.replace('volatile           state BeingPreempted "Being preempted"', "volatile state BeingPreempted")
     found = difference(new)
     assert said(found) == []
-    assert not found.found
+    assert not found.is_different
     assert {b.basis for b in found.behaviours} == {"nothing that it is made of has changed"}
 
 
@@ -92,7 +92,7 @@ def test_a_guard_that_is_dropped() -> None:
     assert run.trace.steps() == ["g0.schedule({c0, c1})", "g1.schedule({c0, c1})", "g1.pods_deleted"]
     assert run.allowed_by == "old"
     assert "`given_back` reaches g0 in `Allocated`" in run.why
-    turned = {(t.scope, t.shown): (t.old, t.new) for t in found.turns}
+    turned = {(t.scope, t.label): (t.old, t.new) for t in found.turns}
     assert turned["hived.PreemptionSmall", "fault unhandled"] == ("holds", "violated")
     assert turned["hived", "scenario H5Half"] == ("passes", "fails")
     assert all(t.worse for t in found.turns)
@@ -352,7 +352,7 @@ def mutants(model: m.Model, chance: random.Random) -> Iterator[m.Model]:
 @pytest.mark.parametrize("seed", today(range(8)))
 def test_runs_of_one_version_alone_are_so(seed: int) -> None:
     model = model_of(text_of(seed), f"system_{seed}.fsm")
-    assert not compare(model, model).found
+    assert not compare(model, model).is_different
     for new in mutants(model, random.Random(seed)):
         found = compare(model, new, Bounds(200, 1.0), verify=False)
         for b in found.behaviours:

@@ -103,9 +103,9 @@ def test_code_is_made_in_a_hurry_and_not_kept(monkeypatch: pytest.MonkeyPatch, t
     made: list[bool] = []
     hastily = machine_code.hastily
 
-    def watched(lowered: Any, *, kept: bool) -> Any:
-        made.append(kept)
-        return hastily(lowered, kept=kept)
+    def watched(lowered: Any, *, store: bool) -> Any:
+        made.append(store)
+        return hastily(lowered, store=store)
 
     monkeypatch.setattr(machine_code, "hastily", watched)
     found = answered(Worker(SimpleQueue(), BytesIO()), request(hived_lite(3, 6, 2)))[-1].systems.values()

@@ -76,10 +76,10 @@ def test_each_value_is_meant_by_itself(fair: str, wanted: str) -> None:
 
 def test_there_is_a_promise_for_each_instance_and_combination_of_values() -> None:
     x = explored(lock("fair grant for each a, n"))
-    told = [(o.instance, o.name, [(p.name, v) for p, v in o.given]) for o in x.plan.obligations]
+    told = [(o.instance, o.name, [(p.name, v) for p, v in o.arguments]) for o in x.plan.obligations]
     assert told == [(2, "grant", [("n", n), ("a", a)]) for n in (0, 1) for a in (0, 1)]
     one = explored(lock("fair grant for each a"))
-    assert [[(p.name, v) for p, v in o.given] for o in one.plan.obligations] == [[("a", 0)], [("a", 1)]]
+    assert [[(p.name, v) for p, v in o.arguments] for o in one.plan.obligations] == [[("a", 0)], [("a", 1)]]
 
 
 SENT = """module sent

@@ -315,7 +315,7 @@ def unmentioned(text: str = TEXT, more: str = UNMENTIONED, *, as_documented: boo
 
 def wrong(of: m.Model, name: str) -> set[str]:
     """What does not hold of a system."""
-    return {v.shown for v in explore(of, of.systems[f"hived.unmentioned.{name}"]).verdicts if v.outcome != "holds"}
+    return {v.label for v in explore(of, of.systems[f"hived.unmentioned.{name}"]).verdicts if v.outcome != "holds"}
 
 
 @pytest.mark.full(reason="whole specs")

@@ -169,7 +169,7 @@ def test_an_answer_says_of_which_runs_nothing_is_true() -> None:
     text = job("finitely many crashes", "(always eventually job in Idle) => eventually job in Busy")
     model = compiled(text)
     (v,) = [v for v in explore(model, only_system(model), means=PLAIN).verdicts if v.kind == "property"]
-    assert (v.outcome, [x.told for x in v.untested]) == (
+    assert (v.outcome, [x.message for x in v.untested]) == (
         "holds", ["`always eventually job in Idle` is true of no run with finitely many crashes"]
     )  # fmt: skip
 

@@ -15,7 +15,7 @@ from fsmdsl.runs.liveness import engine
 from fsmdsl.runs.liveness import formula as f
 from fsmdsl.runs.liveness.automaton import TooLargeError, automaton
 from fsmdsl.runs.liveness.decide import Prepared, decide
-from fsmdsl.runs.liveness.finally_never import settled
+from fsmdsl.runs.liveness.finally_never import finally_never
 from fsmdsl.runs.liveness.graph import BITS, STAYS, Graph, Lasso
 
 # Random graphs -------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_runs_in_which_something_ends_are_those_of_the_textbook(using: engine.En
             continue
         crash = 1 << seed % x.obligations
         weak, strong, bit = x.weak & ~crash, x.strong & ~crash, 1 << x.obligations
-        calm = settled(Prepared(x.graph, using), crash)
+        calm = finally_never(Prepared(x.graph, using), crash)
         lasso = decide(calm.graph, translated(x.formula), weak, strong, crash)
         wanted = textbook.violated(x.calming(crash), x.formula, weak | bit, strong)
         assert (lasso is not None) == wanted, seed
@@ -126,7 +126,7 @@ def test_runs_in_which_something_ends_are_those_of_the_textbook(using: engine.En
 
 
 def test_of_edges_between_the_same_states_a_loop_takes_one_that_may_be_repeated() -> None:
-    calm = settled(Prepared(Graph([0, 2], [0, 0], [1, 0], ([0],))), 1)
+    calm = finally_never(Prepared(Graph([0, 2], [0, 0], [1, 0], ([0],))), 1)
     lasso = decide(calm.graph, f.eventually(f.Literal(0, True)), finite=1)
     assert lasso is not None
     assert [h.edge for h in calm.back(lasso).loop] == [1]

@@ -101,7 +101,7 @@ def seen(v: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def test_steps_of_the_other_and_steps_that_change_nothing_there() -> None:
     found = verdict(BUILT % ROWS)
-    assert (found.outcome, found.basis, found.shown) == ("holds", "exhaustive: 12 states", "refines Plan")
+    assert (found.outcome, found.basis, found.label) == ("holds", "exhaustive: 12 states", "refines Plan")
     assert found.explanation == ()
 
 
@@ -367,7 +367,7 @@ def test_names_of_what_is_refined_lead_to_it() -> None:
     assert {("system", "test.Plan"), ("group", "test.Plan.lamp"), ("state", "test.Lamp.On")} <= found
     assert ("field", "test.Lamp.light") in found
     assert resolved.model is not None
-    assert refines(resolved.model, "built.Built").shown == "refines test.Plan"
+    assert refines(resolved.model, "built.Built").label == "refines test.Plan"
 
 
 # Where else it is known ----------------------------------------------------------------------------------------------

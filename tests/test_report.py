@@ -207,10 +207,10 @@ def _system(spec: str) -> m.System:
 
 def test_what_is_asked_reads_as_words() -> None:
     of = model(LAMP.replace("~> always lamp in On", "~> lamp in On"))
-    shown = [v.shown for v in explore(of, of.systems["x.Room"]).verdicts]
+    shown = [v.label for v in explore(of, of.systems["x.Room"]).verdicts]
     assert shown == ["no step fails", "no deadlock", "property lit"]
     of = model("machine M { initial state A  final state B }  system S { m: M }")
-    assert [v.shown for v in explore(of, of.systems["x.S"]).violations] == ["deadlock"]
+    assert [v.label for v in explore(of, of.systems["x.S"]).violations] == ["deadlock"]
 
 
 def test_a_row_that_is_followed_from_some_sources_says_from_which_it_is_not() -> None:

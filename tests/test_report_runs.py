@@ -14,13 +14,13 @@ from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.svg import NO_GRAPHVIZ, rendered_together
 from fsmdsl.model.resolve import resolve
 from fsmdsl.report.assemble import assemble
+from fsmdsl.report.attention import ORDER
 from fsmdsl.report.coverage import covered, explored, on_diagram, overlay
 from fsmdsl.report.formula import MAX_PARTS, parts
 from fsmdsl.report.page import page, summary
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.state_counts import SMALL, census
 from fsmdsl.report.stepping import of_verdict, stepping
-from fsmdsl.report.urgent import ORDER
 from fsmdsl.report.views import Report
 from fsmdsl.search import Exploration, Limits, Means, Tally, Verdict, explore, play
 from fsmdsl.step import Universe
@@ -190,7 +190,7 @@ def test_steps_are_counted_where_they_are_followed() -> None:
     reach = explored(of.machines["x.M"], [x])
     assert reach.transitions == {0: 1, 1: 1, 2: 0}
     assert reach.states == {"A": 1, "B": 1, "C": 0}
-    assert (reach.shown(1), reach.shown(0)) == ("1", "0")
+    assert (reach.text(1), reach.text(0)) == ("1", "0")
     assert covered(of.machines["x.M"], [play(of, of.scenarios["x.W"])]).transitions == {0: 1, 1: 0, 2: 0}
 
 
@@ -201,9 +201,9 @@ def test_what_was_not_counted_to_the_end_says_so() -> None:
         assert not space.drawable
     reach = explored(of.machines["x.M"], [found(of, "x.S")])
     assert reach.transitions == {0: 1, 1: 1, 2: 0}, "that it is followed is known from the exploration"
-    assert (reach.shown(1), reach.shown(0)) == ("1+", "0")
+    assert (reach.text(1), reach.text(0)) == ("1+", "0")
     stopped = explored(of.machines["x.M"], [found(of, "x.S", Limits(1), COUNTED)])
-    assert (stopped.certain, stopped.shown(0)) == (False, "0+")
+    assert (stopped.certain, stopped.text(0)) == (False, "0+")
 
 
 def test_an_overlay_marks_states_and_rows() -> None:

@@ -35,7 +35,7 @@ from fsmdsl.step import Universe, describe
 WORDED: list[tuple[Any, str]] = [
     *((describe, name) for name in ("describe", "done", "fault_message", "words", "value_text", "shown_arguments")),
     (explain, "line"),
-    (rejection, "fault_told"),
+    (rejection, "fault_lines"),
     (vacuity, "_never"),
     (judge_runs, "_of_no_run"),
     (sys.modules["fsmdsl.runs.recovery.compared"], "name"),

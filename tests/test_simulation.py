@@ -24,12 +24,12 @@ from fsmdsl.runs.simulation import (
     NoSuchError,
     ReplayError,
     Session,
-    asked,
     begin,
     closed_system,
-    found_in,
+    condition_values,
     matching,
     offered,
+    recorded_runs,
     replayed,
     subject,
     why_not,
@@ -196,7 +196,7 @@ def test_odd_questions_have_an_answer(text: str) -> None:
 
 def test_what_is_asked_and_what_is_shown_are_plain_values() -> None:
     session = take(street(), "shop.push", "shop.leave", "shop.count.short")
-    (invariant, reachable) = asked(session.universe, session.world)
+    (invariant, reachable) = condition_values(session.universe, session.world)
     assert (invariant.holds, reachable.holds) == (False, False)
     assert "`stock == 0` is false" in invariant.why[0]
     shown = view(session, "r", "Street")
@@ -266,7 +266,7 @@ def test_a_run_of_another_spec_is_refused(change: object, message: str) -> None:
 )
 def test_a_document_that_is_something_else_is_refused(document: object) -> None:
     with pytest.raises(ReplayError, match="not what `fsm verify --format json` prints"):
-        found_in(document)
+        recorded_runs(document)
 
 
 @pytest.mark.parametrize("seed", today(range(60)))

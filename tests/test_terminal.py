@@ -88,7 +88,7 @@ def test_only_one_module_writes_to_the_terminal() -> None:
     """Whoever prints by other means prints what others have written."""
     others = {
         "__init__.py": "the version, and what ends the program",
-        "typed.py": "the prompt",
+        "line_input.py": "the prompt",
         "ranks.py": "a process of several that ends all",
         "common.py": "a docstring",
     }

@@ -51,13 +51,13 @@ def asked(text: str) -> tuple[list[Premise], set[QuestionKey]]:
 
 def _true(universe: Universe, p: Premise, world: object) -> bool:
     try:
-        return holds(universe, world, p.asked.condition, instance=p.instance)  # type: ignore[arg-type]
+        return holds(universe, world, p.as_reachable.condition, instance=p.instance)  # type: ignore[arg-type]
     except FaultError:
         return False
 
 
 def told(text: str) -> dict[QuestionKey, tuple[str, ...]]:
-    return {of: tuple(x.told for x in outermost(parts)) for of, parts in untested(*asked(text)).items()}
+    return {of: tuple(x.message for x in outermost(parts)) for of, parts in untested(*asked(text)).items()}
 
 
 def of_machine(invariant: str) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ def test_a_set_without_instances_is_empty() -> None:
         none.name, none.module, (), (), (), (), None, (), none.invariants, (), (), (), "", none.span
     )  # fmt: skip
     (p,) = premises(Universe(model, none))
-    assert p.told == "`ms` is always empty"
+    assert p.message == "`ms` is always empty"
     assert premises(Universe(model, only_system(model))) == []
 
 

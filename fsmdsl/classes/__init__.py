@@ -14,7 +14,7 @@ from fsmdsl.classes.context import Context
 from fsmdsl.classes.files import Written
 from fsmdsl.classes.machinery import machinery
 from fsmdsl.classes.naming import folder
-from fsmdsl.classes.packages import face, package
+from fsmdsl.classes.packages import package, package_init
 from fsmdsl.classes.statements.text import MARK, mark, marked
 from fsmdsl.core.unsupported import Lost
 
@@ -68,7 +68,7 @@ def _files(context: Context, module: m.Module) -> dict[str, Written]:
     if context.dialect == "transitions":
         return tabular.tabular(context, module)
     files = package(context, module)
-    return {**files, "__init__": face(context, module, files)}
+    return {**files, "__init__": package_init(context, module, files)}
 
 
 _INNER = f'{mark(None)}\n"""Generated code: the packages of modules that belong together."""\n'

@@ -96,11 +96,11 @@ class Context:
 
     def channel_methods(self, channel: str) -> Mapping[str, str]:
         """What the methods of a channel that send messages are called."""
-        found = self.model.channels[channel]
+        declaration = self.model.channels[channel]
         space = Namespace(
             [*RESERVED, "bound", "messages", "deliver", "lose", "duplicate", "sender", "receiver", "system"]
         )
-        events = self.model.machines[found.receiver].events
+        events = self.model.machines[declaration.receiver].events
         return {e.name: space.claim(snake(e.name)) for e in events if channel in e.senders}
 
     def written(self, machine: str) -> bool:

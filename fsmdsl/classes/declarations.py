@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fsmdsl import model as m
 from fsmdsl.classes.context import Context
 from fsmdsl.classes.files import File, Written
-from fsmdsl.classes.machines.members import Member, class_, joined, method, shown, signature, typed
+from fsmdsl.classes.machines.members import Member, class_, joined, method, signature, source_text, typed
 from fsmdsl.classes.names import snake, with_article
 from fsmdsl.classes.naming import MachineNames
 from fsmdsl.classes.statements.code import Block, Branch, If, Suite, Text
-from fsmdsl.classes.statements.expression_context import Place, member
 from fsmdsl.classes.statements.expressions import python
 from fsmdsl.classes.statements.limits import Border, argument_checks, checked_part
+from fsmdsl.classes.statements.scope import Scope, member
 from fsmdsl.classes.statements.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.classes.types import annotation, decoded, encoded, is_same_in_json
 from fsmdsl.core.lets import looks_beyond, surveys
@@ -26,13 +26,13 @@ Parts = Callable[[File, m.Module], Iterable[Sequence[str]]]
 def declared(context: Context, module: m.Module, files: Mapping[str, tuple[str, Parts]]) -> dict[str, Written]:
     """The files of a module in which something stands, of those with these names; each with what it is about, which
     holds `{}` for the module, and its parts."""
-    found: dict[str, Written] = {}
+    texts: dict[str, Written] = {}
     for name, (about, parts) in files.items():
         file = File(context, module.name, name)
         lines = apart(parts(file, module))
         if lines:
-            found[name] = file.text(about.format(module.name), lines)
-    return found
+            texts[name] = file.text(about.format(module.name), lines)
+    return texts
 
 
 def apart(parts: Iterable[Sequence[str]]) -> list[str]:
@@ -88,10 +88,10 @@ def _enum(file: File, enum: m.Enum) -> list[str]:
     order = "From the lowest to the highest." if enum.type.ordered else ""
     about = "\n\n".join(x for x in (sentence(enum.doc) or f"`{enum.name}`.", order) if x)
     lines = [f"class {file.type_(enum.type)}({base}):", *indented(docstring(about, 1)), ""]
-    for n, (name, said) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
+    for n, (name, doc) in enumerate(zip(enum.type.members, enum.member_docs, strict=True)):
         value = str(n) if enum.type.ordered else literal(name)
         lines.append(f"    {member(file, enum.type, name)} = {value}")
-        lines += indented(docstring(sentence(said), 1)) if said else []
+        lines += indented(docstring(sentence(doc), 1)) if doc else []
     return lines
 
 
@@ -101,9 +101,9 @@ def _record(file: File, record: m.Record) -> list[str]:
     decorator = file.library("dataclasses", "dataclass", typing=False)
     lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.type_(t)}:"]
     lines += [*indented(docstring(sentence(record.doc) or f"`{record.name}`.", 1)), ""]
-    for (part, of), said in zip(t.parts, record.part_docs, strict=True):
+    for (part, of), doc in zip(t.parts, record.part_docs, strict=True):
         lines.append(f"    {file.part(t, part)}: {annotation(file, of)}")
-        lines += indented(docstring(sentence(said), 1)) if said else []
+        lines += indented(docstring(sentence(doc), 1)) if doc else []
     checks = [checked_part(file, of, file.part(t, part), f"{record.name}.{part}") for part, of in t.parts]
     body = [x for x in checks if x is not None]
     if body:
@@ -119,20 +119,20 @@ def derived(file: File, module: m.Module) -> Iterator[list[str]]:
 def in_derived(context: Context, module: m.Module) -> list[m.Let]:
     """The derived values that have no need of classes; for `transitions`, those that look at nothing but models."""
     beyond = looks_beyond if context.dialect == "transitions" else surveys
-    known = [x for x in module.lets if all(context.written(r) for p in x.parameters for r in referred(p.type))]
-    return [x for x in known if not beyond(context.model, x.value)]
+    candidates = [x for x in module.lets if all(context.written(r) for p in x.parameters for r in referred(p.type))]
+    return [x for x in candidates if not beyond(context.model, x.value)]
 
 
 def derived_function(file: File, module: m.Module, let: m.Let) -> list[str]:
     """A derived value of a module."""
     name = file.context.packages[module.name].lets[let.name]
-    place, names = Place(file, locals={"": "system"}).inside(let)
-    given = typed(file, names, let.parameters)
+    scope, names = Scope(file, locals={"": "system"}).inside(let)
+    parameters = typed(file, names, let.parameters)
     if looks_beyond(file.context.model, let.value):
-        given.insert(0, f"system: {file.machinery('System', typing=True)}")
-    doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
-    head = folded([f"def {name}({', '.join(given)}) -> {annotation(file, let.type)}:"])
-    body = folded([f"return {python(place, let.value)}"], 1)
+        parameters.insert(0, f"system: {file.machinery('System', typing=True)}")
+    doc = sentence(let.doc) or sentence(f"`{source_text(let.value)}`")
+    head = folded([f"def {name}({', '.join(parameters)}) -> {annotation(file, let.type)}:"])
+    body = folded([f"return {python(scope, let.value)}"], 1)
     return [*head, *indented(docstring(doc, 1)), *indented(body)]
 
 
@@ -159,15 +159,15 @@ def actions(file: File, module: m.Module) -> Iterator[list[str]]:
 def _action(file: File, machine: m.Machine, action: m.Action) -> Member:
     names = file.context.machine(machine.qualified)
     first = snake(machine.name)
-    place, called = Place(file).bind(first).given(action.parameters)
-    given = [f"{place.locals[first]}: {file.class_(machine.qualified)}"]
+    scope, called = Scope(file).bind(first).with_parameters(action.parameters)
+    parameters = [f"{scope.locals[first]}: {file.class_(machine.qualified)}"]
     if action.asynchronous:
-        given.append("ticket: int")
-    given += typed(file, called, action.parameters)
+        parameters.append("ticket: int")
+    parameters += typed(file, called, action.parameters)
     result = "None"
     if action.outcomes and not action.asynchronous:
         result = f"{file.library('typing', 'Literal')}[{', '.join(literal(o) for o in action.outcomes)}]"
-    head = f"def {names.actions[action.name]}({', '.join(['self', *given])}) -> {result}:"
+    head = f"def {names.actions[action.name]}({', '.join(['self', *parameters])}) -> {result}:"
     return method(head, _action_doc(names, action), [] if action.doc or action.asynchronous else ["..."])
 
 
@@ -175,8 +175,8 @@ def _action_doc(names: MachineNames, action: m.Action) -> str:
     doc = sentence(action.doc)
     if not action.asynchronous:
         return doc
-    listed = " or ".join(f"`{names.answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
-    return f"{doc or f'Begins `{action.name}`.'}\n\nThe answer, {listed}, may come at any time."
+    answers = " or ".join(f"`{names.answers[(action.name, o)]}(ticket)`" for o in action.outcomes)
+    return f"{doc or f'Begins `{action.name}`.'}\n\nThe answer, {answers}, may come at any time."
 
 
 # Channels ------------------------------------------------------------------------------------------------------------
@@ -198,26 +198,28 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     receiver = file.class_(channel.receiver)
     system = file.machinery("System", typing=True)
     kind = "in order" if channel.order == "fifo" else "in any order"
-    known = (
+    flags = (
         ("may lose messages", channel.lossy),
         ("may repeat them", channel.duplicating),
         ("delivers what the receiver handles or ignores", channel.waiting),
     )
-    faults = [x for x, has in known if has]
+    faults = [x for x, has in flags if has]
     sender = None if channel.sender is None else file.class_(channel.sender)
-    whom = f"from one {sender} to one {receiver}" if sender else f"to {'one ' * channel.each}{receiver}"
-    about = f"Carries at most {channel.bound} messages {whom}, {kind}"
+    route = f"from one {sender} to one {receiver}" if sender else f"to {'one ' * channel.each}{receiver}"
+    about = f"Carries at most {channel.bound} messages {route}, {kind}"
     about += f"; {', '.join(faults)}." if faults else "."
     doc = "\n\n".join(x for x in (sentence(channel.doc), about) if x)
     events = channel_events(context.model, channel)
     ends = {"sender": sender} if sender else {}
     ends["receiver"] = receiver
-    given = ", ".join(f"{end}: {of} | None = None" for end, of in ends.items())
-    made = f"super().__init__({', '.join(['system', *(ends if channel.each else ())])})"
+    parameters = ", ".join(f"{end}: {of} | None = None" for end, of in ends.items())
+    call = f"super().__init__({', '.join(['system', *(ends if channel.each else ())])})"
     members: list[Member] = [
         [f"__slots__ = {tuple_of(list(map(literal, ends)))}", "", f"bound = {channel.bound}"],
         method(
-            f"def __init__(self, system: {system}, {given}) -> None:", "", [made, *(f"self.{x} = {x}" for x in ends)]
+            f"def __init__(self, system: {system}, {parameters}) -> None:",
+            "",
+            [call, *(f"self.{x} = {x}" for x in ends)],
         ),
         *(_posting(file, channel, e) for e in events),
         *_transmissions(file, channel),
@@ -227,16 +229,16 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
 
 
 def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
-    place, given = Place(file, locals={"": "receiver"}).given(event.parameters)
+    scope, arguments = Scope(file, locals={"": "receiver"}).with_parameters(event.parameters)
     name = file.context.channel_methods(channel.qualified)[event.name]
     handler = f"receiver.{file.context.machine(channel.receiver).events[event.name]}"
     message = file.machinery("Message")
-    put = f"self._put({message}({literal(event.name)}, {tuple_of(given)}, {handler}), len(self))"
+    put = f"self._put({message}({literal(event.name)}, {tuple_of(arguments)}, {handler}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
     where = Border(file.channel(channel.qualified))
-    body = (*argument_checks(file, given, event.parameters, where), *sent)
+    body = (*argument_checks(file, arguments, event.parameters, where), *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
-    return method(f"def {name}({signature(place, given, event.parameters)}) -> None:", doc, body)
+    return method(f"def {name}({signature(scope, arguments, event.parameters)}) -> None:", doc, body)
 
 
 def _transmissions(file: File, channel: m.Channel) -> list[Member]:
@@ -244,21 +246,23 @@ def _transmissions(file: File, channel: m.Channel) -> list[Member]:
     def context(what: str) -> str:
         return f"with self._system.transmission(self, {literal(what)}):"
 
-    place = "position: int = 0"
+    parameter = "position: int = 0"
     any_ = channel.order == "bag"
     out = [
         method(
-            f"def deliver(self{f', {place}' if any_ else ''}) -> None:",
+            f"def deliver(self{f', {parameter}' if any_ else ''}) -> None:",
             "Hands a message to the receiver, as a step.",
             [context("a message"), f"    self._take({'position' if any_ else '0'}).call()"],
         )
     ]
     if channel.lossy:
         doc = "A message is lost."
-        out.append(method(f"def lose(self, {place}) -> None:", doc, [context("a loss"), "    self._take(position)"]))
+        out.append(
+            method(f"def lose(self, {parameter}) -> None:", doc, [context("a loss"), "    self._take(position)"])
+        )
     if channel.duplicating:
         body = [context("a repetition"), "    self._put(self._messages[position], position)"]
-        out.append(method(f"def duplicate(self, {place}) -> None:", "A message is there twice.", body))
+        out.append(method(f"def duplicate(self, {parameter}) -> None:", "A message is there twice.", body))
     return out
 
 
@@ -270,26 +274,26 @@ def _codec(file: File, events: list[m.Event], channel: m.Channel) -> list[Member
     converted: dict[Block, list[str]] = {}
     reading: list[Branch] = []
     for event in events:
-        listed = [encoded(file, p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
-        back = [decoded(file, p.type, f"given[{i}]", p.name) for i, p in enumerate(event.parameters)]
+        values = [encoded(file, p.type, f"message.arguments[{i}]") for i, p in enumerate(event.parameters)]
+        back = [decoded(file, p.type, f"arguments[{i}]", p.name) for i, p in enumerate(event.parameters)]
         if not all(is_same_in_json(p.type) for p in event.parameters):
-            converted.setdefault((f"arguments = [{', '.join(listed)}]",), []).append(literal(event.name))
+            converted.setdefault((f"arguments = [{', '.join(values)}]",), []).append(literal(event.name))
         received = Text(f"event == {literal(event.name)}")
-        size = f"{file.machinery('items')}(given, {literal(event.name)}, {len(back)})"
+        size = f"{file.machinery('items')}(arguments, {literal(event.name)}, {len(back)})"
         reading.append(Branch(received, (size, f"self.{names[event.name]}({', '.join(back)})")))
     tests = {code: f"in ({', '.join(of)})" if len(of) > 1 else f"== {of[0]}" for code, of in converted.items()}
     writing = [Branch(Text(f"message.event {test}"), code) for code, test in tests.items()]
-    note = 'held.append({"event": message.event, "arguments": arguments})'
+    note = 'messages.append({"event": message.event, "arguments": arguments})'
     encoding: Block = ("arguments = list(message.arguments)", *([If(tuple(writing))] if writing else []), note)
     unknown = 'raise ValueError(f"there is no message {event!r}")'
     return [
         method(
             f"def _encode(self) -> list[{data}]:",
             "",
-            [f"held: list[{data}] = []", Suite("for message in self._messages:", encoding), "return held"],
+            [f"messages: list[{data}] = []", Suite("for message in self._messages:", encoding), "return messages"],
         ),
         method(
-            f"def _send(self, event: str, given: list[{any_}], machines: {mapping}[int, {any_}]) -> None:",
+            f"def _send(self, event: str, arguments: list[{any_}], machines: {mapping}[int, {any_}]) -> None:",
             "",
             [If(tuple(reading), (unknown,))] if reading else [unknown],
         ),

@@ -169,7 +169,7 @@ class File:
 
 
 def _grouped(library: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_module: dict[str, list[str]] = {}
     for module, name in sorted(library):
-        found.setdefault(module, []).append(name)
-    return {module: sorted(names, key=import_order) for module, names in found.items()}
+        by_module.setdefault(module, []).append(name)
+    return {module: sorted(names, key=import_order) for module, names in by_module.items()}

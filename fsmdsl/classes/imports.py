@@ -14,15 +14,15 @@ def relative_imports(package: Origin, names: Mapping[Origin, Iterable[str]], wid
     """What a file in a package imports from modules elsewhere, the farthest first; names in brackets where a line is
     longer than `width`."""
     origins = sorted(names, key=lambda x: (-_ups(package, x), relative_path(package, x)))
-    listed = {x: sorted(set(names[x]), key=import_order) for x in origins}
-    return [import_statement(relative_path(package, x), listed[x], width) for x in origins]
+    sorted_names = {x: sorted(set(names[x]), key=import_order) for x in origins}
+    return [import_statement(relative_path(package, x), sorted_names[x], width) for x in origins]
 
 
 def import_statement(path: str, names: Iterable[str], width: int) -> str:
     """One of them."""
-    listed = ", ".join(names)
-    line = f"from {path} import {listed}"
-    return line if len(line) <= width else f"from {path} import ({listed})"
+    text = ", ".join(names)
+    line = f"from {path} import {text}"
+    return line if len(line) <= width else f"from {path} import ({text})"
 
 
 def relative_path(package: Origin, origin: Origin) -> str:

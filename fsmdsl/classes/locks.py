@@ -44,9 +44,9 @@ def _kinds(lock: str, locks: m.Locks) -> list[Member]:
         name = space.claim(snake(kind))
         parent = f"parent: {lock} | None = None" if kind in nested else ""
         doc = f"A lock of the kind {kind}{', one level below its parent where it has one' if parent else ''}."
-        given = f"self{', ' + parent if parent else ''}"
+        parameters = f"self{', ' + parent if parent else ''}"
         body = [f"return {lock}(self, {literal(kind)}{', parent' if parent else ''})"]
-        out.append(method(f"def {name}({given}) -> {lock}:", doc, body))
+        out.append(method(f"def {name}({parameters}) -> {lock}:", doc, body))
     return out
 
 
@@ -55,12 +55,12 @@ def _taken(holds: Sequence[m.Hold]) -> list[str]:
 
 
 def _doc(locks: m.Locks) -> str:
-    lines = [f"{o.name}: {' '.join(map(_shown, o.holds))}" for o in locks.operations]
+    lines = [f"{o.name}: {' '.join(map(_hold_text, o.holds))}" for o in locks.operations]
     first = sentence(locks.doc) or f"The lock order `{locks.name}`."
     return f"{first}\n\nOperations take their locks so:\n\n{rows(lines)}" if lines else first
 
 
-def _shown(hold: m.Hold) -> str:
+def _hold_text(hold: m.Hold) -> str:
     name = f"child {hold.lock.name}" if hold.lock.child else hold.lock.name
     use = name if hold.lock.mode == "any" else f"{hold.lock.mode}({name})"
-    return f"{use} {{ {' '.join(map(_shown, hold.inside))} }}" if hold.inside else use
+    return f"{use} {{ {' '.join(map(_hold_text, hold.inside))} }}" if hold.inside else use

@@ -135,7 +135,7 @@ def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> Machin
     constants = _constants(states)
     members = Namespace([*RESERVED_IN_CLASSES, *MEMBERS, *CHECKS])
     values = [*(x.name for x in stored(machine)), *(x.name for x in machine.lets)]
-    named = {n: members.claim(snake(n)) for n in values}
+    value_names = {n: members.claim(snake(n)) for n in values}
     events = {e.name: members.claim(snake(e.name)) for e in machine.events}
     answers = [(a.name, o) for a in machine.actions for o in a.outcomes]
     spare = Namespace(RESERVED_IN_CLASSES)
@@ -147,7 +147,7 @@ def _machine(machine: m.Machine, classes: Namespace, files: Namespace) -> Machin
         files.claim(snake(machine.name)),
         constants,
         {s.name: members.claim(f"in_{snake(s.name)}") for s in machine.states if s.children},
-        named,
+        value_names,
         events,
         {(a, o): members.claim(f"{snake(a)}_{snake(o)}") for a, o in answers},
         calls,

@@ -13,10 +13,10 @@ from fsmdsl.classes.locks import locks_file
 from fsmdsl.classes.machines.classes import machine_class
 from fsmdsl.classes.machines.standalone import standalone_class
 from fsmdsl.classes.names import numbered
-from fsmdsl.classes.statements.expression_context import Place
+from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import WIDTH, docstring, folded, mark, sentence
 from fsmdsl.classes.systems import systems, with_code
-from fsmdsl.classes.traits import held_types
+from fsmdsl.classes.traits import value_types
 from fsmdsl.model.typing import is_limited
 
 _DECLARED: Mapping[str, tuple[str, Parts]] = {
@@ -41,12 +41,12 @@ def machine_file(context: Context, machine: m.Machine) -> Written:
     """The file of one machine."""
     names = context.machine(machine.qualified)
     file = File(context, machine.module, names.file)
-    place = Place(file, machine)
-    body = standalone_class(place) if context.standalone(machine) else machine_class(place)
+    scope = Scope(file, machine)
+    body = standalone_class(scope) if context.standalone(machine) else machine_class(scope)
     return file.text(f"`{machine.name}` of {machine.module}.", body)
 
 
-def face(context: Context, module: m.Module, files: Container[str]) -> Written:
+def package_init(context: Context, module: m.Module, files: Container[str]) -> Written:
     """The package's `__init__`: what users import. Protocols stay apart, as `typing` is slow to import."""
     names = context.packages[module.name]
     public: dict[str, list[str]] = {}
@@ -63,15 +63,15 @@ def face(context: Context, module: m.Module, files: Container[str]) -> Written:
     public["systems"] += [names.systems[s.qualified] for s in with_code(module)]
     public["locks"] = [*names.locks.values()]
     home = (*context.home(module.name), "machinery")
-    lines = {(*names.folder, file): listed for file, listed in public.items() if listed and file in files}
+    lines = {(*names.folder, file): exports for file, exports in public.items() if exports and file in files}
     shared = _shared(context, module)
     lines |= {home: shared} if shared else {}
     lines |= {(*home, "locks"): ["LockOrderBroken"]} if module.locks else {}
     body = relative_imports(names.folder, lines, WIDTH)
-    everything = sorted({x for listed in lines.values() for x in listed}, key=numbered)
-    listed_ = ", ".join(f'"{x}"' for x in everything)
+    everything = sorted({x for exports in lines.values() for x in exports}, key=numbered)
+    all_text = ", ".join(f'"{x}"' for x in everything)
     head = [mark(module.name), *docstring(_about(module))]
-    text = "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{listed_}]"]), ""])
+    text = "\n".join([*head, "", *folded(body), "", *folded([f"__all__ = [{all_text}]"]), ""])
     return Written(text, frozenset(shared))
 
 
@@ -82,10 +82,10 @@ def _shared(context: Context, module: m.Module) -> list[str]:
     if not (module.machines or module.channels or module.systems or checked):
         return []
     t = context.traits(module.name)
-    found = ["Followed", "ForeignSnapshot", "StepRefused", "UnhandledEvent"]
-    found += ["System"] if t.systems else []
-    found += ["Table"] if any(isinstance(t, m.MapType) for x in module.machines for t in held_types(x)) else []
-    return found + (["VirtualClock"] if t.timers else [])
+    names = ["Followed", "ForeignSnapshot", "StepRefused", "UnhandledEvent"]
+    names += ["System"] if t.systems else []
+    names += ["Table"] if any(isinstance(t, m.MapType) for x in module.machines for t in value_types(x)) else []
+    return names + (["VirtualClock"] if t.timers else [])
 
 
 def _about(module: m.Module) -> str:

@@ -10,7 +10,7 @@ from fsmdsl.classes.files import File
 from fsmdsl.classes.machines.members import Member, class_, invariant_member, let_member, method, slots
 from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.classes.statements.effects import statements
-from fsmdsl.classes.statements.expression_context import Place
+from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import sentence
 from fsmdsl.core.lets import surveys
 
@@ -30,13 +30,13 @@ def systems(file: File, module: m.Module) -> Iterator[list[str]]:
 def _class(file: File, system: m.System) -> list[str]:
     name = file.define(file.context.packages[system.module].systems[system.qualified])
     names = attribute_names(system)
-    place = Place(file, system=system, locals=names)
+    scope = Scope(file, system=system, locals=names)
     members: list[Member] = [
         slots(["system", *(names[g.name] for g in system.groups)]),
         _constructor(file, system, names),
-        *(let_member(place, let, names[let.name]) for let in system.lets),
-        invariant_member(place, system.invariants),
-        _recovery(place, system),
+        *(let_member(scope, let, names[let.name]) for let in system.lets),
+        invariant_member(scope, system.invariants),
+        _recovery(scope, system),
     ]
     doc = sentence(system.doc) or f"`{system.name}`."
     return class_(name, doc, members)
@@ -50,20 +50,20 @@ def attribute_names(system: m.System) -> Mapping[str, str]:
 
 
 def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:
-    given: list[str] = []
+    parameters: list[str] = []
     body = ["self.system = system"]
     for g in system.groups:
         class_ = file.class_(g.machine)
         kind = class_ if g.single else f"{file.library('collections.abc', 'Iterable')}[{class_}]"
-        given.append(f"{names[g.name]}: {kind}")
+        parameters.append(f"{names[g.name]}: {kind}")
         body.append(f"self.{names[g.name]} = {names[g.name] if g.single else f'tuple({names[g.name]})'}")
     if system.recover is not None:
         body.append("system._recovery = self._recover")
-    head = f"def __init__(self, system: {file.machinery('System', typing=True)}, *, {', '.join(given)}) -> None:"
+    head = f"def __init__(self, system: {file.machinery('System', typing=True)}, *, {', '.join(parameters)}) -> None:"
     return method(head, "", body)
 
 
-def _recovery(place: Place, system: m.System) -> Member:
+def _recovery(scope: Scope, system: m.System) -> Member:
     if system.recover is None:
         return []
-    return method("def _recover(self) -> None:", "", statements(place, system.recover) or ("pass",))
+    return method("def _recover(self) -> None:", "", statements(scope, system.recover) or ("pass",))

@@ -21,16 +21,16 @@ from fsmdsl.classes.machines.members import (
     let_member,
     method,
     notes,
-    shown,
     signature,
+    source_text,
 )
 from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.classes.naming import MachineNames, is_nested, state_path
 from fsmdsl.classes.statements.code import Block
 from fsmdsl.classes.statements.effects import post_name, statements
-from fsmdsl.classes.statements.expression_context import Place
 from fsmdsl.classes.statements.expressions import python
 from fsmdsl.classes.statements.limits import Border, argument_checks
+from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import docstring, folded, indented, literal, mark, sentence
 from fsmdsl.classes.traits import beyond_tables, stored
 from fsmdsl.core.triggers import trigger_name, triggered_by
@@ -45,11 +45,11 @@ def tabular(context: Context, module: m.Module) -> dict[str, Written]:
     written = [x for x in module.machines if context.written(x.qualified)]
     files = {names.machines[x.qualified].file: _file(context, x) for x in written}
     doc = f"The machines of {module.name}, for the `transitions` library."
-    gone = [x.name for x in module.machines if not context.written(x.qualified)]
-    if gone:
-        doc += f"\n\nLeft out, as the library cannot run them: {', '.join(gone)}."
-    face = Written("\n".join([mark(module.name), *docstring(doc), ""]))
-    return {**files, **declared(context, module, PLAIN), "__init__": face}
+    missing = [x.name for x in module.machines if not context.written(x.qualified)]
+    if missing:
+        doc += f"\n\nLeft out, as the library cannot run them: {', '.join(missing)}."
+    init = Written("\n".join([mark(module.name), *docstring(doc), ""]))
+    return {**files, **declared(context, module, PLAIN), "__init__": init}
 
 
 def left_out(context: Context, module: m.Module) -> Iterator[Lost]:
@@ -63,15 +63,15 @@ def left_out(context: Context, module: m.Module) -> Iterator[Lost]:
         yield from losses(selection, "`transitions`")
         names = trigger_names(context.machine(machine.qualified), machine)
         for t in triggered_by(machine, m.OnTimer):
-            told = f"the time of `{t.name}` of `{t.source}`: call `{names[timer_key(t)]}` when it is up"
-            yield Lost(told, t.span)
+            message = f"the time of `{t.name}` of `{t.source}`: call `{names[timer_key(t)]}` when it is up"
+            yield Lost(message, t.span)
 
 
 def _file(context: Context, machine: m.Machine) -> Written:
     names = context.machine(machine.qualified)
     file = File(context, machine.module, names.file)
     file.define(names.class_)
-    table = _Table(Place(file, machine))
+    table = _Table(Scope(file, machine))
     rows = folded([f"TRANSITIONS: list[dict[str, Any]] = [{', '.join(table.rows)}]"])
     file.library("typing", "Any")
     states = ", ".join(_state(machine, s) for s in machine.states if s.parent is None)
@@ -112,8 +112,8 @@ class _Row:
 class _Table:
     """The rows of a machine, and the methods that they name, each once."""
 
-    def __init__(self, place: Place) -> None:
-        self.place, self.machine = place, place.own_machine
+    def __init__(self, scope: Scope) -> None:
+        self.scope, self.machine = scope, scope.own_machine
         self.methods: dict[str, Member] = {}
         self._called: dict[tuple[str, str, Block], str] = {}
         self._names = Namespace([*RESERVED_IN_CLASSES, *self.taken()])
@@ -121,7 +121,7 @@ class _Table:
 
     def taken(self) -> Iterator[str]:
         """Names that the library, or the machine itself, puts on a model."""
-        names = self.place.names
+        names = self.scope.names
         yield from ("state", "trigger", *names.values.values(), *self.triggers().values())
         for s in self.machine.states:
             yield from (f"is_{s.name}", f"to_{s.name}", f"on_enter_{s.name}", f"on_exit_{s.name}")
@@ -129,11 +129,11 @@ class _Table:
 
     def triggers(self) -> dict[str, str]:
         """What triggers are called."""
-        return trigger_names(self.place.names, self.machine)
+        return trigger_names(self.scope.names, self.machine)
 
     def _all(self) -> Iterator[str]:
         for event in self.machine.events:
-            yield from self._of(event.name, self.place.given(event.parameters)[1], event.parameters)
+            yield from self._of(event.name, self.scope.with_parameters(event.parameters)[1], event.parameters)
         for action in self.machine.actions:
             for outcome in action.outcomes:
                 yield from self._of(f"{action.name}.{outcome}", [], ())
@@ -141,44 +141,46 @@ class _Table:
             for leaf in self.machine.leaves_of(t.source):
                 yield self._row(t, leaf, [], ()).text(self.triggers()[timer_key(t)], self._sources([leaf]))
 
-    def _of(self, trigger: str, given: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
+    def _of(self, trigger: str, arguments: list[str], parameters: tuple[m.Variable, ...]) -> Iterator[str]:
         """The rows of a trigger: those of named sources before those of `*`, the best priority first.
 
         States with one row each, and the same, share it.
         """
-        selection = self.place.selection
-        found: dict[tuple[_Row, str | None], list[str]] = {}
+        selection = self.scope.selection
+        leaves_of: dict[tuple[_Row, str | None], list[str]] = {}
         for leaf in self.machine.leaves:
             levels = selection.levels(leaf.name, trigger)
             candidates = [t for level in levels for t in selection.priority.best_first(level)]
-            rows = [self._row(t, leaf.name, given, parameters) for t in candidates]
+            rows = [self._row(t, leaf.name, arguments, parameters) for t in candidates]
             rows += [_Row(None) for i in self.machine.ignores if i.event == trigger and i.state == leaf.name][:1]
             for row in rows:
-                found.setdefault((row, None if len(rows) == 1 else leaf.name), []).append(leaf.name)
-        for (row, _), leaves in found.items():
+                leaves_of.setdefault((row, None if len(rows) == 1 else leaf.name), []).append(leaf.name)
+        for (row, _), leaves in leaves_of.items():
             yield row.text(self.triggers()[trigger], self._sources(list(dict.fromkeys(leaves))))
 
     def _sources(self, leaves: list[str]) -> str:
         if set(leaves) == {s.name for s in self.machine.leaves} and len(leaves) > 1:
             return '"*"'
-        listed = ", ".join(literal(state_path(self.machine, x)) for x in leaves)
-        return listed if len(leaves) == 1 else f"[{listed}]"
+        names = ", ".join(literal(state_path(self.machine, x)) for x in leaves)
+        return names if len(leaves) == 1 else f"[{names}]"
 
-    def _row(self, t: m.Transition, leaf: str, given: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
-        place = self.place.taking(t, given)
-        moved = self.place.selection.move(leaf, t)
-        head = f"({signature(place, given, parameters)})"
+    def _row(self, t: m.Transition, leaf: str, arguments: list[str], parameters: tuple[m.Variable, ...]) -> _Row:
+        scope = self.scope.taking(t, arguments)
+        moved = self.scope.selection.move(leaf, t)
+        head = f"({signature(scope, arguments, parameters)})"
         guard = effect = entry = None
         if t.guard is not None:
-            guard = self._method("guard", t, f"{head} -> bool:", (f"return {python(place, t.guard)}",), shown(t.guard))
+            guard = self._method(
+                "guard", t, f"{head} -> bool:", (f"return {python(scope, t.guard)}",), source_text(t.guard)
+            )
         before = (
-            *argument_checks(place.file, given, parameters, Border(place.names.class_)),
-            *statements(place, (*moved.exits, *t.effects)),
+            *argument_checks(scope.file, arguments, parameters, Border(scope.names.class_)),
+            *statements(scope, (*moved.exits, *t.effects)),
         )
         if before:
             effect = self._method("effect", t, f"{head} -> None:", (*notes(t), *before), "")
         if moved.entries:
-            body = statements(self.place, moved.entries)
+            body = statements(self.scope, moved.entries)
             entry = self._method("enter", t, "(self, *_: object) -> None:", body, "", moved.target)
         target = None if moved.target is None else state_path(self.machine, moved.target)
         return _Row(target, guard, effect, entry)
@@ -195,11 +197,11 @@ class _Table:
 
 def trigger_names(names: MachineNames, machine: m.Machine) -> dict[str, str]:
     """What triggers are called: events, `action.outcome`, timers by `timer_key`."""
-    found = {e.name: names.events[e.name] for e in machine.events}
-    found |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
-    space = Namespace([*found.values(), *names.values.values()])
+    triggers = {e.name: names.events[e.name] for e in machine.events}
+    triggers |= {f"{a}.{o}": name for (a, o), name in names.answers.items()}
+    space = Namespace([*triggers.values(), *names.values.values()])
     timed = triggered_by(machine, m.OnTimer)
-    return found | {timer_key(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
+    return triggers | {timer_key(t): space.claim(f"time_out_{snake(t.source)}") for t in timed}
 
 
 def timer_key(t: m.Transition) -> str:
@@ -211,14 +213,14 @@ def timer_key(t: m.Transition) -> str:
 
 
 def _model(table: _Table) -> list[str]:
-    place, machine, names = table.place, table.machine, table.place.names
+    scope, machine, names = table.scope, table.machine, table.scope.names
     doc = f"{sentence(machine.doc) or machine.display + '.'}\n\nActions do nothing here: override them."
     members = [
-        ["state: str", f"_numbers = {place.file.library('itertools', 'count', typing=False)}()"],
+        ["state: str", f"_numbers = {scope.file.library('itertools', 'count', typing=False)}()"],
         _constructor(table),
-        *(let_member(place, x, names.values[x.name]) for x in machine.lets),
-        *(_action(place, a) for a in machine.actions),
-        *_posting(place),
+        *(let_member(scope, x, names.values[x.name]) for x in machine.lets),
+        *(_action(scope, a) for a in machine.actions),
+        *_posting(scope),
         *table.methods.values(),
         _typed_triggers(table),
     ]
@@ -226,31 +228,31 @@ def _model(table: _Table) -> list[str]:
 
 
 def _constructor(table: _Table) -> Member:
-    place, machine = table.place, table.machine
-    values = [keyword(place, x) for x in stored(machine)]
+    scope, machine = table.scope, table.machine
+    values = [keyword(scope, x) for x in stored(machine)]
     body = ["self._number = next(self._numbers)", *(k.store for k in values)]
     ordered = keywords(values)
     return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
 
 
-def _action(place: Place, action: m.Action) -> Member:
-    given = signature(place, place.given(action.parameters)[1], action.parameters)
-    answers = " or ".join(place.names.answers[(action.name, o)] for o in action.outcomes)
+def _action(scope: Scope, action: m.Action) -> Member:
+    head = signature(scope, scope.with_parameters(action.parameters)[1], action.parameters)
+    answers = " or ".join(scope.names.answers[(action.name, o)] for o in action.outcomes)
     doc = sentence(action.doc) or f"`{action.name}`."
     doc += f"\n\nIt is answered by {answers}." if answers else ""
-    return method(f"def action_{place.names.actions[action.name]}({given}) -> None:", doc, [])
+    return method(f"def action_{scope.names.actions[action.name]}({head}) -> None:", doc, [])
 
 
-def _posting(place: Place) -> Iterator[Member]:
+def _posting(scope: Scope) -> Iterator[Member]:
     """Messages to channels."""
-    machine, model = place.own_machine, place.file.context.model
+    machine, model = scope.own_machine, scope.file.context.model
     sent = {(e.channel, e.event) for e in effects_of(machine) if isinstance(e, m.Post)}
     for channel, name in sorted(sent):
         to = model.channels[channel]
         whose = (m.Variable("receiver", m.RefType(to.receiver)),) if to.each else ()
         parameters = (*whose, *model.machines[to.receiver].event_named[name].parameters)
-        given = signature(place, place.given(parameters)[1], parameters)
-        yield method(f"def {post_name(channel, name)}({given}) -> None:", f"Sends `{name}`.", [])
+        head = signature(scope, scope.with_parameters(parameters)[1], parameters)
+        yield method(f"def {post_name(channel, name)}({head}) -> None:", f"Sends `{name}`.", [])
 
 
 def _typed_triggers(table: _Table) -> Member:
@@ -259,24 +261,28 @@ def _typed_triggers(table: _Table) -> Member:
     handled = {i.event for i in table.machine.ignores}
     handled |= {trigger_name(t.trigger) or timer_key(t) for t in table.machine.transitions}
     events = [e for e in table.machine.events if e.name in handled]
-    heads = [
-        f"def {called[e.name]}({signature(table.place, table.place.given(e.parameters)[1], e.parameters)}) -> bool: ..."
-        for e in events
-    ]
+    signatures = (signature(table.scope, table.scope.with_parameters(e.parameters)[1], e.parameters) for e in events)
+    heads = [f"def {called[e.name]}({x}) -> bool: ..." for e, x in zip(events, signatures, strict=True)]
     others = [x for x in called if x in handled and x not in table.machine.event_named]
     heads += [f"def {called[x]}(self) -> bool: ..." for x in others]
     return ["if TYPE_CHECKING:", "    # What the library adds: see `build`.", *indented(heads)] if heads else []
 
 
 def _build(table: _Table) -> list[str]:
-    names = table.place.names
+    names = table.scope.names
     initial = literal(state_path(table.machine, table.machine.initial.name))
     class_ = "_Nested" if is_nested(table.machine) else "transitions.Machine"
-    given = ["model,", "states=STATES,", "transitions=TRANSITIONS,", f"initial={initial},", "auto_transitions=False,"]
+    arguments = [
+        "model,",
+        "states=STATES,",
+        "transitions=TRANSITIONS,",
+        f"initial={initial},",
+        "auto_transitions=False,",
+    ]
     return [
         f"def build(model: {names.class_}) -> transitions.Machine:",
         '    """A machine of the library that moves the model."""',
-        *indented([f"return {class_}(", *indented(given), ")"]),
+        *indented([f"return {class_}(", *indented(arguments), ")"]),
     ]
 
 

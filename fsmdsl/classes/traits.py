@@ -129,14 +129,14 @@ def _counted(model: m.Model) -> set[str]:
     return {x.machine for e in (*lets, *inside) for x in expressions(e) if isinstance(x, m.AllOf)}
 
 
-def held_types(machine: m.Machine) -> Iterator[m.Type]:
+def value_types(machine: m.Machine) -> Iterator[m.Type]:
     """The types of what a machine can hold, receive, or send."""
     yield from (x.type for x in (*stored(machine), *_parameters(machine)))
 
 
 def references(machine: m.Machine) -> Iterator[str]:
     """The machines whose instances a machine can hold, receive, or send."""
-    for t in held_types(machine):
+    for t in value_types(machine):
         yield from referred(t)
 
 
@@ -190,11 +190,11 @@ def beyond_tables(model: m.Model, machine: m.Machine) -> tuple[str, Span] | None
     eventless = triggered_by(machine, m.Eventless)
     if eventless:
         return "has rows without events", eventless[0].span
-    held = (x for x in (*stored(machine), *_parameters(machine)) if _is_of_states(x.type))
+    of_states = (x for x in (*stored(machine), *_parameters(machine)) if _is_of_states(x.type))
     compared = (x for e in computed_by(machine) for x in expressions(e) if isinstance(x, m.StateOf))
-    kept = next(chain(held, compared), None)
-    if kept is not None:
-        return "uses states as values", kept.span
+    first = next(chain(of_states, compared), None)
+    if first is not None:
+        return "uses states as values", first.span
     waiting = _wait(machine)
     if waiting is not None:
         return "reads `wait`", waiting.span

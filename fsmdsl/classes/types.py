@@ -61,8 +61,8 @@ def encoded(file: File, t: m.Type, value: str, depth: int = 0) -> str:
         case m.SetType(of) if _sorts_in_json(of):
             return f"sorted({_each(of, value, depth, encoded(file, of, _item(depth), depth + 1))})"
         case m.SetType(of=m.RecordType() | m.OptionalType() | m.ListType() | m.SetType() as of):
-            each, listed = encoded(file, of, _item(depth), depth + 1), ranked(file, of, value)
-            return listed if is_same_in_json(of) else f"[{each} for {_item(depth)} in {listed}]"
+            each, ordered = encoded(file, of, _item(depth), depth + 1), ranked(file, of, value)
+            return ordered if is_same_in_json(of) else f"[{each} for {_item(depth)} in {ordered}]"
         case m.SetType(of) | m.ListType(of=of):
             each = _each(of, value, depth, encoded(file, of, _item(depth), depth + 1))
             return f"list({each})" if is_same_in_json(of) else f"[{each}]"
@@ -78,12 +78,12 @@ def _each(of: m.Type, value: str, depth: int, inner: str) -> str:
     return value if is_same_in_json(of) else f"{inner} for {_item(depth)} in {value}"
 
 
-def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> str:
-    """The way back, with checks that the value is exactly of the type. `shown` is the name of the variable in messages;
+def decoded(file: File, t: m.Type, value: str, label: str, depth: int = 0) -> str:
+    """The way back, with checks that the value is exactly of the type. `label` is the name of the variable in messages;
     `machines` holds the instances by number."""
 
     def checked(function: str, *arguments: str) -> str:
-        return f"{file.machinery(function)}({', '.join([*arguments, literal(shown)])})"
+        return f"{file.machinery(function)}({', '.join([*arguments, literal(label)])})"
 
     match t:
         case m.BoolType():
@@ -96,25 +96,25 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
             return checked("named", file.type_(t), value)
         case m.RecordType(parts=parts):
             inner = (
-                f"{file.part(t, name)}={decoded(file, of, f'{value}[{literal(name)}]', f'{shown}.{name}', depth)}"
+                f"{file.part(t, name)}={decoded(file, of, f'{value}[{literal(name)}]', f'{label}.{name}', depth)}"
                 for name, of in parts
             )
             return f"{file.type_(t)}({', '.join(inner)})"
         case m.RefType(machine):
             return checked("reference", "machines", value, file.states_class(machine))
         case m.OptionalType(of):
-            inner_value = decoded(file, of, value, shown, depth)
+            inner_value = decoded(file, of, value, label, depth)
             return value if inner_value == value else f"None if {value} is None else {inner_value}"
         case m.SetType(of):
-            return f"frozenset({_each_decoded(file, of, checked('items', value), shown, depth)})"
+            return f"frozenset({_each_decoded(file, of, checked('items', value), label, depth)})"
         case m.ListType(of=of, bound=bound):
             return checked(
-                "not_longer", f"tuple({_each_decoded(file, of, checked('items', value), shown, depth)})", str(bound)
+                "not_longer", f"tuple({_each_decoded(file, of, checked('items', value), label, depth)})", str(bound)
             )
         case m.MapType(key, of):
-            rest = decoded(file, of, f'{value}["rest"]', shown, depth)
-            key_, item = (decoded(file, x, f"at[{n}]", shown, depth + n) for n, x in enumerate((key, of)))
-            entries = f'{{{key_}: {item} for at in {file.machinery("items")}({value}["entries"], {literal(shown)})}}'
+            rest = decoded(file, of, f'{value}["rest"]', label, depth)
+            key_, item = (decoded(file, x, f"at[{n}]", label, depth + n) for n, x in enumerate((key, of)))
+            entries = f'{{{key_}: {item} for at in {file.machinery("items")}({value}["entries"], {literal(label)})}}'
             return f"{file.machinery('Table')}({rest}, {entries})"
         case m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
             return value
@@ -122,8 +122,8 @@ def decoded(file: File, t: m.Type, value: str, shown: str, depth: int = 0) -> st
             assert_never(t)
 
 
-def _each_decoded(file: File, of: m.Type, values: str, shown: str, depth: int) -> str:
-    inner = decoded(file, of, _item(depth), shown, depth + 1)
+def _each_decoded(file: File, of: m.Type, values: str, label: str, depth: int) -> str:
+    inner = decoded(file, of, _item(depth), label, depth + 1)
     return values if inner == _item(depth) else f"{inner} for {_item(depth)} in {values}"
 
 

@@ -71,15 +71,17 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        found = import_module(f"fsmdsl.cli.{cmd_name}_command").command
-        assert isinstance(found, click.Command)
-        if not any(x.name == "color" for x in found.params):
-            found.params.append(_color_option(hidden=True))
-        return found
+        command = import_module(f"fsmdsl.cli.{cmd_name}_command").command
+        assert isinstance(command, click.Command)
+        if not any(x.name == "color" for x in command.params):
+            command.params.append(_color_option(hidden=True))
+        return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        found = (CompletionItem(name, help=told) for name, told in COMMANDS.items() if name.startswith(incomplete))
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        items = (
+            CompletionItem(name, help=summary) for name, summary in COMMANDS.items() if name.startswith(incomplete)
+        )
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -125,9 +127,9 @@ def _set_color(ctx: click.Context, _: click.Parameter, value: str | None) -> Non
 
 
 def _color_option(**options: Any) -> click.Option:
-    told = "Color the output (default: auto, in a terminal; NO_COLOR and TERM=dumb turn it off)."
+    description = "Color the output (default: auto, in a terminal; NO_COLOR and TERM=dumb turn it off)."
     choice = click.Choice(["auto", "always", "never"])
-    return click.Option(["--color"], type=choice, expose_value=False, callback=_set_color, help=told, **options)
+    return click.Option(["--color"], type=choice, expose_value=False, callback=_set_color, help=description, **options)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -25,18 +25,18 @@ def command(action: str, form: str) -> None:
     if place is None:
         misuse("there is no home for a cache; name a folder in FSMDSL_CACHE")
     removed = cache.clear() if action == "clear" else 0
-    found, now, refusal = cache.stored_objects(), time(), cache.refusal()
-    total = sum(x.bytes for x in found)
+    objects, now, refusal = cache.stored_objects(), time(), cache.refusal()
+    total = sum(x.bytes for x in objects)
     if form == "json":
-        content = {"folder": str(place), "objects": len(found), "bytes": total, "refused": refusal}
+        content = {"folder": str(place), "objects": len(objects), "bytes": total, "refused": refusal}
         say_json("cache", {**content, "removed": removed, "max_bytes": cache.MAX_BYTES, "max_age": cache.MAX_AGE})
         return
     if action == "clear":
         say(f"{removed} file{'s' * (removed != 1)} removed from {place}")
     else:
-        say(f"{place}: {len(found)} object{'s' * (len(found) != 1)}, {total / 2**20:.1f} MiB")
-        if found:
-            say(f"last used {_days(now - found[0].used)} ago, the oldest {_days(now - found[-1].used)} ago")
+        say(f"{place}: {len(objects)} object{'s' * (len(objects) != 1)}, {total / 2**20:.1f} MiB")
+        if objects:
+            say(f"last used {_days(now - objects[0].used)} ago, the oldest {_days(now - objects[-1].used)} ago")
         say(f"kept for {cache.MAX_AGE / DAY:.0f} days after their last use, {cache.MAX_BYTES / 2**20:.0f} MiB at most")
     if refusal is not None:
         say(refusal, err=True)

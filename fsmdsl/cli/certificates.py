@@ -10,9 +10,9 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl.cli.messages import misuse
+from fsmdsl.cli.output_files import write
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several
-from fsmdsl.cli.writing import write
 from fsmdsl.search import Exploration, Limits, Means
 from fsmdsl.search.compose import run
 from fsmdsl.step import Universe
@@ -26,8 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def certificate_options(command: F) -> F:
     """`--certificate` and `--with-states`."""
-    told = "Write what `python -m fsmdsl.recheck` confirms: the states' digest, for invariants. Implies --no-symmetry."
-    path = click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE", help=told)
+    about = "Write what `python -m fsmdsl.recheck` confirms: the states' digest, for invariants. Implies --no-symmetry."
+    path = click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE", help=about)
     states = click.option("--with-states", is_flag=True, help="Write the states into the certificate, too.")
     return path(states(command))
 
@@ -45,7 +45,7 @@ def check_options(certificate: Path | None, with_states: bool, without: Sequence
 def write_certificate(
     path: Path,
     model: m.Model,
-    done: Sequence[Exploration],
+    explorations: Sequence[Exploration],
     settings: Sequence[str],
     as_documented: bool,
     with_states: bool,
@@ -57,7 +57,7 @@ def write_certificate(
     from fsmdsl.recheck import texts
 
     systems: list[CertifiedSystem] = []
-    for x in done:
+    for x in explorations:
         left_out = _left_out(x)
         with budget.renewed():
             certified = left_out or certify(model, x.system, with_states, budget)
@@ -69,11 +69,11 @@ def write_certificate(
     if len(content) > MAX_BYTES:
         misuse(f"`{path}` would have {len(content):,} bytes, more than is read; take `--with-states` away")
     write(path, content)
-    out.say(f"{path} certifies {len(systems)} of {len(done)} systems")
+    out.say(f"{path} certifies {len(systems)} of {len(explorations)} systems")
 
 
 def _left_out(x: Exploration) -> str | None:
-    broken = [v.shown for v in x.verdicts if v.kind == "invariant" and v.outcome != "holds"]
+    broken = [v.label for v in x.verdicts if v.kind == "invariant" and v.outcome != "holds"]
     return x.stopped or (f"`{broken[0]}` does not hold" if broken else None)
 
 

@@ -41,20 +41,20 @@ def command(
     """
     out = printing(form, outputs)
     with within(budget, paths, out):
-        loaded, found = checked(paths, as_documented=as_documented)
-    shown = found if notes else [d for d in found if d.severity > Severity.NOTE]
-    told = _summary(loaded, found) + (" (`--notes` prints them)" if len(shown) < len(found) else "")
-    if shown:
-        out.say_text(frames(shown, paint))
-    out.say(told)
-    out.finish(lambda: _results(found, shown, click.unstyle(told)))
-    sys.exit(FINDINGS if serious(found) else 0)
+        loaded, diagnostics = checked(paths, as_documented=as_documented)
+    visible = diagnostics if notes else [d for d in diagnostics if d.severity > Severity.NOTE]
+    message = _summary(loaded, diagnostics) + (" (`--notes` prints them)" if len(visible) < len(diagnostics) else "")
+    if visible:
+        out.say_text(frames(visible, paint))
+    out.say(message)
+    out.finish(lambda: _results(diagnostics, visible, click.unstyle(message)))
+    sys.exit(FINDINGS if serious(diagnostics) else 0)
 
 
-def _results(found: list[Diagnostic], shown: list[Diagnostic], told: str) -> Results:
-    from fsmdsl.report.formats.checked import from_check
+def _results(diagnostics: list[Diagnostic], visible: list[Diagnostic], message: str) -> Results:
+    from fsmdsl.report.formats.check_results import from_check
 
-    return from_check(found, shown, looked_for(), told)
+    return from_check(diagnostics, visible, looked_for(), message)
 
 
 def looked_for() -> list[Rule]:
@@ -66,14 +66,14 @@ def looked_for() -> list[Rule]:
     return [*parse.RULES, *resolve.RULES, *checks.RULES, *FILES]
 
 
-def _summary(loaded: Loaded, found: list[Diagnostic]) -> str:
+def _summary(loaded: Loaded, diagnostics: list[Diagnostic]) -> str:
     if loaded.model is None:
-        return tally(found)
+        return tally(diagnostics)
     machines = sum(len(x.machines) for x in loaded.model.modules)
     rows = sum(len(y.transitions) for x in loaded.model.modules for y in x.machines)
     files = len(loaded.parsed)
     what = f"{_count(files, 'file')}, {_count(machines, 'machine')}, {_count(rows, 'transition')}"
-    return f"{what}: {tally(found) or paint('clean', 'good')}"
+    return f"{what}: {tally(diagnostics) or paint('clean', 'good')}"
 
 
 def _count(n: int, noun: str) -> str:

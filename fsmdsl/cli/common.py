@@ -84,8 +84,8 @@ def chosen(paths: Sequence[str]) -> list[str]:
 
 def existing(paths: Sequence[str]) -> list[str]:
     """`chosen`, all of which exist; otherwise the command ends with 2."""
-    found = chosen(paths)
-    for path in found:
+    names = chosen(paths)
+    for path in names:
         try:
             if path != "-":
                 os.stat(path)
@@ -93,7 +93,7 @@ def existing(paths: Sequence[str]) -> list[str]:
             misuse(f"there is no file or folder `{path}`")
         except OSError:  # it is there, and reading it says what is wrong
             continue
-    return found
+    return names
 
 
 def say_json(kind: str, content: Mapping[str, object]) -> None:
@@ -105,9 +105,9 @@ def say_json(kind: str, content: Mapping[str, object]) -> None:
     messages.say_json(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
 
 
-def serious(found: Iterable[Diagnostic]) -> bool:
+def serious(diagnostics: Iterable[Diagnostic]) -> bool:
     """Does anything in it make the command exit with 1?"""
-    return any(d.severity >= Severity.WARNING for d in found)
+    return any(d.severity >= Severity.WARNING for d in diagnostics)
 
 
 def checked(
@@ -122,26 +122,26 @@ def checked(
     loaded = load(existing(paths), as_documented=as_documented, without=without, settings=settings, follow_links=links)
     if loaded.unanswered:
         misuse("; ".join(loaded.unanswered.values()))
-    found = list(loaded.diagnostics)
+    diagnostics = list(loaded.diagnostics)
     if loaded.model is not None:
         from fsmdsl.check import check
 
-        found = ordered([*found, *check(loaded.model)])
-    return loaded, found
+        diagnostics = ordered([*diagnostics, *check(loaded.model)])
+    return loaded, diagnostics
 
 
 def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> m.Model:
     """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
-    return only_asked(loaded_or_exit(paths, form, **options))
+    return ordered_model(loaded_or_exit(paths, form, **options))
 
 
 def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
     """The same, with what was named on the command line."""
-    loaded, found = checked(paths, **options)
+    loaded, problems = checked(paths, **options)
     # Without amendments, what the checks find is the document's doing, and the reason to look further; but not at
-    # numbers that nobody can compute.
+    # numbers that are too large to compute.
     documented = options.get("as_documented") or options.get("without")
-    fatal = [d for d in found if not documented or d in loaded.diagnostics or d.rule == TOO_LARGE]
+    fatal = [d for d in problems if not documented or d in loaded.diagnostics or d.rule == TOO_LARGE]
     errors = [d for d in fatal if d.severity is Severity.ERROR]
     if loaded.model is None or errors:
         errors = _caused_by_options(errors, paths, **options)
@@ -171,24 +171,24 @@ def _caused_by_options(
         return errors
     _, as_written = checked(paths, as_documented=as_documented)
     changed = [*(f"--set {x.span.quote}" for x in (settings or {}).values()), *(f"--without {x}" for x in without)]
-    given = " ".join(changed)
-    note = f"`{given}` causes this: as it is written, the text is fine"
+    options = " ".join(changed)
+    note = f"`{options}` causes this: as it is written, the text is fine"
     return [d if d in as_written else d.note(note) for d in errors]
 
 
 def refuse(printing: Printing, errors: list[Diagnostic], why: str) -> None:
     """Say what keeps a command from its work, in the format asked for."""
-    from fsmdsl.report.formats.checked import from_check
+    from fsmdsl.report.formats.check_results import from_check
 
-    told = f"{tally(errors)}; {why}"
+    message = f"{tally(errors)}; {why}"
     printing.say_text(frames(errors, paint), err=True)
-    printing.say(told, err=True)
-    printing.finish(lambda: from_check(errors, errors, (), told, "diagnostics"))
+    printing.say(message, err=True)
+    printing.finish(lambda: from_check(errors, errors, (), message, "diagnostics"))
 
 
-def only_asked(loaded: Loaded) -> m.Model:
+def ordered_model(loaded: Loaded) -> m.Model:
     """The whole model, with the modules that the user named first; imported ones keep their place behind them."""
     assert loaded.model is not None
-    named = [x for x in loaded.model.modules if x.name in loaded.root_modules]
+    roots = [x for x in loaded.model.modules if x.name in loaded.root_modules]
     others = [x for x in loaded.model.modules if x.name not in loaded.root_modules]
-    return m.Model((*named, *others))
+    return m.Model((*roots, *others))

@@ -23,8 +23,8 @@ def command(shell: str) -> None:
     """
     from fsmdsl.cli import cli
 
-    found = get_completion_class(shell)
-    assert found is not None
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
     # The script alone: click's own way to print it asks for the version of a bash that may not be there.
-    maker = found(cli, {}, "fsm", VARIABLE)
+    maker = completion_class(cli, {}, "fsm", VARIABLE)
     say_text(maker.source_template % maker.source_vars())

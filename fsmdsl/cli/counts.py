@@ -31,9 +31,9 @@ def counted(path: Path, machines: Iterable[m.Machine]) -> Counts:
     if not path.exists():
         misuse(f"there is no file `{path}`")
     try:
-        found = read_counts(read_text(path, None), machines)
+        counts = read_counts(read_text(path, None), machines)
     except (UnreadableError, CountsError) as error:
         misuse(f"`{path}`: {error}")
-    if not found:
+    if not counts:
         misuse(f"`{path}` counts rows of none of these machines")
-    return found
+    return counts

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import documented_option, links_option, paint
-from fsmdsl.cli.completing import versions as offered
-from fsmdsl.cli.limits import MINUTES, made, within
+from fsmdsl.cli.completions import versions as offered
+from fsmdsl.cli.limits import MINUTES, command_budget, within
 from fsmdsl.cli.messages import say, say_document, say_text
+from fsmdsl.cli.output_files import earlier, force_option, write, write_folder
 from fsmdsl.cli.versions import Revisions, models_of, versions
-from fsmdsl.cli.without import without_option
-from fsmdsl.cli.writing import earlier, force_option, write, write_folder
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.draw.svg import is_drawing
 from fsmdsl.report.compare import Bounds, Difference, compare
 from fsmdsl.report.compare.as_markdown import as_markdown
@@ -79,32 +79,36 @@ def command(
     """
     before, after = versions(old, new, path)
     revisions = Revisions()
-    with within(made(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
+    with within(command_budget(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
         models = models_of((before, after), revisions, as_documented, without)
     bounds = Bounds(max_states, max_seconds or Bounds().seconds)
-    found = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
-    names = before.shown, after.shown
+    difference = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
+    names = before.label, after.label
     match form:
         case "json":
-            text = printable_json(json.dumps(document("diff", as_data(found, *names)), indent=2, ensure_ascii=False))
+            text = printable_json(
+                json.dumps(document("diff", as_data(difference, *names)), indent=2, ensure_ascii=False)
+            )
         case "markdown":
-            text = as_markdown(found, *names).rstrip("\n")
+            text = as_markdown(difference, *names).rstrip("\n")
         case _:
-            text = "\n".join(map(printable_line, lines(found, *names, paint, every=verbose)))
+            text = "\n".join(map(printable_line, lines(difference, *names, paint, every=verbose)))
     if output is None:
-        say_document(f"{revisions.named(text)}\n") if form == "markdown" else say_text(revisions.named(text))
+        say_document(f"{revisions.substitute(text)}\n") if form == "markdown" else say_text(revisions.substitute(text))
     else:
-        write(output, click.unstyle(revisions.named(text)) + "\n")
-        say(tally(found))
+        write(output, click.unstyle(revisions.substitute(text)) + "\n")
+        say(tally(difference))
     if out is not None:
-        _write(found, names, out, revisions.named, force)
-    sys.exit(DIFFERENT if found.found else 0)
+        _write(difference, names, out, revisions.substitute, force)
+    sys.exit(DIFFERENT if difference.is_different else 0)
 
 
-def _write(found: Difference, names: tuple[str, str], folder: Path, named: Callable[[str], str], force: bool) -> None:
+def _write(
+    difference: Difference, names: tuple[str, str], folder: Path, with_revisions: Callable[[str], str], force: bool
+) -> None:
     """The diagrams and the page. Where Graphviz is missing, the page has none."""
     svgs: dict[str, str] = {}
-    for part in found.parts:
+    for part in difference.parts:
         both = merged(part)
         if both is None or not (both.states or both.rows):
             continue
@@ -113,7 +117,7 @@ def _write(found: Difference, names: tuple[str, str], folder: Path, named: Calla
             say_text(frame(drawn, paint), err=True)
             break
         svgs[part.name] = drawn
-    files = {f"{name}.svg": named(svg) for name, svg in svgs.items()}
-    files["index.html"] = named(page(found, *names, svgs))
+    files = {f"{name}.svg": with_revisions(svg) for name, svg in svgs.items()}
+    files["index.html"] = with_revisions(page(difference, *names, svgs))
     write_folder(folder, "diff", files, ours=earlier(is_drawing), force=force)
     say(f"{folder / 'index.html'}: {len(svgs)} diagram{'s' * (len(svgs) != 1)}", err=True)

@@ -11,10 +11,10 @@ import click
 
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
-from fsmdsl.cli.completing import machine_names
+from fsmdsl.cli.completions import machine_names
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
-from fsmdsl.cli.writing import earlier, force_option, write_folder
+from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.draw.detail import Detail, detailed
 from fsmdsl.draw.formats import BY_NAME, PICTURES, Format, enumerated
 from fsmdsl.draw.graph import Direction, Overlay, graph_of
@@ -99,10 +99,10 @@ def command(
     if theme != "auto" and form != "svg":
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
     look = _Look(BY_NAME[form], None if direction is None else _DIRECTIONS[direction], detail, theme)
-    shown = _marks(model, machines, overlay, counts)
+    marks = _marks(model, machines, overlay, counts)
     drawn: dict[str, str | bytes] = {}
     for machine in machines:
-        content = _drawn(machine, look, shown.get(machine.qualified))
+        content = _drawn(machine, look, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
             say_text(frame(content, paint), err=True)
             sys.exit(FINDINGS)
@@ -153,8 +153,8 @@ def _drawn(machine: m.Machine, look: _Look, marks: Overlay | None) -> str | byte
 def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.Machine]:
     if not names:
         return list(model.machines.values())
-    known = {name: x for x in model.machines.values() for name in (x.name, x.qualified)}
+    by_name = {name: x for x in model.machines.values() for name in (x.name, x.qualified)}
     for name in names:
-        if name not in known:
-            misuse(f"there is no machine `{name}`; {did_you_mean(name, known) or '`fsm list` names them'}")
-    return list(dict.fromkeys(known[name] for name in names))
+        if name not in by_name:
+            misuse(f"there is no machine `{name}`; {did_you_mean(name, by_name) or '`fsm list` names them'}")
+    return list(dict.fromkeys(by_name[name] for name in names))

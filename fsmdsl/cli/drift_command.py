@@ -13,7 +13,7 @@ from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.interop.drift import RULES, Drift, Leads, drift, report
 from fsmdsl.interop.imports.formats import FORMATS
-from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.frames import frames
 from fsmdsl.text.diagnostics import did_you_mean
 from fsmdsl.text.source import Source, Span
@@ -60,21 +60,21 @@ def command(
     tables = imported(code, source_format)
     pairs = {a: b or a for a, _, b in (x.partition("=") for x in machines)}
     names = dict(_renaming(x) for x in renames)
-    known = [x.name for x in model.machines.values()]
-    for name in (x for x in pairs if x not in known):
-        misuse(f"there is no machine `{name}` in `{spec}`; {did_you_mean(name, known) or '`fsm list` names them'}")
+    available = [x.name for x in model.machines.values()]
+    for name in (x for x in pairs if x not in available):
+        misuse(f"there is no machine `{name}` in `{spec}`; {did_you_mean(name, available) or '`fsm list` names them'}")
     try:
-        found = drift(model, tables, pairs, names)
+        differences = drift(model, tables, pairs, names)
     except KeyError as error:
         there = ", ".join(f"`{x.name}`" for x in tables.tables)
         misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
-    findings = report(found, Span(Source(spec, ""), 0, 0), leads)
+    findings = report(differences, Span(Source(spec, ""), 0, 0), leads)
     if findings:
         out.say_text(frames(findings, paint))
-    told = _tally(found)
-    out.say(told if found else f"{told}: {paint('the same', 'good')}")
-    out.finish(lambda: from_check(findings, findings, RULES, told, "drift"))
-    sys.exit(FINDINGS if found else 0)
+    message = _tally(differences)
+    out.say(message if differences else f"{message}: {paint('the same', 'good')}")
+    out.finish(lambda: from_check(findings, findings, RULES, message, "drift"))
+    sys.exit(FINDINGS if differences else 0)
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -84,7 +84,7 @@ def _renaming(text: str) -> tuple[str, str]:
     return old, new
 
 
-def _tally(found: list[Drift]) -> str:
+def _tally(differences: list[Drift]) -> str:
     kinds = ("added", "removed", "changed", "renamed")
-    counts = [(sum(x.kind == kind for x in found), kind) for kind in kinds]
+    counts = [(sum(x.kind == kind for x in differences), kind) for kind in kinds]
     return ", ".join(f"{n} {kind}" for n, kind in counts if n) or "code and spec"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
-from fsmdsl.cli.completing import rule_names, system_names
+from fsmdsl.cli.completions import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.limits import limit_options
@@ -79,26 +79,26 @@ def _explain_rules(code: str | None, form: str) -> None:
     from fsmdsl.check.all_rules import all_rules
 
     rules = all_rules()
-    shown = list(rules.values()) if code is None else [_find(rules, code)]
+    selection = list(rules.values()) if code is None else [_find(rules, code)]
     if form == "json":
-        say_json("rules", {"rules": [_data(r) for r in shown]})
+        say_json("rules", {"rules": [_data(r) for r in selection]})
     elif code is None:
-        width = max(len(r.name) for r in shown)
-        for r in shown:
+        width = max(len(r.name) for r in selection)
+        for r in selection:
             say(f"{paint(r.code, 'strong')}  {r.name.ljust(width)}  {r.summary}")
     else:
-        r = shown[0]
+        r = selection[0]
         say_text(f"{paint(f'{r.code} {r.name}', 'strong')} ({r.severity}): {r.summary}\n\n{r.explanation.strip()}")
 
 
-def _find(rules: dict[str, Rule], wanted: str) -> Rule:
-    found = next((r for r in rules.values() if wanted.upper() == r.code or wanted.lower() == r.name), None)
-    if found is None:
-        if Path(wanted).exists():
-            misuse(f"`{wanted}` is a file; to explain a log, name its mapping with `--mapping FILE`")
-        advice = did_you_mean(wanted, [*rules, *(r.name for r in rules.values())])
-        misuse(f"there is no rule `{wanted}`; {advice or '`fsm explain` lists them'}")
-    return found
+def _find(rules: dict[str, Rule], name: str) -> Rule:
+    rule = next((r for r in rules.values() if name.upper() == r.code or name.lower() == r.name), None)
+    if rule is None:
+        if Path(name).exists():
+            misuse(f"`{name}` is a file; to explain a log, name its mapping with `--mapping FILE`")
+        advice = did_you_mean(name, [*rules, *(r.name for r in rules.values())])
+        misuse(f"there is no rule `{name}`; {advice or '`fsm explain` lists them'}")
+    return rule
 
 
 def _data(r: Rule) -> dict[str, str]:

@@ -73,21 +73,21 @@ def explain_log(request: Request, form: str) -> None:
         mapping = _mapping(request, form)
         reading = _reading(request, mapping, form)
     name = "<stdin>" if request.log == "-" else request.log
-    told = form == "text" and request.watch.keep_going
-    found = _explained(request, reading, form, name)
-    other = None if found.failure is None or request.watch.keep_going else _other(request, mapping, found)
+    reported = form == "text" and request.watch.keep_going
+    explanation = _explained(request, reading, form, name)
+    other = None if explanation.failure is None or request.watch.keep_going else _other(request, mapping, explanation)
     if request.output.counts is not None:
-        _write_counts(request.output.counts, found)
+        _write_counts(request.output.counts, explanation)
     if form == "json":
-        say_json("explain", data(found, name, other=other))
+        say_json("explain", data(explanation, name, other=other))
     else:
-        say(summary(found, paint))
-        for line in details(found, name, paint, whole=request.output.show, other=other, reported=told):
+        say(summary(explanation, paint))
+        for line in details(explanation, name, paint, whole=request.output.show, other=other, reported=reported):
             say(line)
-        for line in ("  rows:", *coverage(found)) if request.output.coverage else ():
+        for line in ("  rows:", *coverage(explanation)) if request.output.coverage else ():
             say(line)
-    if found.outcome != "explained":
-        sys.exit(UNDECIDED if found.outcome == "undecided" else FINDINGS)
+    if explanation.outcome != "explained":
+        sys.exit(UNDECIDED if explanation.outcome == "undecided" else FINDINGS)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
@@ -124,10 +124,10 @@ def _reading(request: Request, mapping: LogMapping, form: str) -> Reading:
 
 def _specs(request: Request, mapping: LogMapping) -> list[str]:
     """Those of the command line, else those of the mapping, whose paths begin at its folder."""
-    found = list(request.specs) or [str(request.mapping.parent / x) for x in mapping.specs]
-    if not found:
+    paths = list(request.specs) or [str(request.mapping.parent / x) for x in mapping.specs]
+    if not paths:
         misuse(f'which spec? Name it with `--spec`, or write `spec = "…"` in `{request.mapping}`')
-    return found
+    return paths
 
 
 def _bound(request: Request, mapping: LogMapping, model: m.Model) -> Reading:
@@ -173,8 +173,8 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
     from fsmdsl.interop.logs.render_text import unexplained
     from fsmdsl.interop.logs.rules import LogError
 
-    def tell(found: Explanation) -> None:
-        for line in unexplained(found, name, paint) if form == "text" else ():
+    def tell(explanation: Explanation) -> None:
+        for line in unexplained(explanation, name, paint) if form == "text" else ():
             say(line)
 
     depth = reading.mapping.hidden if request.hidden is None else request.hidden
@@ -189,13 +189,13 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
                 whole, ahead = request.output.show, 0 if watch.follow else LINES_AFTER
                 explainer = Explainer(reading, request.log, log, depth=depth, whole=whole, match=match, ahead=ahead)
                 report.explainer = explainer
-                found = explainer.explanation(tell if watch.keep_going else None)
+                explanation = explainer.explanation(tell if watch.keep_going else None)
                 report.end()
                 reached = request.budget.reached
-                if reached is None or (found.failure is not None and not watch.keep_going):
-                    return found
-                outcome = found.outcome if found.failure else "undecided"
-                return replace(found, outcome=outcome, undecided=f"line {found.tally.lines}: {reached}")
+                if reached is None or (explanation.failure is not None and not watch.keep_going):
+                    return explanation
+                outcome = explanation.outcome if explanation.failure else "undecided"
+                return replace(explanation, outcome=outcome, undecided=f"line {explanation.tally.lines}: {reached}")
     except LogError as error:
         _refuse(error, form)
     except OSError as error:
@@ -210,18 +210,18 @@ def _in_time(log: Iterable[Line], budget: Budget) -> Iterator[Line]:
         yield line
 
 
-def _write_counts(path: Path, found: Explanation) -> None:
+def _write_counts(path: Path, explanation: Explanation) -> None:
     from fsmdsl.report.counts import write_counts
     from fsmdsl.text.files.write import write
 
-    machines = dict.fromkeys(found.summary.roster.machines)
+    machines = dict.fromkeys(explanation.summary.roster.machines)
     try:
-        write(path, write_counts(machines, lambda machine, t: found.summary.rows[machine.qualified, t.index]))
+        write(path, write_counts(machines, lambda machine, t: explanation.summary.rows[machine.qualified, t.index]))
     except OSError as error:
         misuse(f"`{path}` cannot be written: {reason(error)}")
 
 
-def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherReading | None:
+def _other(request: Request, mapping: LogMapping, explanation: Explanation) -> OtherReading | None:
     """Whether the spec explains the failing line with its amendments, or without them: whichever was not asked for."""
     from fsmdsl.cli.verify_command import settings_of
     from fsmdsl.interop.logs.amendments import OtherReading, amended_rows
@@ -230,17 +230,17 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
     from fsmdsl.interop.logs.rules import LogError
     from fsmdsl.model.workspace import load
 
-    assert found.failure is not None
+    assert explanation.failure is not None
     if request.watch.follow or not Path(request.log).is_file():  # a pipe is read once, and the log may be another now
         return None
-    documented, last = not request.as_documented, found.failure.record.line
+    documented, last = not request.as_documented, explanation.failure.record.line
     settings = settings_of(request.settings)
     specs = _specs(request, mapping)
     loaded = load(specs, as_documented=documented, settings=settings, follow_links=follows_links())
     depth = mapping.hidden if request.hidden is None else request.hidden
     if loaded.model is None:
         return None
-    name = found.reading.universe.system.qualified
+    name = explanation.reading.universe.system.qualified
     if name not in loaded.model.systems:
         return None
     with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
@@ -248,7 +248,7 @@ def _other(request: Request, mapping: LogMapping, found: Explanation) -> OtherRe
         log = takewhile(lambda x: x[0] <= last, _in_time(lines(file), request.budget))
         other = explain(reading, request.log, log, depth=depth, match=match)
         if other.outcome == "explained" and request.budget.reached is None:
-            amended = found.reading.universe.model if documented else loaded.model
+            amended = explanation.reading.universe.model if documented else loaded.model
             return OtherReading(documented, amended_rows(other.summary, amended))
     return None
 

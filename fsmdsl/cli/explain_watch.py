@@ -113,17 +113,17 @@ def metrics(watch: Watch, reading: Reading) -> Iterator[Report]:
         from fsmdsl.interop.logs.metrics import Metrics
     except ImportError:
         misuse("metrics need `prometheus_client`; run `pip install 'fsmdsl[metrics]'`")
-    found = Metrics(reading.universe.system.qualified)
+    counters = Metrics(reading.universe.system.qualified)
     if watch.port is None:
-        yield Report(found, watch.metrics)
+        yield Report(counters, watch.metrics)
         return
     try:
-        server, thread = start_http_server(watch.port, LOOPBACK, found.registry())
+        server, thread = start_http_server(watch.port, LOOPBACK, counters.registry())
     except OSError as error:
         misuse(f"port {watch.port} cannot be used: {reason(error)}")
     say(f"metrics at http://{LOOPBACK}:{server.server_port}/metrics", err=True)
     try:
-        yield Report(found, watch.metrics)
+        yield Report(counters, watch.metrics)
     finally:
         server.shutdown()
         server.server_close()

@@ -12,10 +12,10 @@ import click
 from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
-from fsmdsl.cli.completing import machine_names, system_names
+from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say, say_document
+from fsmdsl.cli.output_files import write
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
-from fsmdsl.cli.writing import write
 from fsmdsl.core.elaborate import TooLargeNumberError
 from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.interop.export.refusals import RefusedError
@@ -81,9 +81,9 @@ def command(
         write(output, text)
 
 
-def _graph(target: str, made: Callable[[], Any]) -> str:
+def _graph(target: str, model: Callable[[], Any]) -> str:
     try:
-        return GRAPHS[target](made())
+        return GRAPHS[target](model())
     except ImportError as error:
         misuse(str(error))
 
@@ -114,23 +114,23 @@ def _machine(loaded: Loaded, name: str | None) -> m.Machine:
     assert loaded.model is not None
     machines = loaded.model.machines.values()
     if name is None:
-        found = [x for x in machines if x.module in loaded.root_modules]
+        candidates = [x for x in machines if x.module in loaded.root_modules]
     else:
-        found = [x for x in machines if name in (x.name, x.qualified)]
-        if not found:
-            listed = [x.name for x in machines]
-            there = ", ".join(f"`{x}`" for x in listed) or "none"
-            misuse(f"there is no machine `{name}`; {did_you_mean(name, listed) or f'there are {there}'}")
-    if len(found) != 1:
-        listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in found)
+        candidates = [x for x in machines if name in (x.name, x.qualified)]
+        if not candidates:
+            names = [x.name for x in machines]
+            there = ", ".join(f"`{x}`" for x in names) or "none"
+            misuse(f"there is no machine `{name}`; {did_you_mean(name, names) or f'there are {there}'}")
+    if len(candidates) != 1:
+        listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in candidates)
         misuse(f"this export is of one machine; say which with `--machine`: {listed_names or 'there is none'}")
-    return found[0]
+    return candidates[0]
 
 
 def _only(systems: list[m.System]) -> m.System:
     if len(systems) != 1:
-        listed = ", ".join(f"`{x.name}`" for x in systems)
-        misuse(f"an export is of one system; say which with `--system`: {listed or 'there is none'}")
+        names = ", ".join(f"`{x.name}`" for x in systems)
+        misuse(f"an export is of one system; say which with `--system`: {names or 'there is none'}")
     return systems[0]
 
 

@@ -11,7 +11,7 @@ import click
 
 from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
 from fsmdsl.cli.messages import say, say_document, say_text
-from fsmdsl.cli.writing import write
+from fsmdsl.cli.output_files import write
 from fsmdsl.model.workspace import read
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.frames import frames, tally
@@ -26,7 +26,7 @@ from fsmdsl.text.diagnostics import Diagnostic
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str) -> None:
     """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""
-    parsed, found = read(existing(paths), follow_links=follows_links())
+    parsed, problems = read(existing(paths), follow_links=follows_links())
     changed: list[str] = []
     for p in parsed:
         if serious(p.diagnostics):
@@ -40,17 +40,17 @@ def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str
                 say_document(f"{_diff(p.source.name, p.source.text, text)}\n")
             elif not only_check:
                 write(Path(p.source.name), text, follow=True)
-    _tell(changed, len(parsed), found, only_check or show_diff, form)
-    sys.exit(FINDINGS if serious(found) or (changed and (only_check or show_diff)) else 0)
+    _tell(changed, len(parsed), problems, only_check or show_diff, form)
+    sys.exit(FINDINGS if serious(problems) or (changed and (only_check or show_diff)) else 0)
 
 
-def _tell(changed: list[str], count: int, found: list[Diagnostic], would: bool, form: str) -> None:
+def _tell(changed: list[str], count: int, problems: list[Diagnostic], would: bool, form: str) -> None:
     if form == "json":
-        say_json("fmt", {"changed": changed, "files": count, **diagnostics(found)})
+        say_json("fmt", {"changed": changed, "files": count, **diagnostics(problems)})
         return
-    if found:
-        say_text(frames(found, paint), err=True)
-        say(tally(found), err=True)
+    if problems:
+        say_text(frames(problems, paint), err=True)
+        say(tally(problems), err=True)
     for name in changed:
         target = f", which leads to {os.path.relpath(os.path.realpath(name))}" if os.path.islink(name) else ""
         say(f"{'would format' if would else 'formatted'} {name}{target}", err=True)

@@ -10,7 +10,7 @@ import click
 from fsmdsl import classes as emit
 from fsmdsl.cli.common import FINDINGS, documented_option, format_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.messages import say
-from fsmdsl.cli.writing import force_option, generated, write_folder
+from fsmdsl.cli.output_files import force_option, generated, write_folder
 from fsmdsl.text.files import manifest
 
 PURPOSE = "generate"

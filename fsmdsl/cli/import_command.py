@@ -10,7 +10,7 @@ import click
 
 from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
-from fsmdsl.cli.writing import write
+from fsmdsl.cli.output_files import write
 from fsmdsl.interop.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
 from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
 from fsmdsl.interop.imports.write import spec_text
@@ -44,7 +44,7 @@ def command(source: str, form: str | None, out: Path | None, module: str | None)
         say_document(text.rstrip("\n") + "\n")
         return
     write(out, text)
-    say(f"{out}: {_told(text, left_out)}")
+    say(f"{out}: {_summary(text, left_out)}")
 
 
 def imported(name: str, form: str | None) -> Imported:
@@ -81,7 +81,7 @@ def _is_name(text: str) -> bool:
     return all(re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) and x not in RESERVED for x in parts) and len(parts) <= 32
 
 
-def _told(text: str, left_out: tuple[LeftOut, ...]) -> str:
+def _summary(text: str, left_out: tuple[LeftOut, ...]) -> str:
     machines = len(re.findall(r"^machine ", text, re.MULTILINE))
     left = f", {len(left_out)} not carried over" if left_out else ""
     return f"{machines} machine{'s' * (machines != 1)}{left}"

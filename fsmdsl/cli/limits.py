@@ -38,9 +38,9 @@ def limit_options(
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def limited(*args: Any, max_seconds: float | None, max_memory: float | None, **options: Any) -> None:
-            command(*args, budget=made(max_seconds, max_memory, shared=shared()), **options)
+            command(*args, budget=command_budget(max_seconds, max_memory, shared=shared()), **options)
 
-        told = f"Stop after so long, for {each}" + ("." if seconds is None else f" (default: {seconds:g}).")
+        description = f"Stop after so long, for {each}" + ("." if seconds is None else f" (default: {seconds:g}).")
         above_zero = click.FloatRange(0, min_open=True)
         limited = click.option(
             "--max-memory",
@@ -48,12 +48,12 @@ def limit_options(
             metavar="GB",
             help="Stop when the process has so much memory (default: three quarters of what is free).",
         )(limited)
-        return click.option("--max-seconds", type=above_zero, default=seconds, help=told)(limited)
+        return click.option("--max-seconds", type=above_zero, default=seconds, help=description)(limited)
 
     return decorate
 
 
-def made(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
+def command_budget(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
     """The budget of a command. It began with the process, where the process is there for the command alone."""
     memory = resident() + available() * 3 // 4 if gigabytes is None else int(gigabytes * 10**9)
     return Budget(seconds, memory, shared=shared, begun=click.get_current_context().find_object(float))
@@ -72,12 +72,12 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
         pass
     if budget.reached == INTERRUPTED:
         raise KeyboardInterrupt
-    told = f"{paint('bounded ', 'warning')}  {budget.reached}, before the specs were read and checked"
+    message = f"{paint('bounded ', 'warning')}  {budget.reached}, before the specs were read and checked"
     if out is None:
-        say(told)
+        say(message)
     else:
-        out.say(told)
-        out.finish(lambda: _unfinished(click.unstyle(told), paths))
+        out.say(message)
+        out.finish(lambda: _unfinished(click.unstyle(message), paths))
     sys.exit(BOUNDED)
 
 
@@ -96,8 +96,8 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _unfinished(told: str, paths: Sequence[str]) -> Results:
-    from fsmdsl.report.formats.checked import from_check
+def _unfinished(message: str, paths: Sequence[str]) -> Results:
+    from fsmdsl.report.formats.check_results import from_check
 
-    d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), told)
-    return from_check([d], [d], (), told, "diagnostics")
+    d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), message)
+    return from_check([d], [d], (), message, "diagnostics")

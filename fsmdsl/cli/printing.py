@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsmdsl.cli.messages import misuse, say_document, say_text
-from fsmdsl.cli.writing import write
+from fsmdsl.cli.output_files import write
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
 from fsmdsl.text.terminal import printable_line, printable_text
@@ -29,7 +29,7 @@ class Printing:
 
     form: str = "text"
     files: tuple[tuple[Path, str], ...] = ()
-    said: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     """The text so far, for files that get it too."""
 
     @property
@@ -52,18 +52,18 @@ class Printing:
 
     def _keep(self, texts: Iterable[str], *, err: bool, wrap: bool = False) -> None:
         for text in texts:
-            self.said.append(text)
+            self.texts.append(text)
             if self.speaks:
                 say_text(wrapped(text, _columns()) if wrap else text, err=err)
 
     def finish(self, results: Callable[[], Results]) -> None:
         """Print and write the results; `results` is called where anything but text is asked for."""
-        made = results() if self.formal else None
-        if made is not None and not self.speaks:
-            say_document(_content(self.form, made))
+        content = results() if self.formal else None
+        if content is not None and not self.speaks:
+            say_document(_content(self.form, content))
         for path, form in self.files:
-            text = click.unstyle("\n".join(self.said)) + "\n"
-            write(path, text if made is None or form == "text" else _content(form, made))
+            text = click.unstyle("\n".join(self.texts)) + "\n"
+            write(path, text if content is None or form == "text" else _content(form, content))
 
 
 def wrapped(text: str, columns: int | None) -> str:
@@ -85,8 +85,8 @@ def _wrapped(line: str, columns: int) -> Iterator[str]:
 
 def _columns() -> int | None:
     """Of the terminal, or as `COLUMNS` says; None where the output goes elsewhere."""
-    shown = sys.stdout is not None and sys.stdout.isatty()
-    if not shown and "COLUMNS" not in os.environ:
+    at_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if not at_terminal and "COLUMNS" not in os.environ:
         return None
     from shutil import get_terminal_size
 
@@ -105,8 +105,8 @@ def _content(form: str, results: Results) -> str:
 def printing_options(command: F) -> F:
     """`--format`, and `--output FILE`, which may be repeated."""
     choice = click.Choice(["text", *FORMATS])
-    told = "How to print (default: text)."
-    form = click.option("--format", "form", type=choice, default=None, help=told)
+    description = "How to print (default: text)."
+    form = click.option("--format", "form", type=choice, default=None, help=description)
     output = click.option(
         "--output",
         "outputs",

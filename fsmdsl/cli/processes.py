@@ -73,17 +73,17 @@ def processes(jobs: int | None, systems: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Work(Generic[T]):
-    """The work for each system, by its number, within a budget. `shown`: print progress, on a terminal."""
+    """The work for each system, by its number, within a budget. `shows_progress`: print progress, on a terminal."""
 
     model: m.Model
     systems: Sequence[m.System]
     budget: Budget
-    shown: bool
+    shows_progress: bool
     of: Callable[[int, Show | None], T]
 
     def show(self, n: int) -> Show | None:
         """Reports the progress of a system, if progress is shown."""
-        return progress(self.systems[n].qualified) if self.shown else None
+        return progress(self.systems[n].qualified) if self.shows_progress else None
 
 
 @contextmanager
@@ -213,12 +213,12 @@ def _serve(
         other.close()
     if work.budget.memory is not None:
         work.budget.memory -= max(work.budget.room() or 0, 0) * (jobs - 1) // jobs
-    shown = work.shown and overwritable()
+    shows_progress = work.shows_progress and overwritable()
 
     def show(p: Progress) -> None:
         if os.getppid() != parent:
             os._exit(1)  # the parent was killed
-        if shown:
+        if shows_progress:
             there.send(p)
 
     with suppress(EOFError, BrokenPipeError):

@@ -27,10 +27,10 @@ def progress(name: str) -> Callable[[Progress], None] | None:
 
 def line(name: str, p: Progress, last: Progress) -> str:
     """What there is to say now; the speed is that since the last time."""
-    told = f"{name}: {p.states:,} states, {p.waiting:,} waiting, depth {p.depth}"
+    text = f"{name}: {p.states:,} states, {p.waiting:,} waiting, depth {p.depth}"
     if p.seconds > last.seconds:
-        told += f", {(p.states - last.states) / (p.seconds - last.seconds):,.0f} states/s"
-    return told + (f", {_bytes(p.memory)}" if p.memory else "")
+        text += f", {(p.states - last.states) / (p.seconds - last.seconds):,.0f} states/s"
+    return text + (f", {_bytes(p.memory)}" if p.memory else "")
 
 
 def clear() -> None:

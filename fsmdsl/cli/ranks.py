@@ -75,14 +75,14 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
     except SystemExit as end:
         if between.meet(MEETING_TIMEOUT):
             raise
-        told = f"has ended with exit code {end.code}, and others have not"
+        message = f"has ended with exit code {end.code}, and others have not"
     except FullError as error:
-        told = f"cannot continue: {error}"
+        message = f"cannot continue: {error}"
     except Exception as error:
-        told = f"has failed: {type(error).__name__}: {error}"
+        message = f"has failed: {type(error).__name__}: {error}"
     else:
         return
-    _end_all(between, told)
+    _end_all(between, message)
 
 
 def _end_all(between: Mpi, why: str) -> NoReturn:

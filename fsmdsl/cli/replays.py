@@ -9,7 +9,7 @@ from pathlib import Path
 from fsmdsl import classes as emit
 from fsmdsl import model as m
 from fsmdsl.classes.replays.replay import Holder, Moment, Run, replay
-from fsmdsl.cli.writing import generated, write_folder
+from fsmdsl.cli.output_files import generated, write_folder
 from fsmdsl.runs.replay import broken
 from fsmdsl.search import Exploration, Verdict
 from fsmdsl.step import Universe
@@ -27,10 +27,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 '''
 
 
-def write_replays(done: list[Exploration], model: m.Model, folder: Path, *, force: bool = False) -> list[Path]:
+def write_replays(explorations: list[Exploration], model: m.Model, folder: Path, *, force: bool = False) -> list[Path]:
     """Write the tests; what earlier calls have written and this one does not is removed. Gives the tests' paths."""
     files: dict[str, str] = {}
-    for x in done:
+    for x in explorations:
         files.update({f"{name}.py": text for name, text in _tests(x, model)})
     tests = [folder / name for name in files]
     if tests:
@@ -66,7 +66,7 @@ def _called(v: Verdict) -> str:
 
 def _holder(universe: Universe, v: Verdict) -> Holder | None:
     """Whose invariant is broken at the end."""
-    found = broken(universe, v, v.trace.end) if v.kind == "invariant" and v.trace is not None else None
-    if found is None:
+    violation = broken(universe, v, v.trace.end) if v.kind == "invariant" and v.trace is not None else None
+    if violation is None:
         return None
-    return "system" if found[0].instance is None else found[0].instance
+    return "system" if violation[0].instance is None else violation[0].instance

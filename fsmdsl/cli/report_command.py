@@ -15,12 +15,12 @@ from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import say, say_text
+from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
-from fsmdsl.cli.report_origin import changes, made
+from fsmdsl.cli.report_origin import changes, origin
 from fsmdsl.cli.test_command import played as play_all
-from fsmdsl.cli.writing import earlier, force_option, write_folder
 from fsmdsl.dataclasses import replace
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.model.resolve.rules import TOO_LARGE
@@ -72,40 +72,42 @@ def command(
     """
     from fsmdsl.cli import version
 
-    told = printing(form, outputs)
-    with within(budget, paths, told):
-        loaded, found = checked(paths, as_documented=as_documented)
-        if loaded.model is None or any(d.rule == TOO_LARGE for d in found):
-            refuse(told, found, "there is nothing to report on")
+    output = printing(form, outputs)
+    with within(budget, paths, output):
+        loaded, problems = checked(paths, as_documented=as_documented)
+        if loaded.model is None or any(d.rule == TOO_LARGE for d in problems):
+            refuse(output, problems, "there is nothing to report on")
             sys.exit(FINDINGS)
         model = loaded.model
         logged = None if counts is None else counted(counts, model.machines.values())
         changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     systems, limits = list(model.systems.values()), Limits(max_states)
 
-    def found_of(n: int, show: Callable[[Progress], None] | None) -> tuple[Exploration, Census]:
+    def explore_one(n: int, show: Callable[[Progress], None] | None) -> tuple[Exploration, Census]:
         return _explored(model, systems[n], limits, budget.renewed() if n else budget, show)
 
-    with results(Work(model, systems, budget, told.speaks, found_of), processes(jobs, len(systems))) as explorations:
+    with results(
+        Work(model, systems, budget, output.speaks, explore_one), processes(jobs, len(systems))
+    ) as explorations:
         done = list(explorations)
     clear()
     explored = [x for x, _ in done]
-    found += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
+    problems += [d for d in diagnostics(*explored) if d.rule == VACUOUS]
     played, unplayed = play_all(model, [x for module in model.modules for x in module.scenarios], budget.renewed())
     for scenario in unplayed:
         say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
-    report, undrawn = assemble(title, model, found, done, played, rendered_together, version(), counts=logged)
-    report = replace(report, made=made(paths), since=since or "", changed=changed)
+    report, undrawn = assemble(title, model, problems, done, played, rendered_together, version(), counts=logged)
+    report = replace(report, origin=origin(paths), since=since or "", changed=changed)
     for problem in undrawn:
         say_text(frame(problem, paint), err=True)
     path = out / NAME
     write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
     totals = report.totals
     summed = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
-    told.say(f"{path}: {summed}")
+    output.say(f"{path}: {summed}")
     extra = {"page": str(path), "totals": totals}
-    told.finish(lambda: from_report(model, found, explored, played, summed, looked_for(), extra))
-    bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in found)
+    output.finish(lambda: from_report(model, problems, explored, played, summed, looked_for(), extra))
+    bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in problems)
     sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
 
 

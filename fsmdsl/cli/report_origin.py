@@ -15,14 +15,14 @@ from fsmdsl.cli.versions import Revisions, commit_of, model_of, versions
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.compare import Compared, compare
 from fsmdsl.report.compare.render_text import MARKS, sentence
-from fsmdsl.report.views import ChangedView, Made
+from fsmdsl.report.views import ChangedView, Origin
 
 
-def made(paths: Sequence[str]) -> Made:
+def origin(paths: Sequence[str]) -> Origin:
     """Now, or at `SOURCE_DATE_EPOCH`, for pages that are to be the same when they are made again."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     moment = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
-    return Made(f"{moment:%Y-%m-%d %H:%M} UTC", commit_of(chosen(paths)[0]), shlex.join(["fsm", *sys.argv[1:]]))
+    return Origin(f"{moment:%Y-%m-%d %H:%M} UTC", commit_of(chosen(paths)[0]), shlex.join(["fsm", *sys.argv[1:]]))
 
 
 def changes(since: str, paths: Sequence[str], model: m.Model, *, as_documented: bool) -> Sequence[ChangedView]:
@@ -38,8 +38,8 @@ def changes(since: str, paths: Sequence[str], model: m.Model, *, as_documented: 
 def _changed(part: Compared, model: m.Model, revisions: Revisions) -> ChangedView:
     there = part.name in {*model.machines, *model.systems, *(x.name for x in model.modules)}
     head = f"{part.owner} {part.name}" + (f": {part.kind}" if part.kind in ("added", "removed") else "")
-    listed = []
+    sentences = []
     for change in part.changes:
-        first, *more = map(revisions.named, sentence(change))
-        listed.append((MARKS[change.kind], first, more))
-    return ChangedView(head, anchor(part.name) if there else "", listed)
+        first, *more = map(revisions.substitute, sentence(change))
+        sentences.append((MARKS[change.kind], first, more))
+    return ChangedView(head, anchor(part.name) if there else "", sentences)

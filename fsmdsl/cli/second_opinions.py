@@ -31,8 +31,10 @@ SECONDS = 600.0
 
 def second_opinion_options(command: F) -> F:
     """`--second-opinion` and `--tool`."""
-    told = "Let another checker explore the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
-    other = click.option("--second-opinion", "other", type=click.Choice(CHECKERS), help=told)
+    about = (
+        "Let another checker explore the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
+    )
+    other = click.option("--second-opinion", "other", type=click.Choice(CHECKERS), help=about)
     path = click.option("--tool", type=click.Path(), metavar="PATH", help="Where that checker is (default: on PATH).")
     return other(path(command))
 
@@ -55,21 +57,21 @@ def installed(other: str | None, tool: str | None) -> Tool | None:
 
 
 def second_opinions(
-    tool: Tool | None, model: m.Model, done: Sequence[Exploration], budget: Budget, out: Printing
+    tool: Tool | None, model: m.Model, explorations: Sequence[Exploration], budget: Budget, out: Printing
 ) -> list[SecondOpinion]:
     """What the other checker says of each system, told as it comes."""
     if tool is None:
         return []
     from fsmdsl.interop.second_opinion import Budgeted, compare
 
-    found: list[SecondOpinion] = []
-    for x in done:
+    opinions: list[SecondOpinion] = []
+    for x in explorations:
         memory = budget.memory or 4 << 30
         opinion = tool.opinion(model, x.system, x.states, Budgeted(budget.seconds or SECONDS, memory))
-        found.append(compare(x, opinion))
-        for line in lines(found[-1]):
+        opinions.append(compare(x, opinion))
+        for line in lines(opinions[-1]):
             out.say(line, wrap=True)
-    return found
+    return opinions
 
 
 _ROLES = {"confirmed": "good", "different": "error", "not confirmed": "warning"}
@@ -87,21 +89,22 @@ def lines(x: SecondOpinion) -> list[str]:
     return [first, *rest]
 
 
-def data(found: Sequence[SecondOpinion]) -> dict[str, object]:
+def data(opinions: Sequence[SecondOpinion]) -> dict[str, object]:
     """For JSON."""
 
     def row(r: Any) -> Mapping[str, str]:
         return {"what": r.what, "ours": r.ours, "theirs": r.theirs, "agreement": r.agreement}
 
-    listed = [
-        {"system": x.system, "tool": x.tool, "agreement": x.agreement, "rows": [row(r) for r in x.rows]} for x in found
+    rows = [
+        {"system": x.system, "tool": x.tool, "agreement": x.agreement, "rows": [row(r) for r in x.rows]}
+        for x in opinions
     ]
-    return {"second_opinions": listed} if listed else {}
+    return {"second_opinions": rows} if rows else {}
 
 
-def code(found: Sequence[SecondOpinion], otherwise: int) -> int:
+def code(opinions: Sequence[SecondOpinion], otherwise: int) -> int:
     """The exit code: a difference is a finding; a checker that did not end is a limit."""
-    if any(x.agreement == "different" for x in found):
+    if any(x.agreement == "different" for x in opinions):
         return FINDINGS
-    unseen = any(x.rows[0].agreement == "not confirmed" for x in found)
+    unseen = any(x.rows[0].agreement == "not confirmed" for x in opinions)
     return otherwise or (BOUNDED if unseen else 0)

@@ -37,18 +37,18 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     missing = [x for x in ("starlette", "uvicorn") if find_spec(x) is None]
     if missing:
         misuse(f"the page needs {' and '.join(f'`{x}`' for x in missing)}; run `pip install 'fsmdsl[serve]'`")
-    named = existing(paths)
+    names = existing(paths)
     listening = _bound(port)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
     port = listening.getsockname()[1]
     token = token_urlsafe(18)
     address = f"http://{LOOPBACK}:{port}/#token={token}"
-    say(f"serving {' '.join(named)} at", "", f"    {address}", "", "Ctrl-C ends it")
+    say(f"serving {' '.join(names)} at", "", f"    {address}", "", "Ctrl-C ends it")
     sys.stdout.flush()
     if open_it:
         click.launch(address)
-    _serve(named, token, port, listening)
+    _serve(names, token, port, listening)
 
 
 def _bound(port: int) -> socket.socket:
@@ -59,7 +59,7 @@ def _bound(port: int) -> socket.socket:
     except OSError as error:
         reason = (error.strerror or "unknown error").lower()
         misuse(f"cannot listen on port {port}: {reason}; choose another with `--port`, or `--port 0` for any")
-    # Who opens the address at once waits until all is loaded, instead of being turned away.
+    # A browser that opens the address at once waits until everything is loaded, instead of being refused.
     listening.listen(128)
     return listening
 

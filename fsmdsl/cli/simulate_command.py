@@ -9,11 +9,11 @@ import click
 
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
-from fsmdsl.cli.completing import machine_names, system_names
+from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.verify_command import settings_of
-from fsmdsl.cli.walkthrough import Known, walkthrough
-from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, found_in, replayed, subject
+from fsmdsl.cli.walkthrough import PastRun, walkthrough
+from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
 
 
 @click.command("simulate")
@@ -49,24 +49,24 @@ def command(
         session = begin(model, subject(model, system, machine))
     except NoSuchError as error:
         misuse(str(error))
-    known = [] if traces is None else _known(session, traces)
+    runs = [] if traces is None else _runs(session, traces)
     rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
-    walkthrough(session, known, lambda path: f"fsm test {path} {rest}", own=bool(settings))
+    walkthrough(session, runs, lambda path: f"fsm test {path} {rest}", own=bool(settings))
 
 
-def _known(session: Session, path: Path) -> list[Known]:
+def _runs(session: Session, path: Path) -> list[PastRun]:
     """The runs of this system in a document of `fsm verify`."""
     name = session.universe.system.qualified
     try:
         document = json.loads(path.read_bytes())
-        found = [x for x in found_in(document) if x.system == name]
-        known = [Known(x.shown, x.outcome, replayed(session.universe, x.trace).whole) for x in found]
+        records = [x for x in recorded_runs(document) if x.system == name]
+        runs = [PastRun(x.title, x.outcome, replayed(session.universe, x.trace).whole) for x in records]
     except OSError as error:
         misuse(f"cannot read `{path}`: {(error.strerror or 'unknown error').lower()}")
     except ValueError:
         misuse(f"`{path}` is not JSON; `fsm verify --format json > {path.name}` writes what is needed")
     except ReplayError as error:
         misuse(f"`{path}`: {error}")
-    if not known:
+    if not runs:
         misuse(f"`{path}` has no run of {name}")
-    return known
+    return runs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, only_asked, paint, paths_argument
+from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, ordered_model, paint, paths_argument
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
@@ -43,16 +43,16 @@ def command(
     out = printing(form, outputs)
     with within(budget, paths, out):
         loaded = loaded_or_exit(paths, out, as_documented=as_documented)
-    model = only_asked(loaded)
+    model = ordered_model(loaded)
     done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.root_modules], budget)
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)
-    told = _tally(len(done), failed)
+    summary = _tally(len(done), failed)
     for scenario in open_:
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
-    _left_out(out, model, verbose, told)
-    out.finish(lambda: _results(model, done, click.unstyle(told)))
+    _left_out(out, model, verbose, summary)
+    out.finish(lambda: _results(model, done, click.unstyle(summary)))
     sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
 
 
@@ -71,10 +71,10 @@ def played(
     return done, scenarios[len(done) :]
 
 
-def _results(model: m.Model, done: list[Played], told: str) -> Results:
+def _results(model: m.Model, done: list[Played], summary: str) -> Results:
     from fsmdsl.report.formats.gather import from_test
 
-    return from_test(model, done, told)
+    return from_test(model, done, summary)
 
 
 def _tell(out: Printing, x: Played, verbose: bool) -> None:
@@ -86,14 +86,14 @@ def _tell(out: Printing, x: Played, verbose: bool) -> None:
         out.say_text(frame(x.failure, paint))
 
 
-def _left_out(out: Printing, model: m.Model, verbose: bool, told: str) -> None:
-    gone = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
-    for name, y in gone if verbose else ():
+def _left_out(out: Printing, model: m.Model, verbose: bool, summary: str) -> None:
+    omissions = [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.left_out]
+    for name, y in omissions if verbose else ():
         out.say(f"{paint('left out', 'warning')}  {name}  {paint(y.title, 'quiet')}", f"    {y.why}")
-    out.say(told)
-    if gone:
+    out.say(summary)
+    if omissions:
         hint = "" if verbose else "; `--verbose` names them"
-        out.say(f"{len(gone)} left out, for they speak of what only amendments declare{hint}")
+        out.say(f"{len(omissions)} left out, for they speak of what only amendments declare{hint}")
 
 
 def _tally(done: int, failed: int) -> str:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,21 +17,22 @@ from fsmdsl.cli.common import (
     FINDINGS,
     documented_option,
     loaded_or_exit,
-    only_asked,
+    ordered_model,
     paint,
     paths_argument,
 )
 from fsmdsl.cli.common import chosen as specs
-from fsmdsl.cli.completing import system_names
+from fsmdsl.cli.completions import system_names
 from fsmdsl.cli.limits import BOUNDED, limit_options, within
 from fsmdsl.cli.messages import misuse
+from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
-from fsmdsl.cli.without import without_option
-from fsmdsl.cli.writing import earlier, force_option, write_folder
+from fsmdsl.cli.without_option import without_option
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import Loaded
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.frames import frame
@@ -45,6 +46,8 @@ from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic, Severity, did_you_mean
 
 if TYPE_CHECKING:
+    from fsmdsl.interop.second_opinion import SecondOpinion
+    from fsmdsl.interop.second_opinion.tools import Tool
     from fsmdsl.report.formats.results import Results
 
 
@@ -91,116 +94,174 @@ if TYPE_CHECKING:
 @force_option
 @printing_options
 @together
-def command(
-    paths: tuple[str, ...],
-    as_documented: bool,
-    without: tuple[str, ...],
-    names: tuple[str, ...],
-    settings: tuple[str, ...],
-    max_states: int | None,
-    budget: Budget,
-    jobs: int | None,
-    workers: int | None,
-    no_symmetry: bool,
-    stutter: bool,
-    every: bool,
-    runs: bool,
-    brief: bool,
-    hide: tuple[str, ...],
-    as_shortest: bool,
-    by_hand: bool,
-    replay: Path | None,
-    charts: Path | None,
-    save: Path | None,
-    save_every: float,
-    resume: Path | None,
-    other: str | None,
-    tool: str | None,
-    certificate: Path | None,
-    with_states: bool,
-    force: bool,
-    form: str | None,
-    outputs: tuple[Path, ...],
-) -> None:
+def command(**values: Any) -> None:
     """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
 
     Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
     checked.
     """
-    if stutter and other is not None:
+    options = VerifyOptions(**values)
+    task = _read(options)
+    explorations = _explore(options, task)
+    opinions = _report(options, task, explorations)
+    sys.exit(agreed_code(code(opinions, _exit_code(explorations))))
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyOptions:
+    """The command line. Each field has the name of its parameter of the command."""
+
+    paths: tuple[str, ...]
+    as_documented: bool
+    without: tuple[str, ...]
+    names: tuple[str, ...]
+    settings: tuple[str, ...]
+    max_states: int | None
+    budget: Budget
+    jobs: int | None
+    workers: int | None
+    no_symmetry: bool
+    stutter: bool
+    every: bool
+    runs: bool
+    brief: bool
+    hide: tuple[str, ...]
+    as_shortest: bool
+    by_hand: bool
+    replay: Path | None
+    charts: Path | None
+    save: Path | None
+    save_every: float
+    resume: Path | None
+    other: str | None
+    tool: str | None
+    certificate: Path | None
+    with_states: bool
+    force: bool
+    form: str | None
+    outputs: tuple[Path, ...]
+
+    @property
+    def keeping(self) -> Keeping | None:
+        """Where the search is saved, and what it continues."""
+        if self.save is None and self.resume is None:
+            return None
+        return Keeping(self.save, self.resume, self.save_every)
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """The systems to explore, and how their results are printed and checked."""
+
+    model: m.Model
+    systems: list[m.System]
+    out: Printing
+    checker: Tool | None
+    style: Style
+
+
+def _read(options: VerifyOptions) -> _Task:
+    """Read and check the specs, and choose the systems."""
+    if options.stutter and options.other is not None:
         misuse("`--stutter` asks about runs that `--second-opinion` does not")
-    out, checker = printing(form, outputs), installed(other, tool)
-    check_options(certificate, with_states, without)
-    with within(budget, paths, out):
-        parts = {"as_documented": as_documented, "without": without}
-        loaded = loaded_or_exit(paths, out, **parts, settings=settings_of(settings))
-    model, systems = chosen_systems(loaded, names)
-    chosen = _one(systems, out) if by_hand else systems
-    limits = Limits(max_states, after_violation=None if every or checker else AFTER_VIOLATION)
-    means = Means(workers=workers, symmetry=not (no_symmetry or checker or certificate))
-    keeping = None if save is None and resume is None else Keeping(save, resume, save_every)
-    style = Style(every, runs or every, brief, _hidden(model, chosen, hide))
+    out, checker = printing(options.form, options.outputs), installed(options.other, options.tool)
+    check_options(options.certificate, options.with_states, options.without)
+    with within(options.budget, options.paths, out):
+        parts = {"as_documented": options.as_documented, "without": options.without}
+        loaded = loaded_or_exit(options.paths, out, **parts, settings=settings_of(options.settings))
+    model, systems = chosen_systems(loaded, options.names)
+    chosen = _one(systems, out) if options.by_hand else systems
+    hidden = _hidden(model, chosen, options.hide)
+    style = Style(options.every, options.runs or options.every, options.brief, hidden)
+    return _Task(model, chosen, out, checker, style)
+
+
+def _explore(options: VerifyOptions, task: _Task) -> list[Exploration]:
+    """Explore the systems, and print the results of each as soon as it is explored."""
+    model, systems, budget, keeping = task.model, task.systems, options.budget, options.keeping
+    limits = Limits(options.max_states, after_violation=None if options.every or task.checker else AFTER_VIOLATION)
+    symmetry = not (options.no_symmetry or task.checker or options.certificate)
+    means = Means(workers=options.workers, symmetry=symmetry)
 
     def explored(n: int, show: Callable[[Progress], None] | None) -> Exploration:
-        run = partial(explore, model, chosen[n], limits, show, means, keeping, budget, stutter=stutter)
-        return with_runs(run, model, budget.renewed() if n else budget, simple=is_first() and not as_shortest)
+        run = partial(explore, model, systems[n], limits, show, means, keeping, budget, stutter=options.stutter)
+        simple = is_first() and not options.as_shortest
+        return with_runs(run, model, budget.renewed() if n else budget, simple=simple)
 
-    work = Work(model, chosen, budget, out.speaks, explored)
-    done = _told(work, processes(jobs, len(chosen)) if keeping is None else 1, out, style, by_hand=by_hand)
-    found = diagnostics(*done, others=[y for y in model.systems.values() if y not in chosen])
-    for d in () if by_hand else (d for d in found if d.severity is Severity.WARNING):
+    # One process saves a search: the folder belongs to one system.
+    jobs = processes(options.jobs, len(systems)) if keeping is None else 1
+    work = Work(model, systems, budget, task.out.speaks, explored)
+    return _print_results(work, jobs, task.out, task.style, by_hand=options.by_hand)
+
+
+def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]) -> list[SecondOpinion]:
+    """Print the warnings, the second opinions and what was left out; write all files that are asked for."""
+    model, out = task.model, task.out
+    problems = diagnostics(*explorations, others=[y for y in model.systems.values() if y not in task.systems])
+    for d in () if options.by_hand else (d for d in problems if d.severity is Severity.WARNING):
         out.say_text(f"\n{frame(d, paint)}".rstrip("\n"))
-    opinions = second_opinions(checker, model, done, budget, out)
-    if certificate is not None:
-        write_certificate(certificate, model, done, settings, as_documented, with_states, budget, out)
-    if charts is not None and is_first():
-        _draw(done, charts, style.hidden, force, prune=not names)
-    replays = [] if replay is None or not is_first() else _write_replays(done, model, replay, out, force)
-    if by_hand:
-        rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
-        _walk(done[0], model, rest, own=bool(settings or without))
-    for name, left in () if names else _left_out(model):
+    opinions = second_opinions(task.checker, model, explorations, options.budget, out)
+    extra = _write_files(options, task, explorations)
+    if options.by_hand:
+        rest = f"{' '.join(specs(options.paths))}{' --as-documented' * options.as_documented}"
+        _walk(explorations[0], model, rest, own=bool(options.settings or options.without))
+    for name, left in () if options.names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
-    if not done:
+    if not explorations:
         out.say(_no_system(model))
-    told = {**({} if replay is None else {"replays": replays}), **data(opinions)}
     if is_first():
-        out.finish(lambda: _results(done, model, found, told))
-    sys.exit(agreed_code(code(opinions, _exit_code(done))))
+        out.finish(lambda: _results(explorations, model, problems, {**extra, **data(opinions)}))
+    return opinions
 
 
-def _told(work: Work[Exploration], jobs: int, out: Printing, style: Style, *, by_hand: bool) -> list[Exploration]:
-    """Explore the systems, and tell what is found as soon as it is found."""
+def _write_files(options: VerifyOptions, task: _Task, explorations: list[Exploration]) -> dict[str, object]:
+    """The certificate, the sequence diagrams and the tests; what JSON says of them."""
+    o, model, out = options, task.model, task.out
+    if o.certificate is not None:
+        write_certificate(o.certificate, model, explorations, o.settings, o.as_documented, o.with_states, o.budget, out)
+    if o.charts is not None and is_first():
+        _draw(explorations, o.charts, task.style.hidden, o.force, prune=not o.names)
+    if o.replay is None:
+        return {}
+    return {"replays": _write_replays(explorations, model, o.replay, out, o.force) if is_first() else []}
+
+
+def _print_results(
+    work: Work[Exploration], jobs: int, out: Printing, style: Style, *, by_hand: bool
+) -> list[Exploration]:
+    """The results of the systems, each printed as soon as it is there."""
     done: list[Exploration] = []
-    known: dict[Cause, str] = {}
+    causes: dict[Cause, str] = {}
     with results(work, jobs) as explorations:
         for x in explorations:
             done.append(x)
             if out.speaks:
                 clear()
             out.say(summary(x, paint), wrap=True)
-            for line in () if by_hand else details(x, work.model, paint, style, known):
+            for line in () if by_hand else details(x, work.model, paint, style, causes):
                 out.say(line, wrap=True)
     return done
 
 
-def _results(done: list[Exploration], model: m.Model, found: list[Diagnostic], told: Mapping[str, object]) -> Results:
+def _results(
+    explorations: list[Exploration], model: m.Model, problems: list[Diagnostic], extra: Mapping[str, object]
+) -> Results:
     from fsmdsl.report.formats.gather import from_verify
 
-    return from_verify(done, model, found, told)
+    return from_verify(explorations, model, problems, extra)
 
 
-def _hidden(model: m.Model, systems: list[m.System], listed: tuple[str, ...]) -> Hidden:
+def _hidden(model: m.Model, systems: list[m.System], names: tuple[str, ...]) -> Hidden:
     """What runs are shown without: what some system has."""
-    known = {name for x in systems for name in names_in(Roster(model, x))} if listed else set()
-    for name in listed:
-        if name not in known:
-            advice = did_you_mean(name, known) or "it takes the name of a machine, a set, an instance, or an event"
+    available = {name for x in systems for name in names_in(Roster(model, x))} if names else set()
+    for name in names:
+        if name not in available:
+            advice = did_you_mean(name, available) or "it takes the name of a machine, a set, an instance, or an event"
             misuse(f"--hide: no system here has `{name}`; {advice}")
-    return Hidden(frozenset(listed))
+    return Hidden(frozenset(names))
 
 
-def _draw(done: list[Exploration], folder: Path, hidden: Hidden, force: bool, *, prune: bool) -> None:
+def _draw(explorations: list[Exploration], folder: Path, hidden: Hidden, force: bool, *, prune: bool) -> None:
     """A sequence diagram for every run that shows something."""
     from fsmdsl.draw.sequence_svg import as_svg
     from fsmdsl.draw.svg import is_drawing
@@ -208,57 +269,59 @@ def _draw(done: list[Exploration], folder: Path, hidden: Hidden, force: bool, *,
     from fsmdsl.report.page import anchor
 
     files: dict[str, str] = {}
-    for x in done:
+    for x in explorations:
         for n, v in enumerate(v for v in x.verdicts if v.trace is not None and v.trace.entries):
             name = f"{x.system.qualified}-{n + 1}-{anchor(v.kind, v.name)}.svg"
-            files[name] = as_svg(violation(f"{x.system.qualified}: {v.shown}", v, hidden))
+            files[name] = as_svg(violation(f"{x.system.qualified}: {v.label}", v, hidden))
     write_folder(folder, "verify --charts", files, ours=earlier(is_drawing), force=force, prune=prune)
 
 
-def _write_replays(done: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool) -> list[str]:
+def _write_replays(
+    explorations: list[Exploration], model: m.Model, folder: Path, out: Printing, force: bool
+) -> list[str]:
     """The tests written."""
     from fsmdsl.cli.replays import write_replays
 
-    tests = [str(path) for path in write_replays(done, model, folder, force=force)]
+    tests = [str(path) for path in write_replays(explorations, model, folder, force=force)]
     count = f"{len(tests)} test{'s' * (len(tests) != 1)}"
     out.say(f"{count} in {folder}; `pytest {folder}` replays them" if tests else "no violation has a run to replay")
     return tests
 
 
-def _one(found: list[m.System], out: Printing) -> list[m.System]:
+def _one(systems: list[m.System], out: Printing) -> list[m.System]:
     """The system to walk through."""
     if out.formal or out.files:
         misuse(f"`--explore` is for a person: it has no `{'--output' if out.files else f'--format {out.form}'}`")
     if several():
         misuse("`--explore` is for one process")
-    if len(found) != 1:
-        listed = ", ".join(f"`{x.name}`" for x in found)
-        misuse(f"`--explore` walks through one system; say which with `--system`: {listed or 'there is none'}")
-    return found
+    if len(systems) != 1:
+        names = ", ".join(f"`{x.name}`" for x in systems)
+        misuse(f"`--explore` walks through one system; say which with `--system`: {names or 'there is none'}")
+    return systems
 
 
 def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
-    from fsmdsl.cli.walkthrough import Known, walkthrough
+    from fsmdsl.cli.walkthrough import PastRun, walkthrough
     from fsmdsl.runs.simulation import NoSuchError, begin
 
-    known = [Known(v.shown, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
+    runs = [PastRun(v.label, v.outcome, v.trace) for v in x.verdicts if v.trace is not None]
     try:
         session = begin(model, x.system)
     except NoSuchError as error:
         misuse(str(error))
-    walkthrough(session, known, lambda path: f"fsm test {path} {rest}", own=own)
+    walkthrough(session, runs, lambda path: f"fsm test {path} {rest}", own=own)
     sys.exit(0)
 
 
-def _exit_code(done: list[Exploration]) -> int:
-    verdicts = {verdict(x) for x in done}
+def _exit_code(explorations: list[Exploration]) -> int:
+    verdicts = {verdict(x) for x in explorations}
     return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts else 0
 
 
-def settings_of(given: tuple[str, ...]) -> dict[str, s.Expr]:
+def settings_of(assignments: tuple[str, ...]) -> dict[str, s.Expr]:
     """The values of `--set`."""
     try:
-        return given_settings(given)
+        return given_settings(assignments)
     except ValueError as error:
         misuse(f"--set: {error}")
 
@@ -277,22 +340,22 @@ def _no_system(model: m.Model) -> str:
 
 def chosen_systems(loaded: Loaded, names: tuple[str, ...]) -> tuple[m.Model, list[m.System]]:
     """The model, and the systems to look at."""
-    return only_asked(loaded), _chosen(loaded, names)
+    return ordered_model(loaded), _chosen(loaded, names)
 
 
 def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
     """The systems named, of imported modules too; else those of the files that were given."""
-    model = only_asked(loaded)
+    model = ordered_model(loaded)
     if not names:
         return [x for x in model.systems.values() if x.module in loaded.root_modules]
-    known = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
-    gone = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
+    by_name = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
+    left_out = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
     for name in names:
-        if name in gone and name not in known:
-            misuse(f"as documented there is no system `{name}`, for {gone[name].why}")
-        if name not in known:
+        if name in left_out and name not in by_name:
+            misuse(f"as documented there is no system `{name}`, for {left_out[name].why}")
+        if name not in by_name:
             advice = (
-                did_you_mean(name, known) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
+                did_you_mean(name, by_name) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
             )
             misuse(f"there is no system `{name}`; {advice}")
-    return list(dict.fromkeys(known[name] for name in names))
+    return list(dict.fromkeys(by_name[name] for name in names))

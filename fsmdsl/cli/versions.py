@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from fsmdsl import model as m
 from fsmdsl.cli import MISUSE
-from fsmdsl.cli.common import chosen, follows_links, only_asked, paint
+from fsmdsl.cli.common import chosen, follows_links, ordered_model, paint
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.workspace import Loaded, load
@@ -28,7 +28,7 @@ class Version:
     path: str
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """`specs`, `HEAD~1:specs`."""
         return self.path if self.revision is None else f"{self.revision}:{self.path}"
 
@@ -40,21 +40,21 @@ def versions(old: str, new: str | None, path: str | None) -> tuple[Version, Vers
     return Version(before[0], before[1] or fallback), Version(after[0], after[1] or fallback)
 
 
-def _read(said: str) -> tuple[str | None, str | None]:
+def _read(argument: str) -> tuple[str | None, str | None]:
     """A revision and a path, as far as they are said. What exists on the disk is a path, unless `git:` stands before
     it."""
-    if not said.startswith(PREFIX) and (said == "-" or Path(said).exists()):
-        return None, said
-    revision, _, path = said.removeprefix(PREFIX).partition(":")
+    if not argument.startswith(PREFIX) and (argument == "-" or Path(argument).exists()):
+        return None, argument
+    revision, _, path = argument.removeprefix(PREFIX).partition(":")
     if not revision:
-        misuse(f"`{said}` names no revision: write `{PREFIX}HEAD~1:specs`")
-    if not said.startswith(PREFIX) and not path and _looks_like_path(said):
-        misuse(f"there is no file or folder `{said}`")
+        misuse(f"`{argument}` names no revision: write `{PREFIX}HEAD~1:specs`")
+    if not argument.startswith(PREFIX) and not path and _looks_like_path(argument):
+        misuse(f"there is no file or folder `{argument}`")
     return revision, path or None
 
 
-def _looks_like_path(said: str) -> bool:
-    return said.endswith((".fsm", "/")) or said.startswith((".", "/"))
+def _looks_like_path(argument: str) -> bool:
+    return argument.endswith((".fsm", "/")) or argument.startswith((".", "/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Revisions:
 
     folders: dict[str, str] = field(default_factory=dict)
 
-    def named(self, text: str) -> str:
+    def substitute(self, text: str) -> str:
         """The text, in which such places go by their revision."""
         for folder, revision in self.folders.items():
             text = text.replace(f"{folder}/", f"{revision}:")
@@ -77,7 +77,7 @@ def models_of(
     old, new = (_loaded(x, revisions, as_documented, without) for x in both)
     missing = {name: why for name, why in new.unanswered.items() if name in old.unanswered}
     if missing:
-        misuse(revisions.named("; ".join(missing.values())))
+        misuse(revisions.substitute("; ".join(missing.values())))
     return _model(old, both[0], revisions), _model(new, both[1], revisions)
 
 
@@ -96,9 +96,9 @@ def _loaded(version: Version, revisions: Revisions, as_documented: bool, without
 def _model(loaded: Loaded, version: Version, revisions: Revisions) -> m.Model:
     errors = [d for d in loaded.diagnostics if d.severity is Severity.ERROR]
     if loaded.model is not None and not errors:
-        return only_asked(loaded)
-    say_text(revisions.named(frames(errors, paint)), err=True)
-    say(f"{tally(errors)} in {version.shown}; fix that first", err=True)
+        return ordered_model(loaded)
+    say_text(revisions.substitute(frames(errors, paint)), err=True)
+    say(f"{tally(errors)} in {version.label}; fix that first", err=True)
     raise SystemExit(MISUSE)
 
 
@@ -108,8 +108,8 @@ def _place(version: Version) -> Iterator[tuple[str, str]]:
     if version.revision is None:
         yield version.path, ""
         return
-    with TemporaryDirectory(prefix="fsm-") as made:
-        folder = Path(made).resolve()
+    with TemporaryDirectory(prefix="fsm-") as directory:
+        folder = Path(directory).resolve()
         # No import is looked for above it.
         (folder / ".git").mkdir()
         yield str(folder / _unpacked(version.revision, version.path, folder)), str(folder)
@@ -119,17 +119,17 @@ def commit_of(path: str) -> str:
     """The commit of a path on the disk, short, with `+ changes` where it differs from it; empty outside of git."""
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     try:
-        head = _said(folder, "rev-parse", "--short", "HEAD")
-        changed = head and _said(folder, "status", "--porcelain", "--", str(Path(path).absolute()))
+        head = _git_output(folder, "rev-parse", "--short", "HEAD")
+        changed = head and _git_output(folder, "status", "--porcelain", "--", str(Path(path).absolute()))
     except OSError:
         return ""
     return f"{head} + changes" if changed else head
 
 
-def _said(folder: Path, *arguments: str) -> str:
+def _git_output(folder: Path, *arguments: str) -> str:
     """What git says of a folder; nothing where it fails."""
-    done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
-    return "" if done.returncode else done.stdout.decode("utf-8", "replace").strip()
+    process = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+    return "" if process.returncode else process.stdout.decode("utf-8", "replace").strip()
 
 
 # Git -----------------------------------------------------------------------------------------------------------------
@@ -183,11 +183,11 @@ def _has(files: dict[str, str], path: str) -> bool:
 
 def _git(*arguments: str, stdin: bytes | None = None) -> bytes:
     try:
-        done = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
+        process = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
     except OSError:
         misuse("a revision is asked for, and `git` is not installed")
-    if done.returncode and "rev-parse" not in arguments:
-        misuse(*f"git: {done.stderr.decode('utf-8', 'replace').strip()}".split("\n"))
-    if done.returncode and b"not a git repository" in done.stderr:
+    if process.returncode and "rev-parse" not in arguments:
+        misuse(*f"git: {process.stderr.decode('utf-8', 'replace').strip()}".split("\n"))
+    if process.returncode and b"not a git repository" in process.stderr:
         misuse("a revision is asked for outside of a git repository")
-    return done.stdout
+    return process.stdout

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fsmdsl.cli.common import paint
+from fsmdsl.cli.line_input import LineInput, short
 from fsmdsl.cli.messages import say, say_text
-from fsmdsl.cli.typed import Typed, short
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.as_scenario import as_scenario
 from fsmdsl.runs.narrative import tree
-from fsmdsl.runs.rejection import fault_told
-from fsmdsl.runs.simulation import Choice, Session, asked, called, choices, chosen, matching, why_not
+from fsmdsl.runs.rejection import fault_lines
+from fsmdsl.runs.simulation import Choice, Session, called, choices, chosen, condition_values, matching, why_not
 from fsmdsl.runs.trace import world_lines
 from fsmdsl.search import Trace, lines
 from fsmdsl.step import within
@@ -36,26 +36,26 @@ _MARKS = {"timer": "timer", "answer": "answer", "delivery": "message", "loss": "
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PastRun:
     """A run that was found before, and what it shows."""
 
-    shown: str
+    label: str
     outcome: str
     trace: Trace
 
 
-def walkthrough(session: Session, known: Sequence[Known], hint: Callable[[Path], str], *, own: bool = False) -> None:
+def walkthrough(session: Session, runs: Sequence[PastRun], hint: Callable[[Path], str], *, own: bool = False) -> None:
     """Walk until the person stops or the input ends. `hint`: the command that runs a scenario saved to a file; `own`:
     such a scenario has instances of its own, for the text declares other sizes."""
-    walk = _Walk(session, known, hint, own)
+    walk = _Walk(session, runs, hint, own)
     say(f"walking through {called(session.universe.system, session.universe.model)}; `help` says how")
     if session.universe.fault is not None:
         say(f"it cannot begin as declared: {fault_message(session.universe, session.universe.fault)}")
     walk.show_traces()
     walk.show()
-    typed = Typed(walk.words)
+    terminal = LineInput(walk.words)
     try:
-        while (line := typed.line()) is not None and not walk.obey(line):
+        while (line := terminal.line()) is not None and not walk.obey(line):
             pass
     except KeyboardInterrupt:
         say()
@@ -64,10 +64,10 @@ def walkthrough(session: Session, known: Sequence[Known], hint: Callable[[Path],
 class _Walk:
     """Where the person is."""
 
-    def __init__(self, session: Session, known: Sequence[Known], hint: Callable[[Path], str], own: bool) -> None:
-        self.session, self.known, self.hint, self.own = session, known, hint, own
+    def __init__(self, session: Session, runs: Sequence[PastRun], hint: Callable[[Path], str], own: bool) -> None:
+        self.session, self.runs, self.hint, self.own = session, runs, hint, own
         self.universe = session.universe
-        self.chosen = next((n for n, x in enumerate(known) if x.outcome == "violated"), 0)
+        self.chosen = next((n for n, x in enumerate(runs) if x.outcome == "violated"), 0)
         """The trace whose states `goto` means."""
         self.commands: dict[str, Callable[[str], None]] = {
             "": lambda _: self.show(),
@@ -98,7 +98,7 @@ class _Walk:
         elif word in self.commands:
             self.commands[word](rest)
         else:
-            self.take_named(line)
+            self.take_by_text(line)
         return False
 
     # Showing
@@ -115,39 +115,39 @@ class _Walk:
             say(f"  beyond the bound of `{self.universe.system.name}`: `fsm verify` explores no step from here")
         self.offer()
 
-    def offer(self, wanted: str = "", *, every: bool = False) -> None:
+    def offer(self, part: str = "", *, every: bool = False) -> None:
         """The enabled steps by number, or those with a text in them."""
-        found = self.choices(told=True)
-        matching = [c for c in found if wanted in c.text]
+        steps = self.choices(explain=True)
+        matching = [c for c in steps if part in c.text]
         for c in matching if every else matching[:MAX_STEPS]:
             say(f"  {c.number:>4}  {c.text}{_marks(c)}")
         if len(matching) > MAX_STEPS and not every:
             more = len(matching) - MAX_STEPS
             say(f"        and {more:,} more; `list` shows all, `list TEXT` those with a text in them")
-        elif found and not matching:
-            say(f"none of the {len(found):,} steps has `{short(wanted)}` in it")
+        elif steps and not matching:
+            say(f"none of the {len(steps):,} steps has `{short(part)}` in it")
 
-    def choices(self, *, told: bool = False) -> tuple[Choice, ...]:
-        """What can come next; where that cannot be said, `told` says why."""
-        found = choices(self.session)
-        if told and found.problem is not None:
-            say(found.problem)
-        elif told and not found.choices:
+    def choices(self, *, explain: bool = False) -> tuple[Choice, ...]:
+        """What can come next; where that cannot be said, `explain` says why."""
+        offer = choices(self.session)
+        if explain and offer.problem is not None:
+            say(offer.problem)
+        elif explain and not offer.choices:
             say("no step leads on from here; `back` undoes the last")
-        return found.choices
+        return offer.choices
 
     # Walking
 
     def take_numbered(self, number: str) -> None:
         """A step by its number."""
-        found = self.choices(told=True)
-        fitting = matching(found, number) if number.isascii() else []
+        steps = self.choices(explain=True)
+        fitting = matching(steps, number) if number.isascii() else []
         if fitting:
             self.take(fitting[0])
         else:
-            say(f"there is no step {number[:9]}: they go from 1 to {len(found)}" if found else "there is no step")
+            say(f"there is no step {number[:9]}: they go from 1 to {len(steps)}" if steps else "there is no step")
 
-    def take_named(self, text: str) -> None:
+    def take_by_text(self, text: str) -> None:
         """A step by its text, or by a part of it."""
         fitting = matching(self.choices(), text)
         if len(fitting) == 1:
@@ -171,7 +171,7 @@ class _Walk:
         if last.fault is None:
             self.show()
             return
-        for line in fault_told(self.universe, last.fault)[1:]:
+        for line in fault_lines(self.universe, last.fault)[1:]:
             say(f"    {line}")
         say("everything is as it was before; another step, or `save` to keep this")
 
@@ -195,10 +195,10 @@ class _Walk:
 
     def goto(self, number: str) -> None:
         """A state of the chosen trace; without traces, of this run."""
-        trace = self.known[self.chosen].trace if self.known else self.session.whole
+        trace = self.runs[self.chosen].trace if self.runs else self.session.whole
         last = sum(e.fault is None for e in trace.entries)
         if not number.isdecimal() or int(number[:9]) > last:
-            say(f"`goto N`: the states of this {'trace' if self.known else 'run'} go from 0 to {last}")
+            say(f"`goto N`: the states of this {'trace' if self.runs else 'run'} go from 0 to {last}")
             return
         self.session = self.session.along(trace, int(number[:9]))
         self.show()
@@ -207,22 +207,22 @@ class _Walk:
 
     def show_traces(self) -> None:
         """What was found, by number."""
-        for n, x in enumerate(self.known):
+        for n, x in enumerate(self.runs):
             mark = "*" if n == self.chosen else " "
             count = len(x.trace.entries)
-            say(f" {mark} trace {n + 1}: {x.outcome}, {x.shown}, {count} step{'s' * (count != 1)}")
+            say(f" {mark} trace {n + 1}: {x.outcome}, {x.label}, {count} step{'s' * (count != 1)}")
 
     def choose(self, number: str) -> None:
         """The trace that `goto` means from now on."""
-        if not self.known:
+        if not self.runs:
             say("no trace was found: nothing is violated" if not number else "there are no traces here")
         elif not number:
             self.show_traces()
-        elif number.isdecimal() and 1 <= int(number[:9]) <= len(self.known):
+        elif number.isdecimal() and 1 <= int(number[:9]) <= len(self.runs):
             self.chosen = int(number[:9]) - 1
             self.show_traces()
         else:
-            say(f"there is no trace {short(number)}; there are {len(self.known)}")
+            say(f"there is no trace {short(number)}; there are {len(self.runs)}")
 
     # Asking and keeping
 
@@ -232,15 +232,15 @@ class _Walk:
             for line in why_not(self.universe, self.session.world, event):
                 say(f"  {short(line, 400)}")
             return
-        found = asked(self.universe, self.session.world)
-        for a in found:
+        conditions = condition_values(self.universe, self.session.world)
+        for a in conditions:
             if a.kind == "reachable":
                 say(f"  {'yes' if a.holds else 'no':<5}  reachable {a.name}")
                 continue
             say(f"  {paint('holds', 'good') if a.holds else paint('fails', 'error')}  invariant {a.name}")
             for line in a.why:
                 say(f"         {line}")
-        if not found:
+        if not conditions:
             say("nothing is asked of this system")
 
     def save(self, rest: str) -> None:

@@ -45,7 +45,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
     homes = [x.channel.module for x in roster.queues] + ([] if declared else [x.module for x in roster.machines])
     imports = dict.fromkeys([system.module, *homes])
     of = f" of {system.qualified}" if declared else ""
-    said: list[str] = []
+    steps: list[str] = []
     cut: str | None = None
     end = trace.start
     for n, (before, entry) in enumerate(trace.befores()):
@@ -54,7 +54,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
         if step is None or (not declared and system.recover is not None and step in ("crash", "recover")):
             cut = f"step {n + 1}, {text}: a scenario cannot say this"
             break
-        said.append(step)
+        steps.append(step)
         end = entry.world
     lines = [
         f"module {word if word not in imports else f'{word}_run'}",
@@ -63,7 +63,7 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
         "",
         f'scenario {word} "a run of {system.name.removeprefix(CLOSED)}"{of} {{',
         *(_begins(trace) if declared else (f"    {x}" for x in _instances(trace))),
-        *(f"    {x}" for x in said),
+        *(f"    {x}" for x in steps),
         *(f"    expect {x}" for x in _expected(roster, end)),
         *([f"    // the run continues with {cut}"] if cut else []),
         "}",
@@ -74,8 +74,8 @@ def as_scenario(trace: Trace, name: str, *, own: bool = False) -> Script:
 
 def _begins(trace: Trace) -> list[str]:
     """What begins with any value, or in any of several states."""
-    found = first_choices(trace)
-    return [f"    start with {', '.join(found)}"] if found else []
+    choices = first_choices(trace)
+    return [f"    start with {', '.join(choices)}"] if choices else []
 
 
 def _instances(trace: Trace) -> Iterator[str]:
@@ -86,10 +86,10 @@ def _instances(trace: Trace) -> Iterator[str]:
         types = {f.name: f.type for f in machine.fields} | {p.name: p.type for p in machine.params}
         names = [*dict(instance.values), *(f.name for f in machine.fields if instance.begins_with_any(f))]
         written = ((name, _written(roster, types[name], values[name])) for name in names)
-        given = [f"{name} = {text}" for name, text in written if text is not None]
+        assignments = [f"{name} = {text}" for name, text in written if text is not None]
         begun = trace.start.states[n]
         state = f" in {begun}" if begun != machine.initial.name else ""
-        inside = f" {{ {', '.join(given)} }}" if given else ""
+        inside = f" {{ {', '.join(assignments)} }}" if assignments else ""
         yield f"{instance.name}: {machine.qualified}{state}{inside}"
 
 
@@ -154,11 +154,11 @@ def _only_timer(roster: Roster, instance: int, index: int, before: World) -> boo
 
 def _transmission(roster: Roster, step: ChannelStep, before: World) -> str | None:
     """The first message of its name is meant."""
-    held, channel = before.channels[step.queue], roster.queues[step.queue].channel
-    event = held[step.position].event
-    first = next(n for n, x in enumerate(held) if x.event == event)
-    named = f"{channel.qualified}.{event}{roster.whose(step.queue)}"
-    return f"{step.kind} {named}" if held[first] == held[step.position] else None
+    messages, channel = before.channels[step.queue], roster.queues[step.queue].channel
+    event = messages[step.position].event
+    first = next(n for n, x in enumerate(messages) if x.event == event)
+    target = f"{channel.qualified}.{event}{roster.whose(step.queue)}"
+    return f"{step.kind} {target}" if messages[first] == messages[step.position] else None
 
 
 def _expected(roster: Roster, world: World) -> Iterator[str]:

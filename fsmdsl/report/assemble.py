@@ -8,13 +8,13 @@ from fsmdsl import model as m
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.svg import finished
 from fsmdsl.report.anchors import anchor
+from fsmdsl.report.attention import attention
 from fsmdsl.report.counts import Counts
 from fsmdsl.report.coverage import covered, explored, logged
 from fsmdsl.report.machines import diagram, machine_view
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.state_counts import Census
 from fsmdsl.report.systems import inline, system_view
-from fsmdsl.report.urgent import attention
 from fsmdsl.report.views import LocksView, ModuleView, Report, ScenarioView
 from fsmdsl.search import Exploration, Played
 from fsmdsl.step import Universe
@@ -27,7 +27,7 @@ Draw = Callable[[Sequence[tuple[str, str]]], list["str | Diagnostic"]]
 def assemble(
     title: str,
     model: m.Model,
-    found: Sequence[Diagnostic],
+    diagnostics: Sequence[Diagnostic],
     explorations: Sequence[tuple[Exploration, Census]],
     played: Sequence[Played],
     draw: Draw,
@@ -40,7 +40,7 @@ def assemble(
     ids = {x.system.qualified: anchor(x.system.qualified) for x, _ in explorations}
     ids |= {x.scenario.qualified: f"{anchor(x.scenario.module)}-scenarios" for x in played}
     modules = [_module(model, x, drawing, explorations, played, ids, counts or {}) for x in model.modules]
-    return Report(title, modules, found, attention(modules, found), version), drawing.problems
+    return Report(title, modules, diagnostics, attention(modules, diagnostics), version), drawing.problems
 
 
 class _Drawing:
@@ -85,12 +85,12 @@ def _module(
         reached = {"explored": by_systems, "covered": covered(y, played), "logged": logged(y, counts)}
         machines.append(machine_view(model, y, drawing.graphs[y.qualified], drawing.machine(y), reached, ids))
     systems = []
-    for found, counted in explorations:
-        if found.system.module == x.name:
-            plain = drawing.space(found.system)
-            name = f"{anchor(found.system.qualified)}-space"
-            space = space_view(Universe(model, found.system), counted, plain, name) if plain else None
-            systems.append(system_view(model, found, space))
+    for exploration, counted in explorations:
+        if exploration.system.module == x.name:
+            plain = drawing.space(exploration.system)
+            name = f"{anchor(exploration.system.qualified)}-space"
+            space = space_view(Universe(model, exploration.system), counted, plain, name) if plain else None
+            systems.append(system_view(model, exploration, space))
     return ModuleView(
         anchor(x.name),
         x.name,

@@ -47,10 +47,13 @@ def violation(title: str, v: Verdict, hidden: Hidden = NOTHING) -> Sequence:
     """The run of a verdict. Where no step of it fails, what is wrong in the end stands below it. The columns of
     instances that are hidden, and of their queues, are left out."""
     assert v.trace is not None
-    told = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
-    told = told[: 2 if v.kind == "property" else 1]
-    what = v.kind if v.kind == "deadlock" else v.shown if v.kind == "refinement" else v.name
-    whole, roster = chart(title, v.trace, f"{what} violated: {'; '.join(told)}" if told else ""), v.trace.roster
+    explanation = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
+    explanation = explanation[: 2 if v.kind == "property" else 1]
+    what = v.kind if v.kind == "deadlock" else v.label if v.kind == "refinement" else v.name
+    whole, roster = (
+        chart(title, v.trace, f"{what} violated: {'; '.join(explanation)}" if explanation else ""),
+        v.trace.roster,
+    )
     instances = {n for n in range(len(roster.machines)) if hidden.instance(roster, n)}
     queues = {_queue(roster, n) for n, x in enumerate(roster.queues) if x.receiver in instances}
     return without(whole, frozenset({*map(_instance, instances), *queues}))

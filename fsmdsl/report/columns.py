@@ -22,10 +22,10 @@ def columns(counts: Sequence[int]) -> str:
     wide = min(WIDEST / len(counts), MAX_WIDTH)
     gap = 2 if wide > 8 else 1 if wide > 3 else 0
     highest = max(*counts, 1)
-    told = f"{len(counts)} levels, at most {highest:,} states"
+    label = f"{len(counts)} levels, at most {highest:,} states"
     width, height = LEFT + wide * len(counts) + 2, HEIGHT + BELOW
     size = f'width="{width:.0f}" height="{height}" viewBox="0 0 {width:.2f} {height}"'
-    drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(told)}" {size}>']
+    drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(label)}" {size}>']
     for n, count in enumerate(counts):
         high = max(count / highest * (HEIGHT - 8), 1 if count else 0)
         place = f'x="{LEFT + n * wide:.2f}" y="{HEIGHT - high:.2f}" width="{wide - gap:.2f}" height="{high:.2f}"'

@@ -17,17 +17,17 @@ class CountsError(Exception):
 
 def write_counts(machines: Iterable[m.Machine], count: Callable[[m.Machine, m.Transition], int]) -> str:
     """The text of the file: for each machine, by qualified name, its rows with from where they lead to where."""
-    found = {
+    counts = {
         machine.qualified: [
             {"row": t.name, "from": t.source, "to": t.target, "count": count(machine, t)} for t in machine.transitions
         ]
         for machine in machines
     }
-    return printable_json(json.dumps({"counts": found}, indent=2, ensure_ascii=False)) + "\n"
+    return printable_json(json.dumps({"counts": counts}, indent=2, ensure_ascii=False)) + "\n"
 
 
 Counts: TypeAlias = Mapping[str, Mapping[int, int]]
-"""Of machines, by qualified name: how often each row has happened, by index. A row that nobody has counted has none."""
+"""Of machines, by qualified name: how often each row has happened, by index. A row that was not counted has none."""
 
 
 def read_counts(text: str, machines: Iterable[m.Machine]) -> Counts:
@@ -54,16 +54,16 @@ def _counted(machine: m.Machine, rows: object) -> dict[int, int]:
         key = x.get("row"), x.get("from"), x.get("to")
         if all(isinstance(k, str | None) for k in key):
             counts[key] = counts.get(key, 0) + count
-    found = {t.index: counts.get((t.name, t.source, t.target)) for t in machine.transitions}
-    return {n: count for n, count in found.items() if count is not None}
+    by_index = {t.index: counts.get((t.name, t.source, t.target)) for t in machine.transitions}
+    return {n: count for n, count in by_index.items() if count is not None}
 
 
 def _mark(count: int) -> Mark:
     return Mark("seen", f"{count:,}×") if count > 0 else Mark("unseen")
 
 
-def _field(data: object, name: str, wanted: type, wrong: str) -> Any:
-    found = data.get(name) if isinstance(data, Mapping) else None
-    if not isinstance(found, wanted) or isinstance(found, bool):
+def _field(data: object, name: str, kind: type, wrong: str) -> Any:
+    value = data.get(name) if isinstance(data, Mapping) else None
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise CountsError(wrong)
-    return found
+    return value

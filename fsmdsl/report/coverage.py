@@ -28,14 +28,14 @@ class Reach:
     certain: bool = True
     """Does 0 mean never? Not where a limit ended an exploration, or states are beyond its bounds."""
 
-    def shown(self, count: int) -> str:
+    def text(self, count: int) -> str:
         """`0`, `12`, or where there may be more `12+`."""
         return f"{count:,}{'' if self.exact or (self.certain and not count) else '+'}"
 
     def of(self, transitions: Iterable[int]) -> int | None:
-        """How often these were followed together; None where nobody has counted any of them."""
-        known = [self.transitions[t] for t in transitions if t in self.transitions]
-        return sum(known) if known else None
+        """How often these were followed together; None where none of them was counted."""
+        counts = [self.transitions[t] for t in transitions if t in self.transitions]
+        return sum(counts) if counts else None
 
 
 # What was explored ---------------------------------------------------------------------------------------------------
@@ -120,10 +120,7 @@ def reached(model: m.Model, machines: Iterable[m.Machine], by: str) -> dict[str,
 def overlay(reach: Reach) -> Overlay:
     """The marks for a picture that shows one thing, as `fsm draw --overlay` does."""
     return Overlay(
-        {
-            s: Mark("seen", f"{reach.shown(n)}×") if n else Mark("unseen", "not reached")
-            for s, n in reach.states.items()
-        },
+        {s: Mark("seen", f"{reach.text(n)}×") if n else Mark("unseen", "not reached") for s, n in reach.states.items()},
         {t: Mark("seen" if n else "unseen") for t, n in reach.transitions.items()},
     )
 
@@ -132,10 +129,10 @@ def on_diagram(machine: m.Machine, graph: Graph, reach: Reach, prefix: str) -> d
     """How often what each element of a drawn graph stands for has happened, by the element's id; for a page that
     switches between overlays."""
     counts: dict[str, int | None] = {}
-    named = {_state_id(prefix, s): n for s, n in reach.states.items()}
+    by_id = {_state_id(prefix, s): n for s, n in reach.states.items()}
     for node in graph.every():
-        if node.id in named:
-            counts[node.id] = named[node.id]
+        if node.id in by_id:
+            counts[node.id] = by_id[node.id]
         for label in node.inside:
             counts[label.id] = reach.of(label.transitions)
     for edge in graph.edges:

@@ -30,11 +30,11 @@ def place(span: Span) -> shapes.Place:
     return {"file": span.source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
-def diagnostics(found: Sequence[Diagnostic]) -> shapes.Diagnostics:
+def diagnostics(diagnostics: Sequence[Diagnostic]) -> shapes.Diagnostics:
     """What `fsm check --format json` prints."""
-    errors, warnings, notes = (sum(d.severity is s for d in found) for s in sorted(Severity, reverse=True))
+    errors, warnings, notes = (sum(d.severity is s for d in diagnostics) for s in sorted(Severity, reverse=True))
     counts: shapes.Summary = {"errors": errors, "warnings": warnings, "notes": notes}
-    return {"summary": counts, "diagnostics": [diagnostic(d) for d in found]}
+    return {"summary": counts, "diagnostics": [diagnostic(d) for d in diagnostics]}
 
 
 def diagnostic(d: Diagnostic) -> shapes.Diagnostic:

@@ -70,19 +70,21 @@ def details(
     model: m.Model,
     paint: Paint = plain,
     style: Style = _PLAIN,
-    known: dict[Cause, str] | None = None,
+    previous: dict[Cause, str] | None = None,
 ) -> Iterator[str]:
     """What is violated, with a run for each cause; then what else is violated or undecided.
 
-    `known`: the violations that were shown for other systems, by cause; what is shown now is added.
+    `previous`: the violations that were shown for other systems, by cause; what is shown now is added.
     """
-    found = causes(x, model)
-    for first, rest in [(n, []) for n in found] if style.runs else groups(x, found):
-        yield from _cause(x, first, rest, found[first], paint, style, {} if known is None or style.runs else known)
+    cause_of = causes(x, model)
+    for first, rest in [(n, []) for n in cause_of] if style.runs else groups(x, cause_of):
+        yield from _cause(
+            x, first, rest, cause_of[first], paint, style, {} if previous is None or style.runs else previous
+        )
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in (v for n, v in enumerate(x.verdicts) if n not in found):
+    for v in (v for n, v in enumerate(x.verdicts) if n not in cause_of):
         if v.outcome == "unknown" and not style.every:
-            unknown[v.basis].append(v.shown)
+            unknown[v.basis].append(v.label)
         elif style.every or v.outcome != "holds":
             yield from _verdict_lines(v, paint, style)
     for v in () if style.every else x.circular_waits:
@@ -94,26 +96,26 @@ def details(
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
     if style.every and x.complete:
-        told = "never followed within the bound" if x.beyond else "never followed"
-        yield from (f"  {paint(told, 'quiet')}: {name}" for name in never_followed(x, model))
+        label = "never followed within the bound" if x.beyond else "never followed"
+        yield from (f"  {paint(label, 'quiet')}: {name}" for name in never_followed(x, model))
 
 
 def _cause(
-    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, known: dict[Cause, str]
+    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, previous: dict[Cause, str]
 ) -> Iterator[str]:
     """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
     v = x.verdicts[first]
-    if cause in known:
-        names = ", ".join(dict.fromkeys(x.verdicts[n].shown for n in sorted((first, *rest))))
-        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {known[cause]}: {cause.name})"
+    if cause in previous:
+        names = ", ".join(dict.fromkeys(x.verdicts[n].label for n in sorted((first, *rest))))
+        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {previous[cause]}: {cause.name})"
         return
-    known[cause] = f"{v.shown} of {x.system.qualified}"
+    previous[cause] = f"{v.label} of {x.system.qualified}"
     yield from _verdict_lines(v, paint, style)
     if rest:
         yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
     for other in (x.verdicts[n] for n in rest):
         why = f": {other.explanation[0]}" if other.kind == "fault" else ""
-        yield f"      {other.shown}{why} ({other.basis})"
+        yield f"      {other.label}{why} ({other.basis})"
 
 
 def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
@@ -126,7 +128,7 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
-    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.shown} ({v.basis})"
+    yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
     yield from (f"    {line}" for line in _run(v, style))
 
 
@@ -144,7 +146,7 @@ def _run(v: Verdict, style: Style) -> Iterator[str]:
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
     """The transitions that no run of the system follows: `Cell e4`, or `Cell e4 from Used` where it is followed from
     other states."""
-    return [f"{machine.name} {told}" for machine, told in _never_followed(x, model)]
+    return [f"{machine.name} {row}" for machine, row in _never_followed(x, model)]
 
 
 def _never_followed(x: Exploration, model: m.Model) -> Iterator[tuple[m.Machine, str]]:
@@ -152,23 +154,23 @@ def _never_followed(x: Exploration, model: m.Model) -> Iterator[tuple[m.Machine,
     for machine, index in x.coverage.unfollowed:
         t = model.machines[machine].transitions[index]
         rows[machine, t.name].append(t)
-    for (machine, _), found in rows.items():
-        yield model.machines[machine], _row(model.machines[machine], found)
+    for (machine, _), transitions in rows.items():
+        yield model.machines[machine], _row(model.machines[machine], transitions)
 
 
 def never_followed_by_machine(x: Exploration, model: m.Model) -> list[tuple[str, list[str]]]:
     """The same for each machine by itself: `("Cell", ["e4 from Used", …])`."""
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for machine, told in _never_followed(x, model):
-        found[machine.name].append(told)
-    return list(found.items())
+    by_machine: defaultdict[str, list[str]] = defaultdict(list)
+    for machine, row in _never_followed(x, model):
+        by_machine[machine.name].append(row)
+    return list(by_machine.items())
 
 
-def _row(machine: m.Machine, found: list[m.Transition]) -> str:
-    name = found[0].name
-    if sum(t.name == found[0].name for t in machine.transitions) == len(found):
+def _row(machine: m.Machine, transitions: list[m.Transition]) -> str:
+    name = transitions[0].name
+    if sum(t.name == transitions[0].name for t in machine.transitions) == len(transitions):
         return name
-    return f"{name} from {', '.join(dict.fromkeys(t.source for t in found))}"
+    return f"{name} from {', '.join(dict.fromkeys(t.source for t in transitions))}"
 
 
 def exploration(x: Exploration, model: m.Model) -> Data:
@@ -178,7 +180,7 @@ def exploration(x: Exploration, model: m.Model) -> Data:
 
 def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     """The same, as its type says it."""
-    found = causes(x, model)
+    cause_of = causes(x, model)
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -192,7 +194,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "at_violation": x.at_violation,
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v, found.get(n)) for n, v in enumerate(x.verdicts)],
+        "verdicts": [_verdict(v, cause_of.get(n)) for n, v in enumerate(x.verdicts)],
         "never_followed": [
             {"machine": machine, "transition": model.machines[machine].transitions[index].name, "index": index}
             for machine, index in x.coverage.unfollowed

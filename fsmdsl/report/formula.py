@@ -42,19 +42,19 @@ class Part:
 
 def parts(universe: Universe, v: Verdict) -> list[Part]:
     """The formula that a verdict with a run is about: the invariant or property that is broken, the guards that did not
-    hold where nobody handled an event. Takes time in proportion to the parts and the steps of the run."""
+    hold where no instance handled an event. Takes time in proportion to the parts and the steps of the run."""
     if v.trace is None:
         return []
-    found: list[Part] = []
-    for asked in _asked(universe, v):
-        worlds = asked.worlds or [v.trace.start, *(x.world for x in v.trace.entries)]
-        taker = _Taker(asked.deciding, worlds, asked.first)
-        found += taker.take(asked.frame, asked.formula, asked.name)
-    return found[:MAX_PARTS]
+    parts: list[Part] = []
+    for question in _questions(universe, v):
+        worlds = question.worlds or [v.trace.start, *(x.world for x in v.trace.entries)]
+        taker = _Taker(question.deciding, worlds, question.first)
+        parts += taker.take(question.frame, question.formula, question.name)
+    return parts[:MAX_PARTS]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Question:
     """A formula, where it is read, and what variables stand for where it fails; `worlds` are the places of the run,
     from the step `first` on."""
 
@@ -66,30 +66,30 @@ class _Asked:
     first: int = 0
 
 
-def _asked(universe: Universe, v: Verdict) -> Iterator[_Asked]:
+def _questions(universe: Universe, v: Verdict) -> Iterator[_Question]:
     assert v.trace is not None
     match v.kind:
         case "invariant" if v.outcome == "violated":
-            found = broken(universe, v, v.trace.end)
-            if found is not None:
-                frame, x = found
+            violation = broken(universe, v, v.trace.end)
+            if violation is not None:
+                frame, x = violation
                 whose = "" if frame.instance is None else f"{universe.name(frame.instance)}: "
-                yield _Asked(frame, x.condition, _deciding(reasons(frame, x.condition)), whose + words(x.condition))
+                yield _Question(frame, x.condition, _deciding(reasons(frame, x.condition)), whose + words(x.condition))
         case "property":
             for p in universe.system.properties:
                 if p.name == v.name and not isinstance(p.formula, m.Recovers):
-                    yield _Asked(Frame(universe, v.trace.end), p.formula, frozenset(v.deciding))
+                    yield _Question(Frame(universe, v.trace.end), p.formula, frozenset(v.deciding))
         case "reachable":
             for r in universe.system.reachables:
                 if r.name == v.name:
-                    yield _Asked(Frame(universe, v.trace.end), r.condition)
+                    yield _Question(Frame(universe, v.trace.end), r.condition)
         case "fault":
             yield from _refused(universe, v.trace)
         case _:
             pass
 
 
-def _refused(universe: Universe, trace: Trace) -> Iterator[_Asked]:
+def _refused(universe: Universe, trace: Trace) -> Iterator[_Question]:
     """The guards that did not hold, in the middle of the last step."""
     fault = trace.fault
     if fault is None or fault.refused is None or fault.instance is None:
@@ -100,11 +100,11 @@ def _refused(universe: Universe, trace: Trace) -> Iterator[_Asked]:
             frame = Frame(universe, fault.refused.world, fault.instance, given(t, fault.refused.arguments))
             name = f"the guard of `{t.name}`: {words(t.guard)}"
             why = _deciding(x for refused, x in refusals(universe, fault) if refused is t)
-            yield _Asked(frame, t.guard, why, name, [fault.refused.world], len(trace.entries))
+            yield _Question(frame, t.guard, why, name, [fault.refused.world], len(trace.entries))
 
 
-def _deciding(found: Iterable[Reason]) -> Deciding:
-    return frozenset(x for reason in found for x in reason.values)
+def _deciding(reasons: Iterable[Reason]) -> Deciding:
+    return frozenset(x for reason in reasons for x in reason.values)
 
 
 class _Taker:
@@ -148,20 +148,20 @@ class _Taker:
         of = m.element_of(e.over.type)
         names = {x: f"{e.variable} = {value_text(frame.roster, of, x)}" for x in over}
         matter = {x for x in over if (e.variable, x) in self._deciding}
-        found: list[Part] = []
+        parts: list[Part] = []
         for x in over:
             inner = frame.inner()
             inner.locals[e.variable] = x
-            said = f"for {names[x]}" if e.body.span == e.span else f"for {names[x]}: {words(e.body)}"
+            label = f"for {names[x]}" if e.body.span == e.span else f"for {names[x]}: {words(e.body)}"
             plain = isinstance(e.body, m.InState | m.Read)
             if (x in matter and not self._satisfied(inner, e)) or (not matter and len(over) == 1):
-                found += self.take(inner, e.body, said, depth)
+                parts += self.take(inner, e.body, label, depth)
             elif plain or not _of_runs(e.body):
-                found.append(self._part(inner, e.body, depth, said if plain else f"for {names[x]}"))
-        return found
+                parts.append(self._part(inner, e.body, depth, label if plain else f"for {names[x]}"))
+        return parts
 
     def _satisfied(self, inner: Frame, e: m.Quantified) -> bool:
-        """Is an element as it should be at the end, so that nobody asks why?"""
+        """Is an element as it should be at the end, so that it needs no explanation?"""
         return e.kind == "all" and not _of_runs(e.body) and _value(inner, e.body) == "true"
 
     def _let(self, frame: Frame, e: m.Derived, depth: int) -> list[Part]:
@@ -204,6 +204,6 @@ def _value(frame: Frame, e: m.Expr) -> str:
         return NO_VALUE
 
 
-def shortened(listed: Sequence[Part]) -> list[Part]:
+def shortened(parts: Sequence[Part]) -> list[Part]:
     """The same parts, each text no longer than a person reads at a glance."""
-    return [x if len(x.text) <= 200 else replace(x, text=f"{x.text[:199]}…") for x in listed]
+    return [x if len(x.text) <= 200 else replace(x, text=f"{x.text[:199]}…") for x in parts]

@@ -29,9 +29,9 @@ def plain(text: str, role: str) -> str:
     return text
 
 
-def frames(found: Sequence[Diagnostic], paint: Paint = plain) -> str:
+def frames(diagnostics: Sequence[Diagnostic], paint: Paint = plain) -> str:
     """All diagnostics, a blank line between them."""
-    return "\n".join(frame(d, paint) for d in found)
+    return "\n".join(frame(d, paint) for d in diagnostics)
 
 
 def frame(d: Diagnostic, paint: Paint = plain) -> str:
@@ -69,8 +69,8 @@ def _excerpt(span: Span, text: str, role: str, gutter: int, paint: Paint, *, of:
     yield f"{' ' * gutter} {bar}"
     line = span.source.line(number)
     length = max(min(span.end - span.start, len(line) - column + 1), 1)
-    shown, before, width = _windowed(line, column - 1, length)
-    yield f"{paint(str(number).rjust(gutter), 'place')} {bar} {shown}"
+    excerpt, before, width = _windowed(line, column - 1, length)
+    yield f"{paint(str(number).rjust(gutter), 'place')} {bar} {excerpt}"
     mark = paint(("^" if of is None else "-") * width, role)
     yield f"{' ' * gutter} {bar} {' ' * before}{mark}{' ' + printable(text) if text else ''}"
 
@@ -80,10 +80,10 @@ def _windowed(line: str, column: int, length: int) -> tuple[str, int, int]:
     start = max(column - WIDEST // 2, 0) if column + length > WIDEST else 0
     lead = "…" if start else ""
     tail = "…" if len(line) > start + WIDEST else ""
-    shown = lead + _visible(line[start : start + WIDEST]) + tail
+    excerpt = lead + _visible(line[start : start + WIDEST]) + tail
     before = _width(lead + _visible(line[start:column]))
     under = _width(_visible(line[column : min(column + length, start + WIDEST)]))
-    return shown, before, max(under, 1)
+    return excerpt, before, max(under, 1)
 
 
 def _visible(text: str) -> str:
@@ -95,7 +95,7 @@ def _width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def tally(found: Sequence[Diagnostic]) -> str:
+def tally(diagnostics: Sequence[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty when there is nothing to count."""
-    counts = {s: sum(d.severity is s for d in found) for s in (Severity.ERROR, Severity.WARNING, Severity.NOTE)}
+    counts = {s: sum(d.severity is s for d in diagnostics) for s in (Severity.ERROR, Severity.WARNING, Severity.NOTE)}
     return ", ".join(f"{n} {s}{'s' * (n != 1)}" for s, n in counts.items() if n)

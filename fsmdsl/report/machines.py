@@ -65,16 +65,16 @@ def _reach(machine: m.Machine, x: Reach, ids: Mapping[str, str]) -> ReachView:
 def _row(name: str, line: Sequence[m.Transition], reached: Mapping[str, Reach]) -> RowView:
     first, explored = line[0], reached["explored"]
     indexes = [t.index for t in line]
-    told = row(first)
+    texts = row(first)
     wild = all(t.wild for t in line) and len(line) > 1
     never = [t.source for t in line if explored.where and explored.certain and not explored.transitions[t.index]]
     return RowView(
         id=name,
-        label=told["label"],
+        label=texts["label"],
         sources=["*"] if wild else list(dict.fromkeys(t.source for t in line)),
         target=first.target or "",
-        trigger=told["trigger"] or "",
-        guard=_one_line(told["guard"] or ""),
+        trigger=texts["trigger"] or "",
+        guard=_one_line(texts["guard"] or ""),
         effects=_effects(first),
         doc=first.doc,
         amended=first.amended or "",
@@ -88,7 +88,7 @@ def _row(name: str, line: Sequence[m.Transition], reached: Mapping[str, Reach]) 
 
 def _often(x: Reach, transitions: Sequence[int]) -> str:
     count = x.of(transitions) if x.where else None
-    return "" if count is None else x.shown(count)
+    return "" if count is None else x.text(count)
 
 
 def _effects(t: m.Transition) -> str:
@@ -110,7 +110,7 @@ def _matrix(
     row_of = {t: (r.id, r.label) for r in rows for t in r.transitions}
 
     def cell(event: str, state: str) -> CellView:
-        found = dict.fromkeys(row_of[t.index] for t in shape.selection.candidates(state, event))
-        return CellView(_CELLS[table.cells[(event, state)]], list(found))
+        labels = dict.fromkeys(row_of[t.index] for t in shape.selection.candidates(state, event))
+        return CellView(_CELLS[table.cells[(event, state)]], list(labels))
 
     return table.events, [(state, [cell(event, state) for event in table.events]) for state in table.states]

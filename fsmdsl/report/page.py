@@ -17,7 +17,7 @@ STYLES = ("theme.css", "report.css", "stepper.css")
 SCRIPTS = ("panzoom.js", "download.js", "sorting.js", "space.js", "stepper.js", "report.js")
 
 AT_FIRST = 12
-"""So many things that need attention are shown before the reader asks for all."""
+"""Maximum number of things that need attention shown before the reader asks for all."""
 
 
 def page(report: Report) -> str:
@@ -52,8 +52,8 @@ def summary(report: Report) -> str:
     if any(parts):
         return f"{', '.join(x for x in parts if x)}."
     systems = totals["systems"]
-    held = {0: "No system was explored", 1: "The system passes"}.get(systems, f"All {systems} systems pass")
-    return f"{held}{', and every scenario passes' if totals['scenarios'] else ''}."
+    headline = {0: "No system was explored", 1: "The system passes"}.get(systems, f"All {systems} systems pass")
+    return f"{headline}{', and every scenario passes' if totals['scenarios'] else ''}."
 
 
 @cache
@@ -81,11 +81,11 @@ def prose(text: str) -> Any:
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
-    shown = (Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
-    return Markup("").join(shown)
+    pieces = (Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+    return Markup("").join(pieces)
 
 
-_LISTED = re.compile(r"\s*([-*•]|\d+[.)])\s|\s{4}")
+_LIST_ITEM = re.compile(r"\s*([-*•]|\d+[.)])\s|\s{4}")
 """How a line begins that is not the rest of the one before."""
 
 
@@ -93,12 +93,12 @@ def paragraphs(text: str) -> Any:
     """A doc comment of several lines: lines flow, an empty one ends a paragraph, an item of a list begins a line."""
     from markupsafe import Markup
 
-    shown = []
+    blocks = []
     for block in re.split(r"\n\s*\n", text.strip()):
-        flowing = [line if _LISTED.match(line) else line.strip() for line in block.split("\n")]
-        joined = "".join(f"\n{line}" if n and _LISTED.match(line) else f" {line}" for n, line in enumerate(flowing))
-        shown.append(Markup('<p class="doc">{}</p>').format(prose(joined.strip())))
-    return Markup("\n").join(shown)
+        flowing = [line if _LIST_ITEM.match(line) else line.strip() for line in block.split("\n")]
+        joined = "".join(f"\n{line}" if n and _LIST_ITEM.match(line) else f" {line}" for n, line in enumerate(flowing))
+        blocks.append(Markup('<p class="doc">{}</p>').format(prose(joined.strip())))
+    return Markup("\n").join(blocks)
 
 
 def script_data(data: Any) -> Any:

@@ -32,17 +32,17 @@ def layout(roster: Roster, counted: Census) -> str:
     down = (f"{a} -> {b};" for a, b in counted.edges if depths[b] == depths[a] + 1)
     sizes = map(_size, _labels(roster, counted))
     nodes = (f"{n} [width={x / INCH:.2f}, height={y / INCH:.2f}];" for n, (x, y) in enumerate(sizes))
-    gaps = "nodesep=0.2; ranksep=0.4;" if _named(counted) else "nodesep=0.12; ranksep=0.3;"
+    gaps = "nodesep=0.2; ranksep=0.4;" if _has_labels(counted) else "nodesep=0.12; ranksep=0.3;"
     return "\n".join(["digraph {", f"{gaps} splines=line;", look, *nodes, *down, "}"])
 
 
-def _named(counted: Census) -> bool:
+def _has_labels(counted: Census) -> bool:
     return len(counted.worlds) <= LABELLED
 
 
 def _labels(roster: Roster, counted: Census) -> list[list[str]]:
     """The lines in each state: those of its instances' states; none where there are too many."""
-    if not _named(counted):
+    if not _has_labels(counted):
         return [[] for _ in counted.worlds]
     return [_lines(values_of(roster, world)) for world in counted.worlds]
 
@@ -67,9 +67,9 @@ def space_view(roster: Roster, counted: Census, plain: str, name: str) -> SpaceV
     for a, b in counted.edges:
         (forward if counted.depths[b] == counted.depths[a] + 1 else back).append(_edge(places[a], places[b]))
     size = f'width="{wide:.0f}" height="{high:.0f}" viewBox="0 0 {wide:.0f} {high:.0f}"'
-    said = f"All {len(counted.worlds)} states of {roster.system.name} and the steps between them"
-    named = " named" if _named(counted) else ""
-    look = f'class="space{named}" id="{name}" role="img" aria-label="{escape(said)}"'
+    label = f"All {len(counted.worlds)} states of {roster.system.name} and the steps between them"
+    css_class = " named" if _has_labels(counted) else ""
+    look = f'class="space{css_class}" id="{name}" role="img" aria-label="{escape(label)}"'
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {look} {size}>',
         f'<path class="steps" d="{"".join(forward)}"/>',
@@ -84,10 +84,10 @@ def _placed(plain: str) -> tuple[float, float, list[Point]]:
     """Width, height, and the place of each state, in the order of their numbers; Graphviz counts from below."""
     lines = [line.split() for line in plain.splitlines()]
     high = next(float(x[3]) for x in lines if x[0] == "graph") * INCH
-    found = {
+    by_number = {
         int(x[1]): (float(x[2]) * INCH + MARGIN, high - float(x[3]) * INCH + MARGIN) for x in lines if x[0] == "node"
     }
-    places = [found[n] for n in range(len(found))]
+    places = [by_number[n] for n in range(len(by_number))]
     wide = next(float(x[2]) for x in lines if x[0] == "graph") * INCH
     return wide + 2 * MARGIN, high + 2 * MARGIN, places
 
@@ -122,15 +122,17 @@ def _text(line: str, x: float, y: float) -> str:
 
 
 def _data(roster: Roster, counted: Census) -> Data:
-    listed = [dict(values_of(roster, world)) for world in counted.worlds]
-    places = list(dict.fromkeys(place for values in listed for place in values))
-    fields = [(owner, name, _distinct(values.get((owner, name), "") for values in listed)) for owner, name in places]
+    value_maps = [dict(values_of(roster, world)) for world in counted.worlds]
+    places = list(dict.fromkeys(place for values in value_maps for place in values))
+    fields = [
+        (owner, name, _distinct(values.get((owner, name), "") for values in value_maps)) for owner, name in places
+    ]
     return {
         "fields": [{"owner": owner, "name": name, "values": values} for owner, name, values in fields],
-        "states": [[values.index(world.get((o, f), "")) for o, f, values in fields] for world in listed],
+        "states": [[values.index(world.get((o, f), "")) for o, f, values in fields] for world in value_maps],
         "depths": counted.depths,
-        "steps": [[a, b, said] for (a, b), said in counted.edges.items()],
-        "failing": [[n, said] for n, said in counted.failing.items()],
+        "steps": [[a, b, label] for (a, b), label in counted.edges.items()],
+        "failing": [[n, label] for n, label in counted.failing.items()],
     }
 
 

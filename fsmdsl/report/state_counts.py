@@ -9,10 +9,10 @@ from fsmdsl.step import TooManyValuesError, Universe, World
 from fsmdsl.step.describe import describe
 
 STEPS = 2000
-"""So many steps can be drawn."""
+"""Maximum number of steps that can be drawn."""
 
 SMALL = 200
-"""So many states can be drawn."""
+"""Maximum number of states that can be drawn."""
 
 
 @dataclass

@@ -24,8 +24,8 @@ def stepping(
     proportion to what changes in the run."""
     roster = trace.roster
     worlds = [trace.start, *(x.world for x in trace.entries)]
-    listed = [dict(values_of(roster, x)) for x in worlds]
-    places = list(dict.fromkeys(place for values in listed for place in values))
+    value_maps = [dict(values_of(roster, x)) for x in worlds]
+    places = list(dict.fromkeys(place for values in value_maps for place in values))
     instances = zip(roster.system.instances, roster.machines, strict=True)
     return {
         "id": name,
@@ -34,13 +34,13 @@ def stepping(
         "why": list(why),
         "instances": [{"name": x.name, "machine": machine.qualified} for x, machine in instances],
         "places": [list(x) for x in places],
-        "start": [listed[0].get(x, "") for x in places],
+        "start": [value_maps[0].get(x, "") for x in places],
         "steps": [
             {
                 **_step(roster, entry, before),
                 "changes": [[n, b.get(x, "")] for n, x in enumerate(places) if a.get(x, "") != b.get(x, "")],
             }
-            for (before, entry), a, b in zip(trace.befores(), listed, listed[1:], strict=False)
+            for (before, entry), a, b in zip(trace.befores(), value_maps, value_maps[1:], strict=False)
         ],
         "loop": trace.loop,
         "formula": [x.data() for x in shortened(formula)],
@@ -50,7 +50,7 @@ def stepping(
 def of_verdict(universe: Universe, v: Verdict, name: str) -> Data:
     """The run of a verdict, with the formula that it is about."""
     assert v.trace is not None
-    return stepping(v.trace, name, v.shown, v.outcome, v.explanation, parts(universe, v))
+    return stepping(v.trace, name, v.label, v.outcome, v.explanation, parts(universe, v))
 
 
 def _step(roster: Roster, entry: Entry, before: World) -> Data:
@@ -74,8 +74,8 @@ def values_of(roster: Roster, world: World) -> Iterator[tuple[Place, str]]:
     if not (roster.queues or world.pending or world.down):
         return
     data = world_data(roster, world)
-    for channel, held in data["channels"].items():
-        yield ("", channel), f"[{', '.join(held)}]"
+    for channel, messages in data["channels"].items():
+        yield ("", channel), f"[{', '.join(messages)}]"
     if data["pending"]:
         yield ("", "waits for the answer of"), ", ".join(data["pending"])
     if data["down"]:

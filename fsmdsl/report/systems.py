@@ -58,52 +58,52 @@ def _basis(x: Exploration) -> str:
 def _verdict(universe: Universe, n: int, v: Verdict) -> VerdictView:
     """Violations with their sequence diagram; witnesses without, for they are many."""
     place = f"{anchor(universe.system.qualified)}-run-{n}"
-    told, drawn = [""], ""
+    text_lines, drawn = [""], ""
     if v.trace is not None and v.outcome == "violated":
-        told, drawn = story(v.trace), inline(as_svg(violation(v.shown, v), f"{place}-"))
+        text_lines, drawn = story(v.trace), inline(as_svg(violation(v.label, v), f"{place}-"))
     elif v.trace is not None:
-        told = lines(v.trace)
+        text_lines = lines(v.trace)
     return VerdictView(
         v.name,
         v.kind,
-        v.shown,
+        v.label,
         v.outcome,
         v.basis,
         place,
-        _asked(universe, v),
+        _formula(universe, v),
         v.explanation,
-        "\n".join(told),
+        "\n".join(text_lines),
         drawn,
         None if v.trace is None else of_verdict(universe, v, place),
     )
 
 
-def _asked(universe: Universe, v: Verdict) -> str:
+def _formula(universe: Universe, v: Verdict) -> str:
     """The formula, as the author wrote it."""
     system = universe.system
-    asked: Mapping[str, m.Expr] = {}
+    formulas: Mapping[str, m.Expr] = {}
     match v.kind:
         case "invariant" if v.machine is not None:
             own = universe.model.machines[v.machine]
-            asked = {f"{own.name}: {i.name}": i.condition for i in own.invariants}
+            formulas = {f"{own.name}: {i.name}": i.condition for i in own.invariants}
         case "invariant":
-            asked = {i.name: i.condition for i in system.invariants}
+            formulas = {i.name: i.condition for i in system.invariants}
         case "reachable":
-            asked = {r.name: r.condition for r in system.reachables}
+            formulas = {r.name: r.condition for r in system.reachables}
         case "property":
-            found = next((p for p in system.properties if p.name == v.name), None)
-            if found is None:
+            temporal = next((p for p in system.properties if p.name == v.name), None)
+            if temporal is None:
                 return ""
-            formula = found.formula
+            formula = temporal.formula
             if isinstance(formula, m.Recovers):
                 return f"recovers on {', '.join(formula.fields)}" if formula.fields else "recovers"
-            under = " and ".join(f.span.quote for f in found.under)
+            under = " and ".join(f.span.quote for f in temporal.under)
             return f"{words(formula)} under {under}" if under else words(formula)
         case "refinement" if system.refines is not None:
             return "; ".join(span.quote for span in system.refines.rows)
         case _:
             pass
-    return words(asked[v.name]) if v.name in asked else ""
+    return words(formulas[v.name]) if v.name in formulas else ""
 
 
 def inline(svg: str) -> str:

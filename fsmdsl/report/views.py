@@ -45,7 +45,7 @@ class RowView:
     """How often, for all sources; empty where nothing was explored."""
     covered: str
     logged: str
-    """Empty where nobody has counted it."""
+    """Empty where it was not counted."""
     never: Sequence[str]
     """Sources from which exploration never follows it."""
 
@@ -122,13 +122,13 @@ class VerdictView:
 
     name: str
     kind: str
-    shown: str
+    label: str
     """Kind and name as a sentence has them."""
     outcome: str
     basis: str
     id: str
     """Where the page shows the run."""
-    asked: str = ""
+    formula: str = ""
     """The formula, in the author's words."""
     explanation: Sequence[str] = ()
     trace: str = ""
@@ -190,7 +190,7 @@ class ScenarioView:
 
 @dataclass(frozen=True, slots=True)
 class LocksView:
-    """A lock order: which lock may be taken while which is held, why if the document lacks it; and who takes what."""
+    """A lock order: which lock may be taken while which is held, why if the document lacks it; and what takes which."""
 
     name: str
     doc: str
@@ -222,7 +222,7 @@ class ModuleView:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Origin:
     """When a page was made, of what, and how."""
 
     date: str
@@ -248,12 +248,12 @@ class Report:
 
     title: str
     modules: Sequence[ModuleView]
-    found: Sequence[Diagnostic]
+    diagnostics: Sequence[Diagnostic]
     attention: Sequence[Attention] = ()
     version: str = ""
     limit: str = ""
     """What was asked of all explorations, if something was: `at most 1,000 states each`."""
-    made: Made | None = None
+    origin: Origin | None = None
     since: str = ""
     """The version that `changed` compares with."""
     changed: Sequence[ChangedView] = ()

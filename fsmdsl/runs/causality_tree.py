@@ -76,7 +76,7 @@ class _Grower:
             step = step.inside
         self.open: list[tuple[int | None, Node]] = []
         self.handling: tuple[int, Node] | None = None
-        """Who has just got something, and the node of that."""
+        """The instance that has just received something, and the node of that."""
         receiver = receiver_of(roster, step)
         if receiver is not None:
             self.handling = (receiver, self.base)
@@ -92,8 +92,8 @@ class _Grower:
                 self._handled(instance).then = "ignored"
             case Sent(sender, receiver, event, arguments):
                 parameters = self.roster.machines[receiver].event_named[event].parameters
-                said = f"{self.roster.name(receiver)}.{event}{shown_arguments(self.roster, parameters, arguments)}"
-                self.handling = (receiver, self._frame(sender).add(said, receiver, event))
+                label = f"{self.roster.name(receiver)}.{event}{shown_arguments(self.roster, parameters, arguments)}"
+                self.handling = (receiver, self._frame(sender).add(label, receiver, event))
             case Posted(sender):
                 # Without the actor's name: it stands under what the actor is doing.
                 self._frame(sender).add(done(self.roster, happening), sender)

@@ -1,7 +1,7 @@
 """Which violations have one cause: on their runs, the same goes wrong first.
 
 A run to a violation often breaks something else on its way: a cell that is not given back breaks an invariant, and some
-steps later an event arrives that nobody handles. What goes wrong first on a run is the step after which the first
+steps later an event arrives that no state handles. What goes wrong first on a run is the step after which the first
 invariant is broken, whichever that is; where there is none, the violation itself. Two violations have one cause where
 this step begins with the same transition, of whatever instance in whatever system.
 
@@ -34,12 +34,12 @@ class Cause:
 def causes(x: Exploration, model: m.Model) -> dict[int, Cause]:
     """The cause of each violation that has a run, by its place among the verdicts. Takes time in proportion to the
     steps of the runs and the invariants that are broken."""
-    shown = [(n, v, v.trace) for n, v in enumerate(x.verdicts) if v.outcome == "violated" and v.trace is not None]
-    if not shown:
+    violations = [(n, v, v.trace) for n, v in enumerate(x.verdicts) if v.outcome == "violated" and v.trace is not None]
+    if not violations:
         return {}
     universe = Universe(model, x.system)
-    invariants = [v for _, v, _ in shown if v.kind == "invariant"]
-    return {n: _cause(universe, invariants, v, trace) for n, v, trace in shown}
+    invariants = [v for _, v, _ in violations if v.kind == "invariant"]
+    return {n: _cause(universe, invariants, v, trace) for n, v, trace in violations}
 
 
 def _cause(universe: Universe, invariants: Sequence[Verdict], v: Verdict, trace: Trace) -> Cause:
@@ -53,7 +53,7 @@ def _cause(universe: Universe, invariants: Sequence[Verdict], v: Verdict, trace:
         return Cause(fault_key(trace.fault), f"fault {trace.fault.kind} at {trace.fault.span}")
     if v.kind == "deadlock" and trace.entries:
         return _step(trace, len(trace.entries) - 1)
-    return Cause((v.kind, v.span), v.shown)
+    return Cause((v.kind, v.span), v.label)
 
 
 def _step(trace: Trace, number: int) -> Cause:
@@ -68,16 +68,16 @@ def _step(trace: Trace, number: int) -> Cause:
     return Cause((kind, machine.qualified, first.transition), "a crash" if kind == "crash" else name)
 
 
-def groups(x: Exploration, found: dict[int, Cause]) -> list[tuple[int, list[int]]]:
+def groups(x: Exploration, causes: dict[int, Cause]) -> list[tuple[int, list[int]]]:
     """The violations with a run by cause: the one with the shortest run, then the others; in the order of verdicts."""
     by_cause: dict[Cause, list[int]] = {}
-    for n, cause in found.items():
+    for n, cause in causes.items():
         by_cause.setdefault(cause, []).append(n)
-    listed = []
+    clusters = []
     for numbers in by_cause.values():
         first = min(numbers, key=lambda n: _length(x.verdicts[n]))
-        listed.append((first, [n for n in numbers if n != first]))
-    return listed
+        clusters.append((first, [n for n in numbers if n != first]))
+    return clusters
 
 
 def _length(v: Verdict) -> int:

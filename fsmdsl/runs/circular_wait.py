@@ -2,8 +2,9 @@
 states.
 
 An instance waits where a timer, or an event that the environment may send, has a guard that is false there and that
-others could make true. Machines wait for each other when each of their instances waits, and nobody else can change what
-these guards read. Which machines can wait so follows from the text alone; whether they do is asked of each end state.
+others could make true. Machines wait for each other when each of their instances waits, and no other instance can
+change what these guards read. Which machines can wait so follows from the text alone; whether they do is checked in
+each end state.
 """
 
 from __future__ import annotations
@@ -42,16 +43,16 @@ class CircularWaits:
 
     def waiting(self, roster: Roster, world: World) -> tuple[int, ...]:
         """The instances that wait for each other in a world."""
-        known = {name: _all_wait(roster, world, name, self.waits[name]) for name in frozenset().union(*self.circles)}
-        among = frozenset[str]().union(*(c for c in self.circles if all(known[name] for name in c)))
+        all_wait = {name: _all_wait(roster, world, name, self.waits[name]) for name in frozenset().union(*self.circles)}
+        among = frozenset[str]().union(*(c for c in self.circles if all(all_wait[name] for name in c)))
         return tuple(n for n, machine in enumerate(roster.machines) if machine.qualified in among)
 
 
-def waiting_told(circular: CircularWaits, trace: Trace, count: int) -> tuple[str, ...]:
+def describe_waiting(circular: CircularWaits, trace: Trace, count: int) -> tuple[str, ...]:
     """That instances wait for each other at the end of a run: in how many states, and who, in which state, for which
     guard."""
     many = "in an end state" if count == 1 else f"in {count:,} end states"
-    told = [f"no deadlock only because other machines have final states: {many}, instances wait for each other"]
+    lines = [f"no deadlock only because other machines have final states: {many}, instances wait for each other"]
     roster, world = trace.roster, trace.end
     waiting = circular.waiting(roster, world)
     for n in waiting:
@@ -59,9 +60,9 @@ def waiting_told(circular: CircularWaits, trace: Trace, count: int) -> tuple[str
         for t, condition in circular.waits[roster.machines[n].qualified].rows:
             if t.guard is not None and _holds(frame, condition):
                 why = "; ".join(explain(frame, t.guard))
-                told.append(f"{roster.name(n)} waits in {world.states[n]} for `{t.name}`: {why}")
+                lines.append(f"{roster.name(n)} waits in {world.states[n]} for `{t.name}`: {why}")
     names = dict.fromkeys(roster.machines[n].name for n in waiting)
-    return (*told, *(f"`property free: all x in {name}: always not stuck(x)` makes it a violation" for name in names))
+    return (*lines, *(f"`property free: all x in {name}: always not stuck(x)` makes it a violation" for name in names))
 
 
 NO_CIRCLE = CircularWaits({}, ())
@@ -74,10 +75,12 @@ def circular_waits(universe: Universe) -> CircularWaits:
     if len(endless) in (0, len(kinds)):
         return NO_CIRCLE
     changed = {x.qualified: _changes(universe, x) for x in kinds}
-    found = {x.qualified: _waits(universe, x, changed) for x in endless}
-    needed = {name: frozenset().union(*(need for *_, need in rows)) for name, rows in found.items() if rows}
+    rows_by_machine = {x.qualified: _waits(universe, x, changed) for x in endless}
+    needed = {name: frozenset().union(*(need for *_, need in rows)) for name, rows in rows_by_machine.items() if rows}
     closed = {_closure(name, needed) for name in needed}
-    waits = {name: WaitingRows(tuple((t, condition) for t, condition, _ in rows)) for name, rows in found.items()}
+    waits = {
+        name: WaitingRows(tuple((t, condition) for t, condition, _ in rows)) for name, rows in rows_by_machine.items()
+    }
     circles = sorted((c for c in closed if c <= needed.keys()), key=sorted)
     return CircularWaits(waits, tuple(c for c in circles if not any(x < c for x in circles)))
 
@@ -90,7 +93,7 @@ def _all_wait(roster: Roster, world: World, machine: str, waits: WaitingRows) ->
 
 
 def _holds(frame: Frame, condition: m.Expr) -> bool:
-    """A guard without a value makes nobody wait."""
+    """A guard without a value makes no instance wait."""
     try:
         return truth(frame, condition)
     except FaultError:
@@ -105,26 +108,26 @@ Changes = tuple[frozenset[Field], frozenset[Field]]
 
 def _closure(name: str, needed: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """A machine, and all that it waits for, directly or through others."""
-    found, left = {name}, [name]
+    members, left = {name}, [name]
     while left:
-        more = needed.get(left.pop(), frozenset[str]()) - found
-        found |= more
+        more = needed.get(left.pop(), frozenset[str]()) - members
+        members |= more
         left += more
-    return frozenset(found)
+    return frozenset(members)
 
 
 def _waits(
     universe: Universe, machine: m.Machine, changed: Mapping[str, Changes]
 ) -> list[tuple[m.Transition, m.Expr, frozenset[str]]]:
     """The rows in which a machine can wait for others, the condition of each, and the machines that can end it."""
-    found: list[tuple[m.Transition, m.Expr, frozenset[str]]] = []
+    rows: list[tuple[m.Transition, m.Expr, frozenset[str]]] = []
     for t in machine.transitions:
         if t.guard is not None and _begins(universe, machine, t) and not _depends_on_more(t.guard):
             need = _changers(universe, machine, t.guard, changed)
             there = m.InState(m.Self(m.RefType(machine.qualified)), frozenset(machine.leaves_of(t.source)), t.source)
             if need:
-                found.append((t, m.Logic("and", (there, m.Not(t.guard))), need))
-    return found
+                rows.append((t, m.Logic("and", (there, m.Not(t.guard))), need))
+    return rows
 
 
 def _begins(universe: Universe, machine: m.Machine, t: m.Transition) -> bool:
@@ -148,15 +151,15 @@ def _depends_on_more(guard: m.Expr) -> bool:
 
 def _changers(universe: Universe, machine: m.Machine, guard: m.Expr, changed: Mapping[str, Changes]) -> frozenset[str]:
     """The machines of which an instance can change what a guard of another one reads."""
-    listed = list(reads(universe, guard, machine.qualified))
-    own = frozenset(key for key, whose in listed if whose is None)
-    others = frozenset(key for key, whose in listed if whose is not None)
-    found = set[str]()
+    fields = list(reads(universe, guard, machine.qualified))
+    own = frozenset(key for key, whose in fields if whose is None)
+    others = frozenset(key for key, whose in fields if whose is not None)
+    changers = set[str]()
     for name, (directly, by_sending) in changed.items():
         is_other = name != machine.qualified or len(universe.instances_of(name)) > 1
         if is_other and (by_sending & (own | others) or directly & others):
-            found.add(name)
-    return frozenset(found)
+            changers.add(name)
+    return frozenset(changers)
 
 
 def _changes(universe: Universe, machine: m.Machine) -> Changes:
@@ -175,7 +178,7 @@ def _changes(universe: Universe, machine: m.Machine) -> Changes:
 
 def _sent(model: m.Model, events: set[tuple[str, str]]) -> set[Field]:
     """What machines change when they are sent these events, and by what they send in turn."""
-    found, left, seen = set[Field](), list(events), set(events)
+    fields, left, seen = set[Field](), list(events), set(events)
     while left:
         name, event = left.pop()
         machine = model.machines[name]
@@ -186,10 +189,10 @@ def _sent(model: m.Model, events: set[tuple[str, str]]) -> set[Field]:
             or (isinstance(t.trigger, m.OnEvent) and t.trigger.event == event)
         ]
         changed, sent = _effects(model, machine, rows)
-        found |= changed
+        fields |= changed
         left += sent - seen
         seen |= sent
-    return found
+    return fields
 
 
 def _effects(model: m.Model, machine: m.Machine, rows: list[m.Transition]) -> tuple[set[Field], set[tuple[str, str]]]:
@@ -197,8 +200,8 @@ def _effects(model: m.Model, machine: m.Machine, rows: list[m.Transition]) -> tu
     machine."""
     moves = any(t.target is not None for t in rows)
     blocks = [*(t.effects for t in rows), *(h.effects for h in machine.hooks if moves)]
-    listed = [x for block in blocks for x in effects(block)]
-    changed = {(machine.qualified, x.name) for x in listed if isinstance(x, m.Write)}
-    sent = {(x.machine, x.event) for x in listed if isinstance(x, m.Send)}
-    sent |= {(model.channels[x.channel].receiver, x.event) for x in listed if isinstance(x, m.Post)}
+    all_effects = [x for block in blocks for x in effects(block)]
+    changed = {(machine.qualified, x.name) for x in all_effects if isinstance(x, m.Write)}
+    sent = {(x.machine, x.event) for x in all_effects if isinstance(x, m.Send)}
+    sent |= {(model.channels[x.channel].receiver, x.event) for x in all_effects if isinstance(x, m.Post)}
     return changed | ({(machine.qualified, "")} if moves else set()), sent

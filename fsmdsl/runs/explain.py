@@ -58,27 +58,27 @@ def explain(frame: Frame, e: m.Expr) -> list[str]:
     return lines(frame.roster, reasons(frame, e))
 
 
-def lines(roster: Roster, found: Iterable[Reason]) -> list[str]:
+def lines(roster: Roster, reasons: Iterable[Reason]) -> list[str]:
     """Each reason in words, once: ``for g = g1, in `kept`, for c = c0, d = c1: …``."""
-    return list(dict.fromkeys(line(roster, x) for x in found))
+    return list(dict.fromkeys(line(roster, x) for x in reasons))
 
 
 def line(roster: Roster, reason: Reason) -> str:
     """A reason in words."""
     if not reason.bindings:
         return reason.text
-    told: list[str] = []
+    prefixes: list[str] = []
     inside = True
     for x in reason.bindings:
         match x:
             case Inside(name):
-                told.append(f"in `{name}`")
+                prefixes.append(f"in `{name}`")
             case Binding():
-                told.append(f"{'for ' if inside else ''}{_bound(roster, x)}")
+                prefixes.append(f"{'for ' if inside else ''}{_bound(roster, x)}")
             case _:
                 assert_never(x)
         inside = isinstance(x, Inside)
-    return f"{', '.join(told)}: {reason.text}"
+    return f"{', '.join(prefixes)}: {reason.text}"
 
 
 def _bound(roster: Roster, x: Binding) -> str:
@@ -160,15 +160,15 @@ def _decided(frame: Frame, e: m.Quantified, value: bool, bindings: Bindings) -> 
 
 
 def _deciding(inner: Frame, e: m.Quantified, value: bool) -> list[Value]:
-    found: list[Value] = []
+    values: list[Value] = []
     for x in iterate(inner, e.over):
         inner.locals[e.variable] = x
         try:
-            found += [x] if truth(inner, e.body) is value else []
+            values += [x] if truth(inner, e.body) is value else []
         except FaultError:
-            if not found:
+            if not values:
                 raise
-    return found
+    return values
 
 
 def _none(frame: Frame, e: m.Quantified, bindings: Bindings) -> Iterator[Reason]:
@@ -190,33 +190,33 @@ def _inside(frame: Frame, e: m.Derived, value: bool, bindings: Bindings) -> Iter
     let = frame.roster.let(e)
     instance = frame.instance if e.target is None else reference(frame, e.target)
     bound = {p.name: evaluate(frame, a) for p, a in zip(let.parameters, e.arguments, strict=True)}
-    given = (Binding(p.name, bound[p.name], p.type) for p in let.parameters)
-    new = [x for x in given if x not in bindings]
+    parameters = (Binding(p.name, bound[p.name], p.type) for p in let.parameters)
+    new = [x for x in parameters if x not in bindings]
     inner = Frame(frame.roster, frame.world, instance, bound)
     yield from _why(inner, let.value, value, (*bindings, *new, Inside(e.name)))
 
 
 def _because(frame: Frame, e: m.Expr) -> str:
     """The values that the formula compares."""
-    told = list(dict.fromkeys(_values(frame, e)))
-    return f": {', '.join(told)}" if told else ""
+    values = list(dict.fromkeys(_values(frame, e)))
+    return f": {', '.join(values)}" if values else ""
 
 
 def _values(frame: Frame, e: m.Expr) -> Iterator[str]:
     """Of each part that can be computed outside of the quantifiers in the formula, and has a value here."""
-    known = free(e) <= frame.locals.keys() and _has_value(frame, e)
+    has_value = free(e) <= frame.locals.keys() and _has_value(frame, e)
     match e:
         case m.Not():
             yield from _values(frame, e.operand)
-        case m.InState() if known:
+        case m.InState() if has_value:
             target = evaluate(frame, e.target)
             name = "this" if isinstance(e.target, m.Self) else words(e.target)
             yield f"{name} is none" if not isinstance(target, int) else f"{name} is in {frame.world.states[target]}"
-        case m.Read() | m.Part() | m.StateOf() | m.Derived() | m.Quantified(kind="count") | m.Wait() if known:
+        case m.Read() | m.Part() | m.StateOf() | m.Derived() | m.Quantified(kind="count") | m.Wait() if has_value:
             yield f"{words(e)} is {value_text(frame.roster, e.type, evaluate(frame, e))}"
-        case m.Apply(function="size") if known:
+        case m.Apply(function="size") if has_value:
             yield f"{words(e)} is {evaluate(frame, e)}"
-        case m.Quantified() if known and not _is_written_out(e.over):
+        case m.Quantified() if has_value and not _is_written_out(e.over):
             yield f"{words(e.over)} is {value_text(frame.roster, e.over.type, evaluate(frame, e.over))}"
         case _:
             for x in children(e):

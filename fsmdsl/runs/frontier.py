@@ -41,8 +41,8 @@ class Frontier:
 
     def level_of(self, state: int) -> int:
         """How far a state is from the first."""
-        known = [*self.begins, self.level_end] if self.count > self.level_end else self.begins
-        return bisect(known, state) - 1
+        starts = [*self.begins, self.level_end] if self.count > self.level_end else self.begins
+        return bisect(starts, state) - 1
 
     def advance(self) -> bool:
         """Is there a state to expand? At the end of a level, what was found becomes the next."""

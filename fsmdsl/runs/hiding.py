@@ -39,7 +39,7 @@ def _events(roster: Roster, n: int, events: Iterable[str]) -> set[str]:
 
 def names_in(roster: Roster) -> set[str]:
     """All that can be hidden in a system."""
-    found: set[str] = set()
+    names: set[str] = set()
     for n, machine in enumerate(roster.machines):
-        found |= {*owners(roster, n), *_events(roster, n, machine.event_named)}
-    return found
+        names |= {*owners(roster, n), *_events(roster, n, machine.event_named)}
+    return names

@@ -86,9 +86,9 @@ class _Turn:
     def _write(self, name: str) -> None:
         self.own.add((self.member, name))
 
-    def _read(self, *listed: m.Expr) -> None:
+    def _read(self, *expressions: m.Expr) -> None:
         """Expressions of the body."""
-        for e in listed:
+        for e in expressions:
             for key, whose in reads(self.universe, e, None if self.machine is None else self.machine.qualified):
                 if whose != self.variable:
                     self.foreign.add(key)
@@ -124,8 +124,8 @@ class _Turn:
                 case _:
                     self.entangled = True
 
-    def _read_by_member(self, *listed: m.Expr) -> None:
-        for e in listed:
+    def _read_by_member(self, *expressions: m.Expr) -> None:
+        for e in expressions:
             self.foreign.update(key for key, whose in reads(self.universe, e, self.member) if whose is not None)
 
 
@@ -141,9 +141,9 @@ def reads(
         case m.Derived(target=target, arguments=arguments):
             let = universe.let(e)
             owner = machine if target is None else machine_of(target.type)
-            given = {p.name: _whose(a, bound) for p, a in zip(let.parameters, arguments, strict=True)}
+            owners = {p.name: _whose(a, bound) for p, a in zip(let.parameters, arguments, strict=True)}
             for key, whose in reads(universe, let.value, owner):
-                yield key, _whose(target, bound) if whose is None else given.get(whose, "")
+                yield key, _whose(target, bound) if whose is None else owners.get(whose, "")
         case m.Quantified(variable=variable, over=over, body=body):
             yield from reads(universe, over, machine, bound)
             yield from reads(universe, body, machine, bound | {variable})

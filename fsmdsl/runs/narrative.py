@@ -24,19 +24,19 @@ def story(trace: Trace, hidden: Hidden = NOTHING) -> list[str]:
     what caused it, and the fields that have another value than before. A step in which all is hidden has none."""
     roster = trace.roster
     begun = [f"{roster.name(n)}: {s}" for n, s in enumerate(trace.start.states) if not hidden.instance(roster, n)]
-    told: list[list[Row]] = [[("start", "; ".join([*begun, *first_values(trace, hidden)]))]]
-    told += [list(_step(roster, entry, before, hidden)) for before, entry in trace.befores()]
-    width = max((len(what) for rows in told for what, then in rows if then and len(what) <= WIDEST), default=0)
+    blocks: list[list[Row]] = [[("start", "; ".join([*begun, *first_values(trace, hidden)]))]]
+    blocks += [list(_step(roster, entry, before, hidden)) for before, entry in trace.befores()]
+    width = max((len(what) for rows in blocks for what, then in rows if then and len(what) <= WIDEST), default=0)
     digits = len(str(len(trace.entries)))
     out: list[str] = []
-    for n, rows in enumerate(told):
+    for n, rows in enumerate(blocks):
         for place, (what, then) in enumerate(rows):
             number = str(n) if place == 0 else ""
             line = f"{number:>{digits}}  {what:<{width}}   {then}" if then else f"{number:>{digits}}  {what}"
             out.append(line.rstrip())
         if n == trace.loop:
             out.append(f"{'':>{digits}}  {for_ever(trace)}")
-    return [*out, *_left_out(sum(not rows for rows in told))]
+    return [*out, *_left_out(sum(not rows for rows in blocks))]
 
 
 def _left_out(count: int) -> list[str]:
@@ -104,11 +104,11 @@ def _last(node: Node) -> Node:
 
 def _visible(roster: Roster, node: Node, depth: int, hidden: Hidden) -> Iterator[Row]:
     """A row for each node that is not hidden, those inside one that is in its place."""
-    shown = not _is_hidden(roster, node, hidden)
-    if shown:
+    is_visible = not _is_hidden(roster, node, hidden)
+    if is_visible:
         yield f"{'  ' * depth}{node.what}", node.then
     for x in node.inside:
-        yield from _visible(roster, x, depth + shown, hidden)
+        yield from _visible(roster, x, depth + is_visible, hidden)
 
 
 def _joined(parts: Iterable[str]) -> Iterator[str]:

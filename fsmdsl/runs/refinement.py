@@ -107,16 +107,16 @@ class Picture:
                 continue
             what = f"`{self._whose(row)}.{f.name}`"
             try:
-                found = value(self.universe, world, x.value, locals=dict(x.bound))
+                concrete = value(self.universe, world, x.value, locals=dict(x.bound))
             except FaultError as error:
                 raise NoImageError(self._without(error, f"what {what} is")) from None
-            named = renamed(f.type, found, self._name)
-            if outside(f.type, named) is not None:
-                told = value_text(self.abstract, f.type, named)
-                raise NoImageError(f"{what} would be {told}, which `{f.span.quote}` cannot be")
-            yield named
+            image = renamed(f.type, concrete, self._name)
+            if outside(f.type, image) is not None:
+                text = value_text(self.abstract, f.type, image)
+                raise NoImageError(f"{what} would be {text}, which `{f.span.quote}` cannot be")
+            yield image
 
-    def _messages(self, queue: int, held: Sequence[Message]) -> tuple[Message, ...]:
+    def _messages(self, queue: int, messages: Sequence[Message]) -> tuple[Message, ...]:
         events = self.abstract.machines[self.abstract.queues[queue].receiver].event_named
         return tuple(
             x._replace(
@@ -124,7 +124,7 @@ class Picture:
                     renamed(p.type, y, self._name) for p, y in zip(events[x.event].parameters, x.arguments, strict=True)
                 )
             )
-            for x in held
+            for x in messages
         )
 
     def _whose(self, row: m.Mapped) -> str:
@@ -156,7 +156,7 @@ class _Trial:
 
     def __init__(self, picture: Picture, search: Searched) -> None:
         self.picture, self.abstract, self.search = picture, picture.abstract, search
-        self.shown = picture.refinement.path
+        self.path = picture.refinement.path
         self.graph = search.graph()
         self.image_of = array("q", [UNKNOWN]) * self.graph.states
         self.images: list[World] = []
@@ -223,8 +223,8 @@ class _Trial:
         """Each first world must have a first world of the other as its image."""
         begins = frozenset(self.abstract.starts)
         if not begins:
-            told = f"`{self.shown}` has no first state"
-            return Answer("violated", explanation=(told,), trace=self.search.trace(Finding(0)))
+            message = f"`{self.path}` has no first state"
+            return Answer("violated", explanation=(message,), trace=self.search.trace(Finding(0)))
         for at in range(self.graph.firsts):
             try:
                 image = self.images[self._image(at)]
@@ -233,9 +233,11 @@ class _Trial:
             if image in begins:
                 continue
             begin = min(self.abstract.starts, key=lambda x: _distance(x, image))
-            told = f"it begins with {changes(self.abstract, begin, image)} in place of what `{self.shown}` begins with"
+            message = (
+                f"it begins with {changes(self.abstract, begin, image)} in place of what `{self.path}` begins with"
+            )
             images = Images(self.abstract, begin, image)
-            return Answer("violated", explanation=(told,), trace=self.search.trace(Finding(at)), images=images)
+            return Answer("violated", explanation=(message,), trace=self.search.trace(Finding(at)), images=images)
         return None
 
     def _imageless(self, at: int, error: NoImageError) -> Answer:
@@ -245,33 +247,35 @@ class _Trial:
         trace = self.search.trace(Finding(at))
         trace = trace.extended(self.search.leading(trace.end, target))
         before, after = self.images[self.image_of[at]], self.images[self.image_of[target]]
-        told = f"the last step changes {changes(self.abstract, before, after)}, and no step of `{self.shown}` does that"
+        message = (
+            f"the last step changes {changes(self.abstract, before, after)}, and no step of `{self.path}` does that"
+        )
         images = Images(self.abstract, before, after)
-        return Answer("violated", explanation=(told, *self._possible(before, after)), trace=trace, images=images)
+        return Answer("violated", explanation=(message, *self._possible(before, after)), trace=trace, images=images)
 
-    def _possible(self, image: World, wanted: World) -> Iterator[str]:
+    def _possible(self, image: World, target: World) -> Iterator[str]:
         """What the refined system can do instead; first what comes nearest."""
-        found = [x for x in self._steps(image) if x.world != image]
-        found.sort(key=lambda x: _distance(x.world, wanted))
-        if not found:
-            yield f"`{self.shown}` can do nothing there"
-        for x in found[:MAX_COUNTERPARTS]:
+        counterparts = [x for x in self._steps(image) if x.world != image]
+        counterparts.sort(key=lambda x: _distance(x.world, target))
+        if not counterparts:
+            yield f"`{self.path}` can do nothing there"
+        for x in counterparts[:MAX_COUNTERPARTS]:
             step = describe(self.abstract, x.step, image)
-            yield f"`{self.shown}` can do `{step}` there: {changes(self.abstract, image, x.world)}"
-        if len(found) > MAX_COUNTERPARTS:
-            yield f"and {len(found) - MAX_COUNTERPARTS} other steps"
+            yield f"`{self.path}` can do `{step}` there: {changes(self.abstract, image, x.world)}"
+        if len(counterparts) > MAX_COUNTERPARTS:
+            yield f"and {len(counterparts) - MAX_COUNTERPARTS} other steps"
 
 
 def changes(roster: Universe, before: World, after: World) -> str:
     """What differs between two worlds: `g: Waiting → Running, g.count: 0 → 1`."""
     states = enumerate(zip(before.states, after.states, strict=True))
-    told = [(roster.name(n), old, new) for n, (old, new) in states if old != new]
-    told += changed_fields(roster, before, after)
+    differences = [(roster.name(n), old, new) for n, (old, new) in states if old != new]
+    differences += changed_fields(roster, before, after)
     if before.down != after.down:
-        told.append(("the system", *(("down", "up") if before.down else ("up", "down"))))
+        differences.append(("the system", *(("down", "up") if before.down else ("up", "down"))))
     if before.pending != after.pending:
-        told.append(("awaited answers", _awaited(roster, before), _awaited(roster, after)))
-    return ", ".join(f"{name}: {old} → {new}" for name, old, new in told) or "an instance's round"
+        differences.append(("awaited answers", _awaited(roster, before), _awaited(roster, after)))
+    return ", ".join(f"{name}: {old} → {new}" for name, old, new in differences) or "an instance's round"
 
 
 def _distance(a: World, b: World) -> int:

@@ -19,22 +19,22 @@ def no_way_on(trace: Trace) -> str:
     where = [f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states)]
     where += [
         f"{queue} waits"
-        for queue, held in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
-        if held
+        for queue, messages in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
+        if messages
     ]
     return f"no step leads on from here: {', '.join(where)}"
 
 
-def fault_told(roster: Roster, fault: Fault) -> tuple[str, ...]:
+def fault_lines(roster: Roster, fault: Fault) -> tuple[str, ...]:
     """The message, then a line for each part of a guard that made it false."""
     return (fault_message(roster, fault), *dict.fromkeys(_lines(roster, fault)))
 
 
 def _lines(roster: Roster, fault: Fault) -> Iterator[str]:
-    for t, found in refusals(roster, fault):
-        said = f"the guard of `{t.name}` does not hold"
-        begins = found.bindings and isinstance(found.bindings[0], Binding)
-        yield f"{said}{'' if begins else ':'} {line(roster, found)}"
+    for t, reason in refusals(roster, fault):
+        text = f"the guard of `{t.name}` does not hold"
+        begins = reason.bindings and isinstance(reason.bindings[0], Binding)
+        yield f"{text}{'' if begins else ':'} {line(roster, reason)}"
 
 
 def refusals(roster: Roster, fault: Fault) -> Iterator[tuple[m.Transition, Reason]]:
@@ -46,15 +46,15 @@ def refusals(roster: Roster, fault: Fault) -> Iterator[tuple[m.Transition, Reaso
         machine = roster.machines[instance]
         t = machine.transitions[index]
         if t.guard is not None:
-            given = bound(t, refused.arguments)
-            frame = Frame(roster, refused.world, instance, given)
-            yield from ((t, x) for x in reasons(frame, t.guard, tuple(_read(machine, t, given))))
+            arguments = bound(t, refused.arguments)
+            frame = Frame(roster, refused.world, instance, arguments)
+            yield from ((t, x) for x in reasons(frame, t.guard, tuple(_read(machine, t, arguments))))
 
 
-def _read(machine: m.Machine, t: m.Transition, given: Mapping[str, Value]) -> Iterator[Binding]:
+def _read(machine: m.Machine, t: m.Transition, arguments: Mapping[str, Value]) -> Iterator[Binding]:
     """The arguments that the guard reads: `n = 1`."""
     if isinstance(t.trigger, m.OnEvent) and t.guard is not None:
         used = free(t.guard)
-        for name, p in zip(given, machine.event_named[t.trigger.event].parameters, strict=False):
+        for name, p in zip(arguments, machine.event_named[t.trigger.event].parameters, strict=False):
             if name in used:
-                yield Binding(name, given[name], p.type)
+                yield Binding(name, arguments[name], p.type)

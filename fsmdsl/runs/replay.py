@@ -8,7 +8,7 @@ from contextlib import suppress
 from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.explain import explain, fails
-from fsmdsl.runs.rejection import fault_told, no_way_on
+from fsmdsl.runs.rejection import fault_lines, no_way_on
 from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.runs.trace import Trace
@@ -25,12 +25,12 @@ def simplest(x: Exploration, model: m.Model, effort: Effort | None = None) -> Ex
     """The same verdicts, each violation with the simplest run to it, and what is wrong there."""
     universe = Universe(model, x.system)
     effort = effort or (Effort(seconds=AT_ONCE) if x.at_violation else Effort())
-    wanted = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
-    if not wanted:
+    goals = {n: (goal, v.trace) for n, v in enumerate(x.verdicts) if v.trace and (goal := _goal(universe, v))}
+    if not goals:
         return x
     verdicts = list(x.verdicts)
-    for n, trace in zip(wanted, simplest_runs(universe, list(wanted.values()), effort), strict=True):
-        verdicts[n] = _retold(universe, verdicts[n], trace, effort)
+    for n, trace in zip(goals, simplest_runs(universe, list(goals.values()), effort), strict=True):
+        verdicts[n] = _with_run(universe, verdicts[n], trace, effort)
     return replace(x, verdicts=tuple(verdicts))
 
 
@@ -40,15 +40,15 @@ def with_runs(run: Callable[[], Exploration], model: m.Model, budget: Budget, *,
     The budget can end at any moment, also when the search is done and what follows has hardly begun.
     """
     x: Exploration | None = None
-    told: Exploration | None = None
+    simpler: Exploration | None = None
     try:
         with budget:
             x = run()
-            told = simplest_in_time(x, model, budget) if simple else shortest(x)
+            simpler = simplest_in_time(x, model, budget) if simple else shortest(x)
     except LimitError:
         if x is None:
             raise
-    return told or _unsimplified(x, budget)
+    return simpler or _unsimplified(x, budget)
 
 
 def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Effort | None = None) -> Exploration:
@@ -65,13 +65,13 @@ def _unsimplified(x: Exploration, budget: Budget) -> Exploration:
 
 def shortest(x: Exploration, why: str = "") -> Exploration:
     """The same verdicts; those with a counterexample say that it is the shortest, and why that one is shown."""
-    found = (replace(v, basis=_shortest(v.trace) + why) if v.trace and _has_run(v) else v for v in x.verdicts)
-    return replace(x, verdicts=tuple(found))
+    verdicts = (replace(v, basis=_shortest(v.trace) + why) if v.trace and _has_run(v) else v for v in x.verdicts)
+    return replace(x, verdicts=tuple(verdicts))
 
 
 def _has_run(v: Verdict) -> bool:
-    known = v.kind in ("invariant", "deadlock", "fault")
-    return known and v.outcome == "violated" and v.trace is not None and bool(v.trace.entries)
+    of_states = v.kind in ("invariant", "deadlock", "fault")
+    return of_states and v.outcome == "violated" and v.trace is not None and bool(v.trace.entries)
 
 
 # Goals ---------------------------------------------------------------------------------------------------------------
@@ -98,14 +98,14 @@ def _unoffered(universe: Universe, v: Verdict, world: World) -> Fault | None:
 
 def broken(universe: Universe, v: Verdict, world: World) -> tuple[Frame, m.Invariant] | None:
     """Where the invariant of a verdict does not hold: in the system, or in the first such instance."""
-    for n, x in _asked(universe, v):
+    for n, x in _invariants(universe, v):
         frame = Frame(universe, world, n)
         if fails(frame, x.condition):
             return frame, x
     return None
 
 
-def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant]]:
+def _invariants(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant]]:
     """The invariant that a verdict is about, with each instance that it is asked of."""
     if v.machine is None:
         return [(None, x) for x in universe.system.invariants if x.span == v.span]
@@ -116,12 +116,12 @@ def _asked(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Invariant
 # Verdicts ------------------------------------------------------------------------------------------------------------
 
 
-def _retold(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort) -> Verdict:
+def _with_run(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort) -> Verdict:
     assert v.trace is not None
     if trace is None:
         limit = f"{effort.worlds:,} states or {effort.seconds:g} seconds"
         return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
-    basis = f"the simplest run: {_told(trace)}"
+    basis = f"the simplest run: {_cost_text(trace)}"
     if trace is v.trace:
         return replace(v, basis=basis)
     return replace(v, basis=basis, trace=trace, explanation=_explanation(universe, v, trace))
@@ -131,7 +131,7 @@ def _shortest(trace: Trace) -> str:
     return f"the shortest run: {trace.length}"
 
 
-def _told(trace: Trace) -> str:
+def _cost_text(trace: Trace) -> str:
     """`1 crash, 3 steps`: of what makes a run hard to follow only what it has."""
     spent = cost(trace)
     parts = [f"{_count(spent.faults, 'fault')} of the environment"] if spent.faults else []
@@ -149,9 +149,9 @@ def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...
         return (no_way_on(trace),)
     if v.kind == "fault":
         fault = trace.fault or _unoffered(universe, v, trace.end)
-        return v.explanation if fault is None else fault_told(universe, fault)
-    found = broken(universe, v, trace.end)
-    assert found is not None
-    frame, x = found
+        return v.explanation if fault is None else fault_lines(universe, fault)
+    violation = broken(universe, v, trace.end)
+    assert violation is not None
+    frame, x = violation
     whose = "" if frame.instance is None else f"in {universe.name(frame.instance)}: "
     return tuple(whose + line for line in explain(frame, x.condition))

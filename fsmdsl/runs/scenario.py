@@ -7,7 +7,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.explain import explain
-from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.trace import Trace, taken
 from fsmdsl.step import (
     ChannelStep,
@@ -103,11 +103,11 @@ def play(model: m.Model, scenario: m.Scenario) -> Played:
 
 
 def _located(universe: Universe, scenario: m.Scenario, span: Span, failure: _Failure, trace: Trace) -> Diagnostic:
-    found = FAILS.at(span, f"`{scenario.name}`: {failure.message}")
+    diagnostic = FAILS.at(span, f"`{scenario.name}`: {failure.message}")
     for note in failure.notes:
-        found = found.note(note)
+        diagnostic = diagnostic.note(note)
     states = ", ".join(f"{universe.name(n)} is in {state}" for n, state in enumerate(trace.end.states))
-    return found.note(f"at this point {states}")
+    return diagnostic.note(f"at this point {states}")
 
 
 class _Player:
@@ -148,7 +148,7 @@ class _Player:
     def _fire(self, step: Step) -> None:
         fault = self._try(step)
         if fault is not None:
-            message, *why = fault_told(self.universe, fault)
+            message, *why = fault_lines(self.universe, fault)
             place = f"the fault is at {fault.span}"
             raise _Failure(f"this step fails: {message} ({fault.kind})", (*why, place))
 
@@ -190,22 +190,22 @@ class _Player:
         if fault is None:
             raise _Failure(f"{describe(self.universe, failing, before)} should fail, and does not")
         if step.fault not in (None, fault.kind):
-            told = fault_told(self.universe, fault)
-            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", told)
+            lines = fault_lines(self.universe, fault)
+            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", lines)
 
     def _timer(self, step: m.Elapse) -> Step:
         """The timer meant: by label, else by source; without a name, the only one that runs."""
         instance = reference(self._frame(), step.target)
         name, state = self.universe.name(instance), self.trace.end.states[instance]
         running = self.universe.timers(instance, state)
-        found = [t for t in running if step.timer is None or step.timer in (t.label, t.source)]
-        if not found:
+        timers = [t for t in running if step.timer is None or step.timer in (t.label, t.source)]
+        if not timers:
             which = "no timer" if step.timer is None else f"no timer `{step.timer}`"
             raise _Failure(f"{which} of {name} runs in `{state}`")
-        if len(found) > 1:
-            names = ", ".join(f"`{t.label or t.shown_trigger}`" for t in found)
+        if len(timers) > 1:
+            names = ", ".join(f"`{t.label or t.shown_trigger}`" for t in timers)
             raise _Failure(f"several timers of {name} run in `{state}`: {names}; name one with `of`")
-        return TimerStep(instance, found[0].index)
+        return TimerStep(instance, timers[0].index)
 
     def _transmission(self, step: m.Transmit) -> Step:
         """The first message of the name, or the first of all."""
@@ -213,30 +213,30 @@ class _Player:
         queue = self.universe.queue(step.channel, [reference(frame, x) for x in step.ends])
         if queue is None:
             raise _Failure(f"the receiver of channel `{step.channel.rpartition('.')[2]}` is not among the instances")
-        held, channel, name = (
+        messages, channel, name = (
             self.trace.end.channels[queue],
             self.universe.queues[queue].channel,
             self.universe.queue_name(queue),
         )
-        found = [n for n, message in enumerate(held) if step.event in (None, message.event)]
-        if not found:
+        positions = [n for n, message in enumerate(messages) if step.event in (None, message.event)]
+        if not positions:
             what = "message" if step.event is None else f"`{step.event}`"
             raise _Failure(f"there is no {what} in channel `{name}`")
-        if step.kind == "deliver" and channel.order == "fifo" and found[0] > 0:
-            raise _Failure(f"`{held[0].event}` comes before `{step.event}` in channel `{name}`")
+        if step.kind == "deliver" and channel.order == "fifo" and positions[0] > 0:
+            raise _Failure(f"`{messages[0].event}` comes before `{step.event}` in channel `{name}`")
         if (step.kind == "lose" and not channel.lossy) or (step.kind == "duplicate" and not channel.duplicating):
             flag = "lossy" if step.kind == "lose" else "duplicating"
             raise _Failure(f"channel `{name}` is not declared `{flag}`")
-        return ChannelStep(step.kind, queue, found[0])
+        return ChannelStep(step.kind, queue, positions[0])
 
     def _expect(self, step: m.Expect) -> None:
         frame = self._frame()
         if not truth(frame, step.condition):
-            told = explain(frame, step.condition)
-            raise _Failure(f"not as expected: {told[0]}", tuple(told[1:]))
+            lines = explain(frame, step.condition)
+            raise _Failure(f"not as expected: {lines[0]}", tuple(lines[1:]))
 
     def _via(self, step: m.Via) -> None:
         followed, self.followed = self.followed, []
         if tuple(followed) != step.labels:
-            told = ", ".join(followed) if followed else "none"
-            raise _Failure(f"the transitions followed are {told}")
+            labels = ", ".join(followed) if followed else "none"
+            raise _Failure(f"the transitions followed are {labels}")

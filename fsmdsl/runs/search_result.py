@@ -46,7 +46,7 @@ class Question:
     name: str
     key: QuestionKey
     instance: int | None
-    asked: m.Invariant | m.Reachable
+    declaration: m.Invariant | m.Reachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,22 +179,22 @@ class Searched(ABC):
 def questions(universe: Universe) -> list[Question]:
     """What is asked of every world."""
     system = universe.system
-    found = [Question("invariant", x.name, QuestionKey("invariant", x.name), None, x) for x in system.invariants]
+    questions = [Question("invariant", x.name, QuestionKey("invariant", x.name), None, x) for x in system.invariants]
     for n, machine in enumerate(universe.machines):
         for x in machine.invariants:
             key = QuestionKey("invariant", x.name, machine.qualified)
-            found.append(Question("invariant", f"{machine.name}: {x.name}", key, n, x))
-    found += [Question("reachable", x.name, QuestionKey("reachable", x.name), None, x) for x in system.reachables]
-    return found + [Question("premise", p.told, p.key, p.instance, p.asked) for p in premises(universe)]
+            questions.append(Question("invariant", f"{machine.name}: {x.name}", key, n, x))
+    questions += [Question("reachable", x.name, QuestionKey("reachable", x.name), None, x) for x in system.reachables]
+    return questions + [Question("premise", p.message, p.key, p.instance, p.as_reachable) for p in premises(universe)]
 
 
 def settles(universe: Universe, world: World, q: Question) -> bool:
     """Does a world break an invariant, or show what a `reachable` or a premise asks for?"""
     frame = Frame(universe, world, q.instance)
     if q.kind == "invariant":
-        return fails(frame, q.asked.condition)
+        return fails(frame, q.declaration.condition)
     try:
-        return truth(frame, q.asked.condition)
+        return truth(frame, q.declaration.condition)
     except FaultError:
         return False
 
@@ -202,14 +202,14 @@ def settles(universe: Universe, world: World, q: Question) -> bool:
 def explained(frame: Frame, q: Question) -> tuple[str, ...]:
     """Why the invariant of a question is broken in a world."""
     whose = "" if q.instance is None else f"in {frame.roster.name(q.instance)}: "
-    return tuple(whose + line for line in explain(frame, q.asked.condition))
+    return tuple(whose + line for line in explain(frame, q.declaration.condition))
 
 
 def broken_why(universe: Universe, world: World, same: Sequence[Question]) -> tuple[str, ...]:
     """Why a world breaks an invariant that several instances have: told of the first that breaks it."""
     for q in same:
         frame = Frame(universe, world, q.instance)
-        if fails(frame, q.asked.condition):
+        if fails(frame, q.declaration.condition):
             return explained(frame, q)
     raise AssertionError(f"`{same[0].name}` holds in a state that the definition has confirmed to break it")
 
@@ -234,10 +234,10 @@ def violated(
 ) -> tuple[str, ...]:
     """What is violated so far, and how far from the first state: the states that break invariants, the one that nothing
     leaves, the first from which a step fails, by number."""
-    found = [(f"invariant {key.name}", at) for key, at in broken.items()]
-    found += [] if dead is None else [("deadlock", dead)]
-    found += [] if failing is None else [("a step that fails", failing)]
-    return tuple(f"{what} after {depth(at)} step{'s' * (depth(at) != 1)}" for what, at in found)
+    findings = [(f"invariant {key.name}", at) for key, at in broken.items()]
+    findings += [] if dead is None else [("deadlock", dead)]
+    findings += [] if failing is None else [("a step that fails", failing)]
+    return tuple(f"{what} after {depth(at)} step{'s' * (depth(at) != 1)}" for what, at in findings)
 
 
 def faults_from(universe: Universe, world: World, number: int) -> Iterator[Finding]:

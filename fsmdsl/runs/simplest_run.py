@@ -104,18 +104,18 @@ def _is_fault(roster: Roster, step: Step) -> bool:
 # The search ----------------------------------------------------------------------------------------------------------
 
 
-def simplest_runs(universe: Universe, wanted: Sequence[tuple[Goal, Trace]], effort: Effort) -> list[Trace | None]:
+def simplest_runs(universe: Universe, goals: Sequence[tuple[Goal, Trace]], effort: Effort) -> list[Trace | None]:
     """The simplest run to each of several goals, in one search; the shortest itself where no run is simpler. None: the
     effort came first."""
-    search = _Search(universe, [goal for goal, _ in wanted], [cost(trace) for _, trace in wanted], effort)
+    search = _Search(universe, [goal for goal, _ in goals], [cost(trace) for _, trace in goals], effort)
     complete = search.run()
-    found: list[Trace | None] = []
-    for n, (_, shortest) in enumerate(wanted):
+    runs: list[Trace | None] = []
+    for n, (_, shortest) in enumerate(goals):
         if n in search.open and not complete:
-            found.append(None)
+            runs.append(None)
         else:
-            found.append(search.found.get(n, shortest))
-    return found
+            runs.append(search.runs.get(n, shortest))
+    return runs
 
 
 class _Edge(NamedTuple):
@@ -139,7 +139,7 @@ class _Search:
         """What the runs known cost: anything else must cost less."""
         self.open = set(self.limits)
         """Goals that a run may still reach that costs less."""
-        self.found: dict[int, Trace] = {}
+        self.runs: dict[int, Trace] = {}
         """The cheaper runs found, by goal."""
         self.worlds = list(universe.starts)
         self.number = {world: n for n, world in enumerate(self.worlds)}
@@ -191,7 +191,7 @@ class _Search:
     def _reach(self, n: int, total: Cost, node: Node, step: Step | None) -> None:
         if n in self.open and total < self.limits[n]:
             self.limits[n] = total
-            self.found[n] = self._run(node, step)
+            self.runs[n] = self._run(node, step)
 
     def _run(self, node: Node, last: Step | None) -> Trace:
         """The run to a node, and one step more."""
@@ -214,12 +214,12 @@ class _Search:
         if at not in self.edges:
             world = self.worlds[at]
             if not within(self.universe, world):
-                self.edges[at] = ([], self._shown(world, ()))
+                self.edges[at] = ([], self._goals_at(world, ()))
                 return self.edges[at]
             steps = enabled(self.universe, world)
             edges = [self._edge(world, step) for step in steps]
             failing = chain.from_iterable(self._failing(x) for x in unoffered(self.universe, world))
-            self.edges[at] = ([e for e in edges if e.target != at], (*self._shown(world, steps), *failing))
+            self.edges[at] = ([e for e in edges if e.target != at], (*self._goals_at(world, steps), *failing))
         return self.edges[at]
 
     def _edge(self, world: World, step: Step) -> _Edge:
@@ -231,7 +231,7 @@ class _Search:
             self.worlds.append(result.world)
         return _Edge(step, self.number[result.world])
 
-    def _shown(self, world: World, steps: Sequence[Step]) -> tuple[int, ...]:
+    def _goals_at(self, world: World, steps: Sequence[Step]) -> tuple[int, ...]:
         return tuple(n for n, goal in enumerate(self.goals) if goal.world is not None and goal.world(world, steps))
 
     def _failing(self, fault: Fault) -> tuple[int, ...]:

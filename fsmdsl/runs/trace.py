@@ -109,13 +109,13 @@ def taken(universe: Universe, world: World, step: Step) -> Entry:
 
 def lines(trace: Trace) -> list[str]:
     """A line for each step: its number, the step, the transitions followed, and the fields that have changed."""
-    told = [("start", "; ".join([*_states(trace.roster, trace.start), *first_values(trace)]))]
+    rows = [("start", "; ".join([*_states(trace.roster, trace.start), *first_values(trace)]))]
     for before, entry in trace.befores():
         step = describe(trace.roster, entry.step, before)
-        told.append((step, "; ".join(_told(trace.roster, entry, before))))
-    width = min(max(len(step) for step, _ in told), 48)
+        rows.append((step, "; ".join(_entry_texts(trace.roster, entry, before))))
+    width = min(max(len(step) for step, _ in rows), 48)
     digits = len(str(len(trace.entries)))
-    out = [f"{n:>{digits}}  {step:<{width}}   {text}".rstrip() for n, (step, text) in enumerate(told)]
+    out = [f"{n:>{digits}}  {step:<{width}}   {text}".rstrip() for n, (step, text) in enumerate(rows)]
     if trace.loop is not None:
         out.insert(trace.loop + 1, f"{'':>{digits}}  {for_ever(trace)}")
     return out
@@ -148,7 +148,7 @@ def first_choices(trace: Trace) -> list[str]:
     return [*(f"{x.name} in {state}" for x, state in instances if x.states), *first_values(trace)]
 
 
-def _told(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
+def _entry_texts(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
     for happening in entry.cascade:
         if _notable(roster, happening):
             yield describe(roster, happening)
@@ -192,18 +192,18 @@ def changed_channels(
     roster: Roster, before: World, after: World, hidden: Hidden = NOTHING
 ) -> Iterator[tuple[str, str, str]]:
     """Each queue that holds something else: its name, what it held and holds."""
-    for n, (held, holds) in enumerate(zip(before.channels, after.channels, strict=True)):
-        if held != holds and not hidden.instance(roster, roster.queues[n].receiver):
-            yield roster.queue_name(n), _contents(roster, n, held), _contents(roster, n, holds)
+    for n, (old, new) in enumerate(zip(before.channels, after.channels, strict=True)):
+        if old != new and not hidden.instance(roster, roster.queues[n].receiver):
+            yield roster.queue_name(n), _contents(roster, n, old), _contents(roster, n, new)
 
 
 def queues(roster: Roster, world: World) -> list[str]:
     """What each queue holds: `inbox of p0 = [arrive(1)]`."""
-    return [f"{roster.queue_name(n)} = {_contents(roster, n, held)}" for n, held in enumerate(world.channels)]
+    return [f"{roster.queue_name(n)} = {_contents(roster, n, messages)}" for n, messages in enumerate(world.channels)]
 
 
-def _contents(roster: Roster, queue: int, held: tuple[Message, ...]) -> str:
-    return f"[{', '.join(_message(roster, queue, x) for x in held)}]"
+def _contents(roster: Roster, queue: int, messages: tuple[Message, ...]) -> str:
+    return f"[{', '.join(_message(roster, queue, x) for x in messages)}]"
 
 
 def _message(roster: Roster, queue: int, message: Message) -> str:
@@ -218,8 +218,8 @@ def world_lines(roster: Roster, world: World) -> list[str]:
     out = []
     for n, machine in enumerate(roster.machines):
         fields = zip(machine.fields, world.fields[n], strict=True)
-        told = ", ".join(f"{f.name} = {value_text(roster, f.type, x)}" for f, x in fields)
-        out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {told}".rstrip())
+        values = ", ".join(f"{f.name} = {value_text(roster, f.type, x)}" for f, x in fields)
+        out.append(f"{roster.name(n):<{wide}}  {world.states[n]:<{state}}  {values}".rstrip())
     out += queues(roster, world)
     out += [f"{_pending(roster, p)} waits for its answer" for p in world.pending]
     return [*out, *(["the system is down"] if world.down else [])]
@@ -261,7 +261,8 @@ def world_data(roster: Roster, world: World) -> dict[str, Any]:
     return {
         "instances": {roster.name(n): _instance_data(roster, world, n) for n in range(len(world.states))},
         "channels": {
-            roster.queue_name(n): [_message(roster, n, x) for x in held] for n, held in enumerate(world.channels)
+            roster.queue_name(n): [_message(roster, n, x) for x in messages]
+            for n, messages in enumerate(world.channels)
         },
         "pending": [_pending(roster, p) for p in world.pending],
         "down": world.down,

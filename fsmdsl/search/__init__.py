@@ -87,7 +87,7 @@ def explore(
         except MemoryError:
             within.crowded = True
             reason = "stopped: no memory is left"
-        except TooLargeNumberError as error:  # nobody has checked the model
+        except TooLargeNumberError as error:  # the model was not checked
             reason = f"not explored: {error}"
         spent = perf_counter() - begun
         return Exploration(

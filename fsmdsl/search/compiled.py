@@ -1,8 +1,8 @@
 """The search in machine code: states in flat arrays, expanded and kept block by block, by any number of workers.
 
-The numbers of states do not depend on how many workers there are. They expand parts of the same stretch of states; then
-each looks up, part after part, the successors that are his by their hash; then each writes down those of his part that
-are new, behind those of the parts before it. That is the order in which one worker would have found them.
+The numbers of states do not depend on how many workers there are. The workers expand parts of the same range of states.
+Each worker then looks up, part after part, the successors that it owns by their hash. Finally, each worker writes the
+new successors of its part after those of the parts before it. A single worker would find them in the same order.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CAP = 1 << 15
 """Room for the successors that a worker finds in one block."""
 
 RECENT = 1 << 13
-"""So many successors a worker remembers, to find at once those that come again soon: about half of all."""
+"""Number of recent successors that a worker remembers: about half of all successors are among them."""
 
 LOAD = 0.7
 """A table fuller than this is made anew, twice as large."""
@@ -38,13 +38,13 @@ BLOCK = 0.05
 """Seconds that a block takes at most, unless a single state takes longer: so long a limit may wait."""
 
 SLOW = 0.01
-"""Seconds for a state from which on a single worker has a thread of his own, so that a limit need not wait for him."""
+"""Seconds for one state above which a single worker runs in its own thread, so that a limit need not wait for it."""
 
 LONG = 1 << 22
-"""So many states take long to be put into a new table."""
+"""Number of states above which filling a new table takes long."""
 
 STRETCH = 1 << 14
-"""So many states are asked without a look at the limits, unless they are slow."""
+"""Number of states whose questions are answered between two checks of the limits, unless they are slow."""
 
 
 class Compiled(OneProcess):
@@ -78,7 +78,7 @@ class Compiled(OneProcess):
         for recent in self._recent:
             recent.fill(0xFF)
         self._step = 256
-        """So many states a worker expands at once."""
+        """Number of states that a worker expands at once."""
         self._pace = SLOW
         """Seconds that a worker takes for a state; it is not known before the first block."""
         self._buffers(_block(workers, room))
@@ -89,7 +89,7 @@ class Compiled(OneProcess):
         self._bits = 0
         self._slots = 0
         self._table = Memory(1, "I")
-        self._kept = [0] * workers
+        self._entries = [0] * workers
         self._make_room(0)
 
     def _buffers(self, cap: int) -> None:
@@ -107,11 +107,11 @@ class Compiled(OneProcess):
 
     def _make_room(self, coming: int) -> None:
         """Room in the tables for so many successors of each owner, of which few are new."""
-        kept = max(self._kept) if self._slots else -(-self.frontier.count // self.workers)
+        entries = max(self._entries) if self._slots else -(-self.frontier.count // self.workers)
         places = self.frontier.count + self.workers * self._cap
 
         def suffice(slots: int) -> bool:
-            return kept + coming < 0.9 * slots and kept + coming // 4 <= LOAD * slots
+            return entries + coming < 0.9 * slots and entries + coming // 4 <= LOAD * slots
 
         if suffice(self._slots) and places < 1 << self._bits:
             return
@@ -122,7 +122,7 @@ class Compiled(OneProcess):
         self._slots = slots
         self._bits = max((slots * self.workers).bit_length(), (2 * places).bit_length())
         self._table = Memory(slots * self.workers, "I")
-        self._kept = self._each(self._fill, long=self.frontier.count > LONG)
+        self._entries = self._each(self._fill, long=self.frontier.count > LONG)
 
     def _fill(self, owner: int) -> int:
         return self.code["fill_table"](
@@ -140,12 +140,12 @@ class Compiled(OneProcess):
     def _timed(self, states: int, work: Callable[[], list[int]]) -> list[int]:
         """Work on so many states for each worker: it shows how many can be done in the time of a block."""
         begun = perf_counter()
-        found = work()
+        counts = work()
         self._pace = (perf_counter() - begun) / max(states, 1)
-        return found
+        return counts
 
     def _most(self) -> int:
-        """So many states a worker can expand in the time of a block."""
+        """Number of states that a worker can expand in the time of a block."""
         return max(min(self._step, int(BLOCK / max(self._pace, 1e-9))), 1)
 
     # Searching
@@ -171,7 +171,7 @@ class Compiled(OneProcess):
         self._each(self._ask_anew)
         self._table.close()
         self._table = Memory(self._slots * self.workers, "I")
-        self._kept = self._each(self._fill)
+        self._entries = self._each(self._fill)
 
     def _ask_anew(self, worker: int) -> int:
         first, last = (self.frontier.first * (worker + n) // self.workers for n in (0, 1))
@@ -198,10 +198,10 @@ class Compiled(OneProcess):
             self._out.address, self._origins.address, self._hashes.address, n, self.words.address, self.preds.address,
             self._table.address, self._slots - 1, self._bits, frontier.count,
         )  # fmt: skip
-        self._kept[0] = frontier.count
+        self._entries[0] = frontier.count
 
     def _expand(self, worker: int, first: int, last: int, board: boards.CounterMemory | None = None) -> int:
-        """Into the board given, else the worker's own. A thread that nobody waits for any more keeps it alive."""
+        """Count into a board, by default the worker's own. A thread that was abandoned keeps its board alive."""
         return self.code["expand_block"](
             self.words.address, first, last, *self._successors(worker), self._cap, self._rows[worker].address,
             (board or self.boards[worker]).address,
@@ -221,12 +221,12 @@ class Compiled(OneProcess):
         bounds = self._bounds()
         before = [[b.numbers[place] for place in self.lowered.counts] for b in self.boards]
         states = bounds[1] - bounds[0]
-        found = self._timed(states, lambda: self._each(lambda w: self._part(w, bounds[w], bounds[w + 1])))
+        counts = self._timed(states, lambda: self._each(lambda w: self._part(w, bounds[w], bounds[w + 1])))
         # Behind the first part that has not come to its end, nothing counts: its states are expanded again.
         full = next((w for w in range(parts) if bounds[w] < bounds[w + 1] and self._next(w) < bounds[w + 1]), None)
         for w in range(parts):
             if full is not None and w > full:
-                found[w] = self._share(w, 0)
+                counts[w] = self._share(w, 0)
                 self._recent[w].fill(0xFF)
                 for place, count in zip(self.lowered.counts, before[w], strict=True):
                     self.boards[w].numbers[place] = count
@@ -238,7 +238,7 @@ class Compiled(OneProcess):
         frontier.first = following
         lengths = self._lengths.numbers
         self._make_room(max(sum(lengths[parts * part + owner] for part in range(parts)) for owner in range(parts)))
-        self._keep(found)
+        self._keep(counts)
 
     def _part(self, worker: int, first: int, last: int) -> int:
         """Expand one part, and sort what it brings by owner."""
@@ -255,7 +255,7 @@ class Compiled(OneProcess):
         return n
 
     def _adapt(self, bounds: Sequence[int], full: int | None) -> None:
-        """How many states a worker expands in the next block: as many as leave some of his room free, since what
+        """How many states a worker expands in the next block: as many as leave some of its room free, since what
         comes behind a part that was cut off is lost."""
         if full is not None:
             self._step = max(self._step // 2, 1)
@@ -268,8 +268,8 @@ class Compiled(OneProcess):
         each = min(self._most(), -(-(last - first) // self.workers))
         return [min(first + w * each, last) for w in range(self.workers + 1)]
 
-    def _keep(self, found: Sequence[int]) -> None:
-        """Look up, each what is his by hash; then write down, each what he has found."""
+    def _keep(self, counts: Sequence[int]) -> None:
+        """Each worker looks up the successors that it owns by hash, then writes the new ones of its part."""
         parts, count = self.workers, self.frontier.count
         table = self._table.address, self._slots - 1, self._bits
 
@@ -280,14 +280,14 @@ class Compiled(OneProcess):
             )  # fmt: skip
 
         for owner, new in enumerate(self._each(claim)):
-            self._kept[owner] += new
+            self._entries[owner] += new
         numbers = self._counts.numbers
         new_of_part = [sum(numbers[parts * o + w] for o in range(parts)) for w in range(parts)]
         begins = [count, *(count + x for x in accumulate(new_of_part))]
 
         def keep(part: int) -> int:
             return self.code["keep_block"](
-                self._out.address, self._origins.address, part * self._cap, found[part], self._marks.address,
+                self._out.address, self._origins.address, part * self._cap, counts[part], self._marks.address,
                 self.words.address, self.preds.address, self._table.address, self._bits, begins[part],
             )  # fmt: skip
 
@@ -399,12 +399,12 @@ class Compiled(OneProcess):
             self._crew.close()
 
     def abandon(self) -> None:
-        """Never give back what the workers use, who may be at it for a long time yet."""
+        """Never free what the workers use: they may still run for a long time."""
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
 
 def _block(workers: int, room: int) -> int:
     """For how many successors of a worker there is room in a block. Workers wait for one another twice a block, so that
     several take larger ones; but no block is more than a part of all the room there is."""
-    wanted = CAP if workers == 1 else max(32 * CAP // workers, CAP)
-    return max(min(wanted, room // (8 * workers)), 1 << 10)
+    size = CAP if workers == 1 else max(32 * CAP // workers, CAP)
+    return max(min(size, room // (8 * workers)), 1 << 10)

@@ -109,33 +109,33 @@ def packed(
     doubted = _refused_before(keeping, universe)
     while True:
         reduction = reducible(universe, doubted, plan) if means.symmetry else Reduction()
-        made = PackedSearch(universe, limits, means, progress, plan, reduction, budget)
+        search = PackedSearch(universe, limits, means, progress, plan, reduction, budget)
         if keeping is not None or several():
-            _kept_or_shared(made, keeping or Keeping(), means)
-        made.run()
-        if made.doubt is None:
-            uncached = None if isinstance(made.engine, Plain) else refusal()
-            made.note = "; ".join([*reduction.notes(), *(x for x in (made.note, uncached) if x)]) or None
-            return made
-        doubted |= dict.fromkeys(made.doubt.sets, made.doubt.why)
+            _attach_store_and_ranks(search, keeping or Keeping(), means)
+        search.run()
+        if search.doubt is None:
+            uncached = None if isinstance(search.engine, Plain) else refusal()
+            search.note = "; ".join([*reduction.notes(), *(x for x in (search.note, uncached) if x)]) or None
+            return search
+        doubted |= dict.fromkeys(search.doubt.sets, search.doubt.why)
         # What was saved until now is of no use.
         keeping = keeping and keeping.again()
 
 
-def _kept_or_shared(made: PackedSearch, keeping: Keeping, means: Means) -> None:
+def _attach_store_and_ranks(search: PackedSearch, keeping: Keeping, means: Means) -> None:
     """Give a search the parts that most do without: a store, and the engine that several processes share."""
     from fsmdsl.search.checkpoint.write import Saver
 
     between = exchange()
-    saver = made.store = Saver(keeping, made, between)
+    saver = search.store = Saver(keeping, search, between)
     if between.size > 1:
         from fsmdsl.search.ranks.process import Ranks
 
-        made.engines = Ranks(made, between, saver)
+        search.engines = Ranks(search, between, saver)
     else:
         from fsmdsl.search.resumable import take_up
 
-        take_up(made, saver, means)
+        take_up(search, saver, means)
 
 
 def _refused_before(keeping: Keeping | None, universe: Universe) -> dict[str, str]:

@@ -63,7 +63,7 @@ class ProgramSearch(Searched):
 
     lowered: Lowered
     engine: Engine
-    asked: Mapping[QuestionKey, Asked]
+    conditions: Mapping[QuestionKey, Asked]
     """The questions that the program answers, in order."""
     begun: float
 
@@ -123,8 +123,8 @@ def confirm(search: ProgramSearch, failing: Sequence[int]) -> None:
             assert finding.fault is not None
             search.faults.setdefault(fault_key(finding.fault), finding)
     for key, finding in search.settled.items():
-        world, asked = search.trace(finding).end, [q for q in search.questions if q.key == key]
-        if not any(settles(universe, world, q) for q in asked):
+        world, questions = search.trace(finding).end, [q for q in search.questions if q.key == key]
+        if not any(settles(universe, world, q) for q in questions):
             what = f"{key.kind} `{key.name}`"
             raise disagreement(universe, world, what, key.kind != "invariant", key.kind == "invariant")
     if search.deadlock is not None:
@@ -179,7 +179,7 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
     fails = any(noted(place) for place in range(board.faults, board.faults + board.codes))
     successors = [search.words(result.world) for _, result in by_definition.successors]
     settled = {q.key for q in search.questions if settles(universe, world, q)}
-    answered = {key for n, key in enumerate(search.asked) if noted(board.first + n)}
+    answered = {key for n, key in enumerate(search.conditions) if noted(board.first + n)}
     followed = Counter(key for _, result in by_definition.steps for key in transitions_followed(universe, result))
     guards = {(*key, value) for key, place in board.guards.items() for value in (False, True) if noted(place + value)}
     unreported = [x for x in by_definition.faults if fault_key(x) not in search.faults]

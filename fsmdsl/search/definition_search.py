@@ -101,8 +101,8 @@ class Search(Searched):
         count = min(len(self.worlds), len(self.parent), len(self.step))
         if self._recorder is not None:
             count = self._recorder.cut(count)
-        for listed in (self.worlds, self.parent, self.step):
-            del listed[count:]
+        for column in (self.worlds, self.parent, self.step):
+            del column[count:]
         self.numbers = {world: n for n, world in enumerate(self.worlds)}
         self.frontier.back(self.frontier.first, count)
 
@@ -137,10 +137,16 @@ class Search(Searched):
             self.stopped = f"stopped at {self._memory / 2**30:.1f} GiB of memory, {len(self.worlds)} states"
         if self.progress is not None:
             self.progress(
-                Progress(len(self.worlds), self.transitions, self.depth, len(self.worlds) - at, violated=self._told())
+                Progress(
+                    len(self.worlds),
+                    self.transitions,
+                    self.depth,
+                    len(self.worlds) - at,
+                    violated=self._violation_texts(),
+                )
             )
 
-    def _told(self) -> tuple[str, ...]:
+    def _violation_texts(self) -> tuple[str, ...]:
         """What is violated so far."""
         broken = {key: f.world for key, f in self.settled.items() if key.forbids}
         dead = None if self.deadlock is None else self.deadlock.world

@@ -3,7 +3,7 @@
 Whole numbers and flat arrays only. The functions of the system and the numbers in capitals are put in where a module is
 compiled. An entry of the table is a state's number plus 1, in so many `bits`, and above it as many bits of the state's
 hash as there is room for: most states that are not the one sought are told apart without looking at them. With several
-owners, each has a table of his own behind the one before, and his states are told by their hash.
+owners, each has its own table after the one before; the hash of a state decides its owner.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def hold_block(words: Words, first: int, last: int, s: Row, columns: Words, apar
 
 
 def owner_of(h: int, owners: int) -> int:
-    """Who keeps a state."""
+    """The owner of a state."""
     return (h >> 48 & 0x7FFF) * owners >> 15
 
 
@@ -100,7 +100,7 @@ def drop_repeated(out: Words, origins: Halves, hashes: Words, n: int, recent: Wo
     `recent` remembers one state for each of so many `places`, a power of two, by its hash. It begins with what no state
     has. Without jumps, which the processor could not foresee.
     """
-    kept = 0
+    left = 0
     for k in range(n):
         slot = (hashes[k] & places - 1) * WORDS
         other = 0
@@ -109,11 +109,11 @@ def drop_repeated(out: Words, origins: Halves, hashes: Words, n: int, recent: Wo
             other |= recent[slot + i] ^ word
             recent[slot + i] = word
         for i in range(STRIDE):
-            out[kept * STRIDE + i] = out[k * STRIDE + i]
-        origins[kept] = origins[k]
-        hashes[kept] = hashes[k]
-        kept += 1 if other != 0 else 0
-    return kept
+            out[left * STRIDE + i] = out[k * STRIDE + i]
+        origins[left] = origins[k]
+        hashes[left] = hashes[k]
+        left += 1 if other != 0 else 0
+    return left
 
 
 def fetch(table: Halves, base: int, mask: int, hashes: Words, first: int, last: int) -> int:
@@ -130,7 +130,7 @@ def tagged(h: int, bits: int) -> int:
 
 
 def slot_of(
-    found: Words, at: int, h: int, words: Words, count: int, coming: Words, table: Halves, base: int, mask: int, bits:
+    source: Words, at: int, h: int, words: Words, count: int, coming: Words, table: Halves, base: int, mask: int, bits:
     int,
 ) -> int:  # fmt: skip
     """Where a state stands in an owner's table, which begins at `base`, or would stand: there the entry is 0. Numbers
@@ -145,10 +145,10 @@ def slot_of(
             other = 0
             if n < count:
                 for i in range(WORDS):
-                    other |= words[n * WORDS + i] ^ found[at + i]
+                    other |= words[n * WORDS + i] ^ source[at + i]
             else:
                 for i in range(WORDS):
-                    other |= coming[(n - count) * STRIDE + i] ^ found[at + i]
+                    other |= coming[(n - count) * STRIDE + i] ^ source[at + i]
             if other == 0:
                 break
         slot = slot + 1 & mask
@@ -193,17 +193,17 @@ def claim_block(
     part after part. An entry for a new state holds its place in `out`, counted from the number of states on; its slot
     plus 1 stands in `marks`. `counts[owner * parts + part]` is the number of new ones."""
     base = owner * (mask + 1)
-    found = 0
+    total = 0
     touched = 0
     for part in range(parts):
-        listed = (part * parts + owner) * cap
+        begin = (part * parts + owner) * cap
         owned = lengths[part * parts + owner]
         new = 0
         for j in range(owned):
             if j % 32 == 0:
                 for i in range(j, min(j + 32, owned)):
-                    touched += table[base + (hashes[lists[listed + i]] & mask)]
-            k = lists[listed + j]
+                    touched += table[base + (hashes[lists[begin + i]] & mask)]
+            k = lists[begin + j]
             marks[k] = 0
             slot = slot_of(out, k * STRIDE, hashes[k], words, count, out, table, base, mask, bits)
             if table[slot] == 0:
@@ -211,8 +211,8 @@ def claim_block(
                 marks[k] = slot + 1
                 new += 1
         counts[owner * parts + part] = new
-        found += new
-    return found if touched >= 0 else -1
+        total += new
+    return total if touched >= 0 else -1
 
 
 def keep_block(
@@ -233,9 +233,9 @@ def keep_block(
 
 
 def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, owner: int, owners: int) -> int:
-    """Enter all states of an owner into an empty table. How many he has."""
+    """Enter all states of an owner into an empty table. Returns their number."""
     base = owner * (mask + 1)
-    found = 0
+    total = 0
     for k in range(count):
         h = hashed(words, k * WORDS)
         if owner_of(h, owners) == owner:
@@ -243,8 +243,8 @@ def fill_table(words: Words, count: int, table: Halves, mask: int, bits: int, ow
             while table[base + slot] != 0:
                 slot = slot + 1 & mask
             table[base + slot] = tagged(h, bits) | k + 1
-            found += 1
-    return found
+            total += 1
+    return total
 
 
 def find_block(

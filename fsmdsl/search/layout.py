@@ -164,7 +164,7 @@ class Layout:
 
     @property
     def kept(self) -> int:
-        """How many numbers tell whether a round comes back: the words, and who has waited."""
+        """How many numbers tell whether a round comes back: the words, and the instances that have waited."""
         return self.words + (0 if self.waited is None else self.mask_words)
 
     @property
@@ -203,9 +203,9 @@ class Layout:
                     row[place] = to_number(t, value, universe)
             if at.wait is not None and n in world.waited:
                 row[at.wait] = 1
-        for box, held in zip(self.boxes, world.channels, strict=True):
-            row[box.length] = len(held)
-            row[box.first : box.first + len(held)] = [self.message_number(box, x) for x in held]
+        for box, messages in zip(self.boxes, world.channels, strict=True):
+            row[box.length] = len(messages)
+            row[box.first : box.first + len(messages)] = [self.message_number(box, x) for x in messages]
         for n, p in enumerate(world.pending):
             row[self.pending + n] = self.awaited.index(p) + 1
         if self.down is not None:
@@ -336,15 +336,15 @@ def _add_pending(layout: Layout) -> None:
 
 def _most_awaited(machine: m.Machine) -> int:
     """How many answers an instance awaits at most. Where answers can lead to ever more questions, room for some more:
-    whoever needs it gets an error when there is none."""
+    a search that needs more gets an error."""
     hierarchy = Hierarchy(machine)
-    asked = {t.index: _asked(hierarchy, t) for t in machine.transitions}
-    most = max(asked.values(), default=0)
-    again = max((asked[t.index] for t in triggered_by(machine, m.OnOutcome)), default=0)
+    calls = {t.index: _calls(hierarchy, t) for t in machine.transitions}
+    most = max(calls.values(), default=0)
+    again = max((calls[t.index] for t in triggered_by(machine, m.OnOutcome)), default=0)
     return most if again < 2 else most + MORE_AWAITED
 
 
-def _asked(hierarchy: Hierarchy, t: m.Transition) -> int:
+def _calls(hierarchy: Hierarchy, t: m.Transition) -> int:
     """How many actions with outcomes a transition calls at most, hooks included: one at the end of each block."""
     machine = hierarchy.machine
     passed = {("entry", s) for s in hierarchy.arrived(t)}
@@ -361,8 +361,8 @@ def _asks(machine: m.Machine, body: Sequence[m.Effect]) -> bool:
 def _add_box(layout: Layout, queue: Queue) -> None:
     universe, (channel, receiver, sender) = layout.universe, queue
     senders = 1 if channel.sender is None else len(universe.instances_of(channel.sender))
-    known = universe.model.machines[channel.receiver].events
-    events = tuple(e for e in known if not e.senders or channel.qualified in e.senders)
+    receiver_events = universe.model.machines[channel.receiver].events
+    events = tuple(e for e in receiver_events if not e.senders or channel.qualified in e.senders)
     records = tuple(m.RecordType(e.name, tuple((p.name, p.type) for p in e.parameters)) for e in events)
     argument_bits = max((sum(s.bits for _, s, _ in parts_of(t, universe).values()) for t in records), default=0)
     length = _add(layout, 1, Shape(0, channel.bound))

@@ -50,7 +50,7 @@ class MachineCode(Engines):
         self.well = False
         """Is code used that was compiled well?"""
         self._lowered, self._means, self._budget, self._memory = lowered, means, budget, memory
-        self._asked = False
+        self._looked_up = False
         """Was it looked up what was compiled before?"""
         self._begun = perf_counter()
         self._hastened = inf
@@ -64,16 +64,16 @@ class MachineCode(Engines):
 
     def next(self, engine: Engine) -> Engine:
         """See `Engines`."""
-        known = None
+        cache_state = None
         if self._unasked(engine):
-            self._asked, known = True, cached(self._lowered)
-        if self._means.compiled is True or known == "well":
+            self._looked_up, cache_state = True, cached(self._lowered)
+        if self._means.compiled is True or cache_state == "well":
             self.compile(wait=True)
         if self.ready() and self.compilation is not None:
             engine = self._using(engine, self.compilation.functions)
             self.well = isinstance(engine, Compiled)
             return engine
-        return self._hastened_engine(engine) if known == "hastily" or self._outgrown(engine) else engine
+        return self._hastened_engine(engine) if cache_state == "hastily" or self._outgrown(engine) else engine
 
     def full(self, engine: Engine) -> bool:
         """See `Engines`. Compiled code looks at its room by itself."""
@@ -103,7 +103,7 @@ class MachineCode(Engines):
 
     def _unasked(self, engine: Engine) -> bool:
         """Is it time to look up what was compiled before?"""
-        if self._asked or self._means.compiled is not None:
+        if self._looked_up or self._means.compiled is not None:
             return False
         return perf_counter() - self._begun > LOOKING_UP or self._outgrown(engine)
 
@@ -128,9 +128,9 @@ class MachineCode(Engines):
         if self.note is not None:
             return engine
         self._hastened = perf_counter()
-        return self._using(engine, lambda: hastily(self._lowered, kept=not self._means.once))
+        return self._using(engine, lambda: hastily(self._lowered, store=not self._means.once))
 
-    def _using(self, engine: Engine, made: Callable[[], dict[str, Function]]) -> Engine:
+    def _using(self, engine: Engine, functions: Callable[[], dict[str, Function]]) -> Engine:
         """The states of an engine in machine code; as they were where that cannot be."""
         room = self._memory // (8 * self._lowered.layout.words + BYTES_OF_TABLE)
         if room <= 2 * engine.frontier.count:
@@ -138,10 +138,10 @@ class MachineCode(Engines):
             return engine
         try:
             if isinstance(engine, Compiled):
-                engine.code = made()
+                engine.code = functions()
             elif isinstance(engine, Plain):
                 workers, fill = self._means.workers or processors(), partial(_write, engine)
-                return Compiled(self._lowered, made(), workers, room, engine.frontier, engine.board, fill)
+                return Compiled(self._lowered, functions(), workers, room, engine.frontier, engine.board, fill)
         except (ImportError, OSError, RuntimeError, TypeError, MemoryError) as error:
             self._no_code(f"compiled code cannot be used: {error}")
         return engine

@@ -26,8 +26,8 @@ class Memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):
             with suppress(OSError):  # where the system knows of none
                 self._map.madvise(mmap.MADV_HUGEPAGE)
-        self._kept = ctypes.c_char.from_buffer(self._map)
-        self.address = ctypes.addressof(self._kept)
+        self._view = ctypes.c_char.from_buffer(self._map)
+        self.address = ctypes.addressof(self._view)
         self.numbers = memoryview(self._map).cast("B").cast(kind)
 
     def fill(self, byte: int) -> None:
@@ -38,7 +38,7 @@ class Memory:
     def close(self) -> None:
         """Give it back."""
         self.numbers.release()
-        del self._kept
+        del self._view
         self._map.close()
 
 

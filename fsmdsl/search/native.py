@@ -40,11 +40,11 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
         "WAITING": board.waiting, "WAITS": board.waits, "NEXT": lowered.layout.end,
     }  # fmt: skip
     shared = listings(KERNELS, **words)
-    made = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]
+    batch = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]
     if ranks:
         ranked = listings(OF_RANKED, **words)
-        made.append(Job((*shared, *ranked), tuple(x.function.name for x in ranked)))
-    return tuple(made)
+        batch.append(Job((*shared, *ranked), tuple(x.function.name for x in ranked)))
+    return tuple(batch)
 
 
 # Compiling -----------------------------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ class Compilation:
 
     def functions(self) -> dict[str, Function]:
         """The functions, by name. The objects must be there."""
-        found: dict[str, Function] = {}
+        functions: dict[str, Function] = {}
         for job in self._jobs:
-            found |= loaded(self._code[job.name()], job.signatures())
-        return found
+            functions |= loaded(self._code[job.name()], job.signatures())
+        return functions
 
     def stop(self) -> None:
         """Nobody waits for it any more."""
@@ -101,21 +101,21 @@ class Compilation:
 def cached(lowered: Lowered) -> Literal["well", "hastily"] | None:
     """How the system was compiled before, if it was."""
     try:
-        made = () if missing() else jobs(lowered)
+        batch = () if missing() else jobs(lowered)
     except (ImportError, OSError):
         return None
-    if not made:
+    if not batch:
         return None
-    if all(objects.read(job.name()) is not None for job in made):
+    if all(objects.read(job.name()) is not None for job in batch):
         return "well"
-    return "hastily" if objects.read(made[0].name(hasty=True)) is not None else None
+    return "hastily" if objects.read(batch[0].name(hasty=True)) is not None else None
 
 
-def hastily(lowered: Lowered, *, kept: bool) -> dict[str, Function]:
+def hastily(lowered: Lowered, *, store: bool) -> dict[str, Function]:
     """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
-    compiled before. `kept`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
+    compiled before. `store`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
     system, everyone = jobs(lowered)
-    return {**_of_everyone(everyone, store=kept), **compiled_here(system, store=kept)}
+    return {**_of_everyone(everyone, store=store), **compiled_here(system, store=store)}
 
 
 _of_everyone = cache(compiled_here)

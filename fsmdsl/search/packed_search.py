@@ -53,10 +53,10 @@ class PackedSearch(ProgramSearch):
         budget: Budget | None = None,
     ) -> None:
         super().__init__(universe, limits, plan, budget, counted=means.counted)
-        self.asked = conditions(self.questions)
+        self.conditions = conditions(self.questions)
         self.lowered: Lowered = lower(
             universe,
-            list(self.asked.values()),
+            list(self.conditions.values()),
             () if plan is None else of_atoms(plan),
             () if plan is None else plan.obligations,
             reduction,
@@ -73,12 +73,12 @@ class PackedSearch(ProgramSearch):
         room = (limits.memory, self.budget.room(), None if limits.memory else available() * 3 // 4)
         self.memory = min(x for x in room if x is not None)
         """Bytes for states."""
-        self.begun = self._told = perf_counter()
+        self.begun = self._last_report = perf_counter()
         self._spare: list[int] = []
         self._entries: dict[int, Entry] = {}
         """Steps of runs that were reported, by the states that they lead to."""
         b = self.lowered.board
-        self._invariants = {key: b.first + n for n, key in enumerate(self.asked) if key.forbids}
+        self._invariants = {key: b.first + n for n, key in enumerate(self.conditions) if key.forbids}
         self._violations = [*self._invariants.values(), b.dead, *range(b.faults, b.faults + b.codes)]
         """Where a board has a number once something is violated."""
         plain = Plain(self.lowered)
@@ -148,14 +148,14 @@ class PackedSearch(ProgramSearch):
                 self.stopped = self._limit()
 
     def _most(self) -> int | None:
-        """So many states; there is always the first."""
+        """Maximum number of states, at least 1."""
         return None if self.limits.states is None else max(self.limits.states, 1)
 
     def _limit(self) -> str:
         most = self._most()
         if most is None or self.states <= most:
             return self._reason(MEMORY)
-        # Who goes on with a higher limit needs what is forgotten now.
+        # A search that continues with a higher limit needs what is forgotten now.
         self.store.save(self.engine)
         self._cut = True
         self.engine.rewind(most)
@@ -168,9 +168,9 @@ class PackedSearch(ProgramSearch):
         now, why, full, save, tell = perf_counter(), 0, 0, 0, 0
         broken = int(self._violated())
         if self.engines.watched:
-            silent = self._progress is None or now - self._told <= self._every
-            asked = [self._why(), self.engines.full(self.engine), self.store.due(), not silent, broken]
-            why, full, save, tell, broken = self.engine.agree(asked, "max")
+            silent = self._progress is None or now - self._last_report <= self._every
+            flags = [self._why(), self.engines.full(self.engine), self.store.due(), not silent, broken]
+            why, full, save, tell, broken = self.engine.agree(flags, "max")
         if self._doubted():
             return True
         if broken:
@@ -216,19 +216,19 @@ class PackedSearch(ProgramSearch):
         return self.doubt is not None
 
     def _tell(self, now: float) -> None:
-        self._told, frontier = now, self.frontier
+        self._last_report, frontier = now, self.frontier
         fired, used = self.engine.agree([self.engine.fired(), self.engine.used()], "sum")
-        found = self._told_violated(self.engine.merged())
+        violations = self._violation_texts(self.engine.merged())
         waiting = frontier.count - frontier.first
         if self._progress is None:
             return
         try:
-            self._progress(Progress(frontier.count, fired, frontier.depth, waiting, now - self.begun, used, found))
+            self._progress(Progress(frontier.count, fired, frontier.depth, waiting, now - self.begun, used, violations))
         except KeyboardInterrupt:
             self.budget.stop(INTERRUPTED)
             self.stopped = INTERRUPTED
 
-    def _told_violated(self, board: Sequence[int]) -> tuple[str, ...]:
+    def _violation_texts(self, board: Sequence[int]) -> tuple[str, ...]:
         """What is violated so far."""
         b = self.lowered.board
         broken = {key: board[place] - 1 for key, place in self._invariants.items() if board[place]}
@@ -250,9 +250,9 @@ class PackedSearch(ProgramSearch):
             self.tally.followed.update({key: board[place] for key, place in totals.followed.items() if board[place]})
             self.tally.inhabited.update({key: board[place] for key, place in totals.inhabited.items() if board[place]})
         self.guards_seen = {
-            (*key, held) for key, place in b.guards.items() for held in (False, True) if board[place + held]
+            (*key, value) for key, place in b.guards.items() for value in (False, True) if board[place + value]
         }
-        first = ((key, board[b.first + n]) for n, key in enumerate(self.asked))
+        first = ((key, board[b.first + n]) for n, key in enumerate(self.conditions))
         self.settled = {key: Finding(at - 1) for key, at in first if at}
         self.deadlock = Finding(board[b.dead] - 1) if board[b.dead] else None
         self.waiting = Finding(board[b.waiting] - 1) if board[b.waiting] else None

@@ -21,7 +21,7 @@ BYTES_OF_STATE = 400
 """What a state takes, about."""
 
 PAUSE = 4
-"""So many states are expanded between two looks at the clock."""
+"""Number of states expanded between two looks at the clock."""
 
 
 class Plain(OneProcess):
@@ -127,7 +127,7 @@ class Plain(OneProcess):
 
     def graph(self) -> Graph:
         """The states that were expanded with all their steps, which are taken once more."""
-        kept, self.board = self.board, row(self.lowered)
+        saved_board, self.board = self.board, row(self.lowered)
         count, done = self.frontier.count, self.frontier.first
         words, stride, marked = self.lowered.layout.words, self.lowered.stride, self.lowered.marked
         columns = groups(self.lowered.atoms)
@@ -141,9 +141,9 @@ class Plain(OneProcess):
                 targets.append(self.number.get(tuple(self._out[k : k + words]), -1))
                 marks.append(self._out[k + words] if marked else 0)
             offsets.append(len(targets))
-        self.board = kept
-        listed = tuple(array("q", atoms[k * count : (k + 1) * count]) for k in range(columns))
-        return Graph(offsets, targets, marks, listed, None if done == count else done, self.frontier.firsts)
+        self.board = saved_board
+        atom_columns = tuple(array("q", atoms[k * count : (k + 1) * count]) for k in range(columns))
+        return Graph(offsets, targets, marks, atom_columns, None if done == count else done, self.frontier.firsts)
 
     def state(self, n: int) -> tuple[int, ...]:
         """The words of a state."""
@@ -216,7 +216,7 @@ def _code(text: str) -> CodeType:
 
 def row(lowered: Lowered) -> list[int]:
     """A row with all that is kept behind it, as a search begins."""
-    made = [0] * (lowered.layout.end + 1)
+    numbers = [0] * (lowered.layout.end + 1)
     for place, number in lowered.layout.params.items():
-        made[place] = number
-    return made
+        numbers[place] = number
+    return numbers

@@ -15,10 +15,10 @@ from fsmdsl.step.world import Value
 
 def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
     """One for each key: of the instances of a machine, it makes no difference which."""
-    found: dict[QuestionKey, Asked] = {}
+    by_key: dict[QuestionKey, Asked] = {}
     for q in questions:
-        found.setdefault(q.key, Asked(q.asked.condition, q.kind != "invariant", machine=q.key.machine or None))
-    return found
+        by_key.setdefault(q.key, Asked(q.declaration.condition, q.kind != "invariant", machine=q.key.machine or None))
+    return by_key
 
 
 def of_atoms(plan: Plan) -> list[Asked]:

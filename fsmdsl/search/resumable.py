@@ -18,7 +18,7 @@ from fsmdsl.search.memory import processors
 from fsmdsl.search.native import Compilation, Function
 from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
-from fsmdsl.search.ranks.partition import Share, append, listed
+from fsmdsl.search.ranks.partition import Share, append, states_of
 
 MISSING_STATES = "the search that was saved is damaged: of some numbers there is no state, or more than one"
 
@@ -44,11 +44,11 @@ def take_up(search: PackedSearch, saver: Saver, means: Means) -> None:
 
 def _into_plain(plain: Plain, saved: Saved, saver: Saver) -> None:
     """In plain Python, at once."""
-    found = [x for loaded in saver.parts() for x in listed(loaded, saved.width)]
-    found.sort()
-    if [number for number, *_ in found] != list(range(saved.frontier.count)):
+    states = [x for loaded in saver.parts() for x in states_of(loaded, saved.width)]
+    states.sort()
+    if [number for number, *_ in states] != list(range(saved.frontier.count)):
         raise SavedError(MISSING_STATES)
-    plain.states, plain.preds = [words for _, words, _ in found], [origin for *_, origin in found]
+    plain.states, plain.preds = [words for _, words, _ in states], [origin for *_, origin in states]
     plain.number = {words: n for n, words in enumerate(plain.states)}
     plain.frontier, plain.board = saved.frontier, answered(plain.lowered, saved.board)
 

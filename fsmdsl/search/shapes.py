@@ -56,17 +56,17 @@ class Shape:
         return code + self.low
 
 
-_KNOWN: WeakKeyDictionary[Roster, dict[m.Type, Shape]] = WeakKeyDictionary()
+_CACHE: WeakKeyDictionary[Roster, dict[m.Type, Shape]] = WeakKeyDictionary()
 """The shapes that were asked for: a world is encoded value by value."""
 
 
 def shape(t: m.Type, roster: Roster) -> Shape:
     """The numbers of a type. Raises `UnpackableError` where a value needs more than `WIDEST` bits."""
-    known = _KNOWN.setdefault(roster, {})
-    found = known.get(t)
-    if found is None:
-        found = known[t] = _shape(t, roster)
-    return found
+    shapes = _CACHE.setdefault(roster, {})
+    cached = shapes.get(t)
+    if cached is None:
+        cached = shapes[t] = _shape(t, roster)
+    return cached
 
 
 def _shape(t: m.Type, roster: Roster) -> Shape:
@@ -96,8 +96,8 @@ def _shape(t: m.Type, roster: Roster) -> Shape:
         case m.SetType(of):
             return Shape(0, (1 << _fitting(shape(of, roster).codes, "a set of too many possible elements")) - 1)
         case m.ListType(of, bound):
-            listed = bound.bit_length() + bound * shape(of, roster).bits
-            return Shape(0, (1 << _fitting(listed, "a list that is too long")) - 1)
+            bits = bound.bit_length() + bound * shape(of, roster).bits
+            return Shape(0, (1 << _fitting(bits, "a list that is too long")) - 1)
         case m.MapType(key, of):
             entries = shape(key, roster).codes * shape(of, roster).bits
             return Shape(0, (1 << _fitting(entries, "a map that is too large")) - 1)
@@ -109,12 +109,12 @@ def _shape(t: m.Type, roster: Roster) -> Shape:
 
 def parts_of(t: m.RecordType, roster: Roster) -> dict[str, tuple[m.Type, Shape, int]]:
     """The parts of a record, in order: the type, the shape, and the bit at which the code begins."""
-    found: dict[str, tuple[m.Type, Shape, int]] = {}
+    parts: dict[str, tuple[m.Type, Shape, int]] = {}
     at = 0
     for name, of in reversed(t.parts):
-        found[name] = of, (s := shape(of, roster)), at
+        parts[name] = of, (s := shape(of, roster)), at
         at += s.bits
-    return dict(reversed(found.items()))
+    return dict(reversed(parts.items()))
 
 
 def none_of(t: m.OptionalType, roster: Roster) -> int:
@@ -152,7 +152,7 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
             inner = shape(of, roster)
             return sum(1 << inner.code(to_number(of, x, roster)) for x in value)
         case m.ListType(of, bound), tuple():
-            return _listed(shape(of, roster), bound, [to_number(of, x, roster) for x in value])
+            return _list_number(shape(of, roster), bound, [to_number(of, x, roster) for x in value])
         case m.MapType(key, of), Table(entries):
             at, inner = shape(key, roster), shape(of, roster)
             return sum(
@@ -163,7 +163,7 @@ def to_number(t: m.Type, value: Value, roster: Roster) -> int:
             return 0
 
 
-def _listed(of: Shape, bound: int, numbers: list[int]) -> int:
+def _list_number(of: Shape, bound: int, numbers: list[int]) -> int:
     at = bound.bit_length()
     return len(numbers) | sum(of.code(x) << (at + n * of.bits) for n, x in enumerate(numbers))
 
@@ -189,7 +189,7 @@ def from_number(t: m.Type, number: int, roster: Roster) -> Value:
             inner = shape(of, roster)
             return frozenset(from_number(of, inner.number(n), roster) for n in range(inner.codes) if number >> n & 1)
         case m.ListType(of, bound):
-            return tuple(_elements_listed(of, bound, number, roster))
+            return tuple(_list_elements(of, bound, number, roster))
         case m.MapType():
             return Table(tuple((k, _entry(t, k, number, roster)) for k in keys(t, roster)))
         case m.NoneType() | m.NeverType() | m.ErrorType():
@@ -204,7 +204,7 @@ def _entry(t: m.MapType, key: Value, number: int, roster: Roster) -> Value:
     return from_number(t.of, inner.number(number >> at & (1 << inner.bits) - 1), roster)
 
 
-def _elements_listed(of: m.Type, bound: int, number: int, roster: Roster) -> list[Value]:
+def _list_elements(of: m.Type, bound: int, number: int, roster: Roster) -> list[Value]:
     inner, at = shape(of, roster), bound.bit_length()
     length = number & ((1 << at) - 1)
     mask = (1 << inner.bits) - 1

@@ -49,7 +49,7 @@ def test_the_model_keeps_what_it_promises() -> None:
     of = next(case for case in SMALL if case.name == "demoted").universe
     explored = explore(of.model, of.system)
     assert explored.complete
-    assert [verdict.shown for verdict in explored.violations] == []
+    assert [verdict.label for verdict in explored.violations] == []
 
 
 def test_every_transition_of_the_model_is_followed_but_those_that_are_named() -> None:

@@ -9,9 +9,9 @@ from fsmdsl.classes.files import File
 from fsmdsl.classes.names import own_name
 from fsmdsl.classes.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
 from fsmdsl.classes.statements.effects import value_for
-from fsmdsl.classes.statements.expression_context import Place
 from fsmdsl.classes.statements.expressions import code, python
 from fsmdsl.classes.statements.limits import Border, checked, member_or_refused
+from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import (
     commented,
     docstring,
@@ -44,11 +44,11 @@ def method(head: str, doc: str, body: Iterable[Statement], *decorators: str) -> 
 
 def joined(members: Iterable[Member]) -> list[str]:
     """The members of a class, with an empty line between each two."""
-    found: list[str] = []
+    lines: list[str] = []
     for member in members:
         if member:
-            found += [*([""] if found else []), *member]
-    return found
+            lines += [*([""] if lines else []), *member]
+    return lines
 
 
 def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
@@ -56,7 +56,7 @@ def class_(head: str, doc: str, members: Iterable[Member]) -> list[str]:
     return [f"class {head}:", *indented([*docstring(doc, 1), "", *joined(members)])]
 
 
-def shown(e: m.Expr | None) -> str:
+def source_text(e: m.Expr | None) -> str:
     """An expression as the spec has it, on one line."""
     return "" if e is None else e.span.quote
 
@@ -68,7 +68,7 @@ def row(t: m.Transition) -> str:
     """A line of the transition table: `e5: Preempting -> Pending`, `in Running` for an internal one."""
     source = "*" if t.wild else t.source
     arrow = f"{source} -> {t.target}" if t.target is not None else f"in {'any state' if t.wild else source}"
-    guard = f" when {shown(t.guard)}" if t.guard is not None and t.guard.span.text else ""
+    guard = f" when {source_text(t.guard)}" if t.guard is not None and t.guard.span.text else ""
     name = f"{t.name}: " if t.label else ""
     text = f"{name}{arrow}{guard}"
     return text if len(text) <= 86 else f"{text[:85]}…"
@@ -98,8 +98,8 @@ def _ignored(machine: m.Machine, event: str) -> str:
 
 def notes(t: m.Transition) -> Block:
     """Comments before the code of a transition: what the document says, why it was amended."""
-    said = one_line(t.doc)
-    texts = [f"{t.label + ': ' if t.label else ''}{said}"] if said else []
+    doc = one_line(t.doc)
+    texts = [f"{t.label + ': ' if t.label else ''}{doc}"] if doc else []
     texts += [f"Amended: {t.amended}."] if t.amended else []
     return tuple(Comment(line) for text in texts for line in commented(text, 4))
 
@@ -109,43 +109,43 @@ def slots(names: Iterable[str]) -> Member:
     return folded([f"__slots__ = {tuple_of([literal(x) for x in sorted(names)])}"], 1)
 
 
-def unhandled(place: Place, trigger: str, state: str = "self._state") -> Callable[[], Block]:
+def unhandled(scope: Scope, trigger: str, state: str = "self._state") -> Callable[[], Block]:
     """What is done where no transition is enabled: called where it is written, so that files import what they use."""
 
     def refuse() -> Block:
-        refused = place.file.machinery("UnhandledEvent")
-        return (f"raise {refused}(self, {state}, {literal(trigger)}, {_handled_in(place, trigger)})",)
+        refused = scope.file.machinery("UnhandledEvent")
+        return (f"raise {refused}(self, {state}, {literal(trigger)}, {_handled_in(scope, trigger)})",)
 
     return refuse
 
 
-def _handled_in(place: Place, trigger: str) -> str:
+def _handled_in(scope: Scope, trigger: str) -> str:
     """The states that handle a trigger, as a tuple."""
-    machine = place.own_machine
-    names = [place.names.states[x.name] for x in machine.leaves if place.selection.levels(x.name, trigger)]
+    machine = scope.own_machine
+    names = [scope.names.states[x.name] for x in machine.leaves if scope.selection.levels(x.name, trigger)]
     return tuple_of(names)
 
 
 # Values --------------------------------------------------------------------------------------------------------------
 
 
-def constants(place: Place) -> list[str]:
+def constants(scope: Scope) -> list[str]:
     """The states of the machine, by names of the file."""
-    machine, names, file = place.own_machine, place.names, place.file
+    machine, names, file = scope.own_machine, scope.names, scope.file
     class_ = file.states_class(machine.qualified)
     final = file.library("typing", "Final")
     leaves = [names.states[s.name] for s in machine.leaves]
     defined = [f"{file.define(name)}: {final} = {class_}.{name}" for name in leaves]
     for composite in names.composites:
-        inside = tuple_of([names.states[x] for x in place.selection.hierarchy.inside[composite]])
+        inside = tuple_of([names.states[x] for x in scope.selection.hierarchy.inside[composite]])
         defined.append(f"{file.define(names.states[composite])}: {final} = frozenset({inside})")
     return folded(defined)
 
 
-def state_members(place: Place) -> list[Member]:
+def state_members(scope: Scope) -> list[Member]:
     """Where the machine is."""
-    machine, names = place.own_machine, place.names
-    class_ = place.file.states_class(machine.qualified, typing=True)
+    machine, names = scope.own_machine, scope.names
+    class_ = scope.file.states_class(machine.qualified, typing=True)
     out = [method(f"def state(self) -> {class_}:", "Where the machine is.", ["return self._state"], "@property")]
     for composite, name in names.composites.items():
         state = machine.state_named[composite]
@@ -155,26 +155,26 @@ def state_members(place: Place) -> list[Member]:
     return out
 
 
-def value_members(place: Place) -> list[Member]:
+def value_members(scope: Scope) -> list[Member]:
     """Parameters and fields, which only events change; derived values."""
-    machine, names, file = place.own_machine, place.names, place.file
+    machine, names, file = scope.own_machine, scope.names, scope.file
     out: list[Member] = []
     for x in stored(machine):
         name = names.values[x.name]
         doc = sentence(x.doc) or f"`{x.name}`, which never changes." if isinstance(x, m.Param) else sentence(x.doc)
         head = f"def {name}(self) -> {annotation(file, x.type)}:"
         out.append(method(head, doc or f"`{x.name}`.", [f"return self.{names.slot(x.name)}"], "@property"))
-    return out + [let_member(place, let, names.values[let.name]) for let in machine.lets]
+    return out + [let_member(scope, let, names.values[let.name]) for let in machine.lets]
 
 
-def let_member(place: Place, let: m.Let, name: str) -> Member:
+def let_member(scope: Scope, let: m.Let, name: str) -> Member:
     """A derived value: a property, or a method where it has parameters."""
-    inner, names = place.inside(let)
-    given = signature(place, names, let.parameters)
-    doc = sentence(let.doc) or sentence(f"`{shown(let.value)}`")
-    kind, value = annotation(place.file, let.type), python(inner, let.value)
-    body = [f"value: {kind} = {value}", "return value"] if _untyped(place.file, let.value) else [f"return {value}"]
-    head = f"def {name}({given}) -> {kind}:"
+    inner, names = scope.inside(let)
+    parameters = signature(scope, names, let.parameters)
+    doc = sentence(let.doc) or sentence(f"`{source_text(let.value)}`")
+    kind, value = annotation(scope.file, let.type), python(inner, let.value)
+    body = [f"value: {kind} = {value}", "return value"] if _untyped(scope.file, let.value) else [f"return {value}"]
+    head = f"def {name}({parameters}) -> {kind}:"
     return method(head, doc, body, *([] if let.parameters else ["@property"]))
 
 
@@ -197,19 +197,19 @@ class Keyword:
     store: Statement
 
 
-def keyword(place: Place, x: m.Param | m.Field, late: bool = False) -> Keyword:
+def keyword(scope: Scope, x: m.Param | m.Field, late: bool = False) -> Keyword:
     """The keyword for a value. `late`: a parameter that may be left out, to be given by `connect`."""
-    name, own = place.names.values[x.name], place.own(x.name)
-    kind = annotation(place.file, x.type)
+    name, own = scope.names.values[x.name], scope.own(x.name)
+    kind = annotation(scope.file, x.type)
     if x.default is None or begins_with_any(x):
-        return _given(place, x, late)
-    default = python(place, x.default)
+        return _required_keyword(scope, x, late)
+    default = python(scope, x.default)
     if is_constant(x.default):
-        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(place, x, name)}")
-    first = value_for(place, x.type, x.default, x.name).text
+        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(scope, x, name)}")
+    first = value_for(scope, x.type, x.default, x.name).text
     if isinstance(x.type, m.OptionalType):
         return Keyword(None, False, f"{own}: {kind} = {first}")
-    value = _from_outside(place, x, name)
+    value = _from_outside(scope, x, name)
     return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
 
 
@@ -218,11 +218,11 @@ def begins_with_any(x: m.Param | m.Field) -> bool:
     return isinstance(x, m.Field) and x.any
 
 
-def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
+def _required_keyword(scope: Scope, x: m.Param | m.Field, late: bool) -> Keyword:
     """Of a parameter without a default, or a field that begins with any value. A late one that may be none is none
     until `connect` gives another."""
-    name, kind = place.names.values[x.name], annotation(place.file, x.type)
-    store = f"{place.own(x.name)} = {_from_outside(place, x, name)}"
+    name, kind = scope.names.values[x.name], annotation(scope.file, x.type)
+    store = f"{scope.own(x.name)} = {_from_outside(scope, x, name)}"
     if not late:
         return Keyword(f"{name}: {kind}", True, store)
     if isinstance(x.type, m.OptionalType):
@@ -231,14 +231,14 @@ def _given(place: Place, x: m.Param | m.Field, late: bool) -> Keyword:
     return Keyword(f"{name}: {kind} | None = None", False, If((Branch(present, (store,)),)))
 
 
-def _from_outside(place: Place, x: m.Param | m.Field, name: str) -> str:
-    return checked(place.file, x.type, name, x.name, Border(place.names.class_))
+def _from_outside(scope: Scope, x: m.Param | m.Field, name: str) -> str:
+    return checked(scope.file, x.type, name, x.name, Border(scope.names.class_))
 
 
-def keywords(listed: Iterable[Keyword]) -> list[str]:
+def keywords(keywords: Iterable[Keyword]) -> list[str]:
     """The keywords of a constructor. Those that must be given stand first, so that a call reads as the spec does."""
-    named = [k for k in listed if k.parameter is not None]
-    return [str(k.parameter) for k in sorted(named, key=lambda k: not k.required)]
+    in_constructor = [k for k in keywords if k.parameter is not None]
+    return [str(k.parameter) for k in sorted(in_constructor, key=lambda k: not k.required)]
 
 
 def begins_alike(f: m.Field) -> bool:
@@ -260,21 +260,21 @@ def _is_fixed(e: m.Expr) -> bool:
             return False
 
 
-def always_given(place: Place) -> list[str]:
+def common_keywords(scope: Scope) -> list[str]:
     """Keywords of all constructors: the state that a machine begins in, and what it is called."""
-    class_ = place.file.states_class(place.own_machine.qualified, typing=True)
-    return [f"state: {class_} = {place.names.states[place.own_machine.initial.name]}", 'name: str = ""']
+    class_ = scope.file.states_class(scope.own_machine.qualified, typing=True)
+    return [f"state: {class_} = {scope.names.states[scope.own_machine.initial.name]}", 'name: str = ""']
 
 
-def stored_state(place: Place) -> str:
+def stored_state(scope: Scope) -> str:
     """The statement that stores the state that a machine begins in."""
-    class_ = place.file.states_class(place.own_machine.qualified)
-    return f"self._state = {member_or_refused(place.file, class_, 'state', 'state', Border(place.names.class_))}"
+    class_ = scope.file.states_class(scope.own_machine.qualified)
+    return f"self._state = {member_or_refused(scope.file, class_, 'state', 'state', Border(scope.names.class_))}"
 
 
-def signature(place: Place, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
+def signature(scope: Scope, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:
     """The parameters of a method, `self` among them."""
-    return ", ".join(["self", *typed(place.file, names, parameters)])
+    return ", ".join(["self", *typed(scope.file, names, parameters)])
 
 
 def typed(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) -> list[str]:
@@ -285,14 +285,14 @@ def typed(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) ->
 # Invariants ----------------------------------------------------------------------------------------------------------
 
 
-def invariant_member(place: Place, invariants: Sequence[m.Invariant]) -> Member:
+def invariant_member(scope: Scope, invariants: Sequence[m.Invariant]) -> Member:
     """`check_invariants`."""
     if not invariants:
         return []
-    broken = place.file.machinery("InvariantBroken")
+    broken = scope.file.machinery("InvariantBroken")
     checks: list[Statement] = []
     for x in invariants:
-        refusal = f"raise {broken}(self, {literal(x.name)}, {literal(shown(x.condition))})"
-        checks.append(If((Branch(code(place, m.Not(x.condition)), (refusal,)),)))
+        refusal = f"raise {broken}(self, {literal(x.name)}, {literal(source_text(x.condition))})"
+        checks.append(If((Branch(code(scope, m.Not(x.condition)), (refusal,)),)))
     doc = "Raises `InvariantBroken` where something does not hold that always must."
     return method("def check_invariants(self) -> None:", doc, checks)

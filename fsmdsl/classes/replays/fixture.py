@@ -47,7 +47,7 @@ class Imports:
         return [import_statement(path, names, WIDTH) for path, names in by_path.items()]
 
 
-class Standing:
+class Fixture:
     """What the instances, channels and values of a system are in the text of a test."""
 
     def __init__(self, universe: Universe, package: str, checked: bool = True) -> None:
@@ -107,11 +107,11 @@ class Standing:
             case m.RecordType(name=name) as t, RecordValue(values):
                 names = self.context.packages[module_of(name)]
                 pairs = zip(t.parts, values, strict=True)
-                given = (f"{names.parts[name, part]}={self.value(of, x)}" for (part, of), x in pairs)
-                return f"{self.public(name, names.types[name])}({', '.join(given)})"
+                arguments = (f"{names.parts[name, part]}={self.value(of, x)}" for (part, of), x in pairs)
+                return f"{self.public(name, names.types[name])}({', '.join(arguments)})"
             case m.SetType(of), frozenset():
-                listed = ", ".join(self.value(of, x) for x in elements(t, value))
-                return f"frozenset({{{listed}}})" if value else "frozenset()"
+                items = ", ".join(self.value(of, x) for x in elements(t, value))
+                return f"frozenset({{{items}}})" if value else "frozenset()"
             case m.ListType(of=of), tuple():
                 return tuple_of([self.value(of, x) for x in value])
             case m.MapType(key, of), Table(entries):
@@ -135,15 +135,15 @@ class Standing:
         """Is there anything that needs a system around it?"""
         return self.context.traits(self.universe.system.module).systems
 
-    def made(self, world: World) -> Iterator[str]:
+    def construction(self, world: World) -> Iterator[str]:
         """Statements that make everything as it is in a world in which nothing is pending or on its way."""
         module = self.universe.system.module
         if self.context.traits(module).timers:
             yield f"clock = {self.public(f'{module}.', 'VirtualClock')}()"
         if self.has_system():
-            given = "clock" if self.context.traits(module).timers else ""
-            yield f"system = {self.public(f'{module}.', 'System')}({given})"
-        yield from self._hands()
+            argument = "clock" if self.context.traits(module).timers else ""
+            yield f"system = {self.public(f'{module}.', 'System')}({argument})"
+        yield from self._actions_objects()
         for n in range(len(self.variables)):
             yield self._constructed(n, world)
         for n in range(len(self.variables)):
@@ -166,37 +166,37 @@ class Standing:
 
     def ticketed(self) -> list[str]:
         """The objects that keep tickets of `async` actions."""
-        found = (x for x in self.universe.machines if any(a.asynchronous for a in x.actions))
-        return list(dict.fromkeys(map(self.actions, found)))
+        machines = (x for x in self.universe.machines if any(a.asynchronous for a in x.actions))
+        return list(dict.fromkeys(map(self.actions, machines)))
 
-    def _hands(self) -> Iterator[str]:
-        made: dict[str, str] = {}
+    def _actions_objects(self) -> Iterator[str]:
+        statements: dict[str, str] = {}
         for machine in (x for x in self.universe.machines if x.actions):
             names = self.context.machine(machine.qualified).actions
-            asked = {
+            methods = {
                 "awaited": [literal(names[a.name]) for a in machine.actions if a.outcomes and not a.asynchronous],
                 "ticketed": [literal(names[a.name]) for a in machine.actions if a.asynchronous],
             }
-            given = (f"{key}=({', '.join(listed)},)" for key, listed in asked.items() if listed)
-            made[self.actions(machine)] = f"{self.actions(machine)} = Actions({', '.join(given)})"
-        yield from made.values()
+            arguments = (f"{key}=({', '.join(literals)},)" for key, literals in methods.items() if literals)
+            statements[self.actions(machine)] = f"{self.actions(machine)} = Actions({', '.join(arguments)})"
+        yield from statements.values()
 
     def _constructed(self, n: int, world: World) -> str:
         machine = self.universe.machines[n]
         names = self.context.machine(machine.qualified)
-        given: list[str] = []
+        arguments: list[str] = []
         if not self.context.standalone(machine):
-            given = ["system", *([self.actions(machine)] if machine.actions else [])]
+            arguments = ["system", *([self.actions(machine)] if machine.actions else [])]
         for x in stored(machine):
             text = self._keyword(n, x, world)
-            given += [] if text is None else [f"{names.values[x.name]}={text}"]
+            arguments += [] if text is None else [f"{names.values[x.name]}={text}"]
         if world.states[n] != machine.initial.name:
-            given.append(f"state={self.state(n, world.states[n])}")
-        return f"{self.variables[n]} = {self.public(machine.qualified, names.class_)}({', '.join(given)})"
+            arguments.append(f"state={self.state(n, world.states[n])}")
+        return f"{self.variables[n]} = {self.public(machine.qualified, names.class_)}({', '.join(arguments)})"
 
     def _keyword(self, n: int, x: m.Param | m.Field, world: World) -> str | None:
         """What to give for a parameter or field; None where it may be left out, or cannot be given yet."""
-        value = self._held(n, x, world)
+        value = self._value_in(n, x, world)
         if x in self._connecting(n, world):
             return None
         if x.default is None or begins_with_any(x):
@@ -205,7 +205,7 @@ class Standing:
             return None
         return self.value(x.type, value)
 
-    def _held(self, n: int, x: m.Param | m.Field, world: World) -> Value:
+    def _value_in(self, n: int, x: m.Param | m.Field, world: World) -> Value:
         if isinstance(x, m.Param):
             return self.universe.params[n][x.name]
         return world.fields[n][self.universe.slots[n][x.name]]
@@ -219,13 +219,13 @@ class Standing:
     def _later(self, n: int, x: m.Param | m.Field, world: World) -> bool:
         """Can a value not be given when the instance is made? It has another that is made later, or no keyword."""
         hidden = x.default is not None and not is_constant(x.default) and isinstance(x.type, m.OptionalType)
-        return hidden or any(other >= n for other in _mentioned(x.type, self._held(n, x, world)))
+        return hidden or any(other >= n for other in _mentioned(x.type, self._value_in(n, x, world)))
 
     def _connecting(self, n: int, world: World) -> tuple[m.Param, ...]:
         """The parameters that are given by `connect`, all together."""
         together = connected(self.model, self.universe.machines[n])
-        given = (self._later(n, p, world) or self._held(n, p, world) is None for p in together)
-        return together if any(given) else ()
+        is_late = (self._later(n, p, world) or self._value_in(n, p, world) is None for p in together)
+        return together if any(is_late) else ()
 
     def _completed(self, n: int, world: World) -> Iterator[str]:
         """What could not be given when the instance was made."""
@@ -233,16 +233,16 @@ class Standing:
         names = self.context.machine(machine.qualified)
         late = [x for x in stored(machine) if self._later(n, x, world)]
         connecting = self._connecting(n, world)
-        given = (f"{names.values[p.name]}={self.value(p.type, self._held(n, p, world))}" for p in connecting)
+        arguments = (f"{names.values[p.name]}={self.value(p.type, self._value_in(n, p, world))}" for p in connecting)
         if connecting:
-            yield f"{self.variables[n]}.connect({', '.join(given)})"
+            yield f"{self.variables[n]}.connect({', '.join(arguments)})"
         for x in late:
             if x not in connecting:
-                yield f"{self.variables[n]}.{names.slot(x.name)} = {self.value(x.type, self._held(n, x, world))}"
+                yield f"{self.variables[n]}.{names.slot(x.name)} = {self.value(x.type, self._value_in(n, x, world))}"
         reset = [f for f in machine.fields if not f.durable] if self.context.crashes(machine) else []
         start = self.universe.start
-        if any(f in late or self._held(n, f, world) != self._held(n, f, start) for f in reset):
-            values = tuple_of([self.value(f.type, self._held(n, f, start)) for f in reset])
+        if any(f in late or self._value_in(n, f, world) != self._value_in(n, f, start) for f in reset):
+            values = tuple_of([self.value(f.type, self._value_in(n, f, start)) for f in reset])
             yield f"{self.variables[n]}._first = {values}"
 
     def _view(self, world: World) -> Iterator[str]:
@@ -258,8 +258,8 @@ class Standing:
             yield "system.down = True"
 
     def _group(self, g: m.InstanceGroup) -> str:
-        found = [v for v, i in zip(self.variables, self.universe.system.instances, strict=True) if i.group == g.name]
-        return found[0] if g.single else f"[{', '.join(found)}]"
+        members = [v for v, i in zip(self.variables, self.universe.system.instances, strict=True) if i.group == g.name]
+        return members[0] if g.single else f"[{', '.join(members)}]"
 
 
 _UNKNOWN = object()

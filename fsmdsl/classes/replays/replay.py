@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from inspect import getsource
 from typing import Literal, assert_never
 
-from fsmdsl.classes.replays.fixture import Standing
-from fsmdsl.classes.replays.hands import Actions, NoAnswer
+from fsmdsl.classes.replays.actions import Actions, NoAnswer
+from fsmdsl.classes.replays.fixture import Fixture
 from fsmdsl.classes.statements.text import comment, docstring, folded, indented, literal, mark, tuple_of
 from fsmdsl.classes.traits import timer_name
 from fsmdsl.dataclasses import dataclass
@@ -76,9 +76,9 @@ class Run:
 def replay(run: Run, package: str) -> str:
     """The text of a test. `package` holds the generated packages. Takes time in proportion to the run."""
     why = impossible(run)
-    standing = Standing(run.universe, package, run.broken == "system")
-    body = [] if why else list(_Script(run, standing).lines())
-    hands = _hands(run.universe) if not why else []
+    fixture = Fixture(run.universe, package, run.broken == "system")
+    body = [] if why else list(_Script(run, fixture).lines())
+    actions_source = _actions_source(run.universe) if not why else []
     system = run.universe.system
     about = f"A run of `{system.name}` of {system.module}, on the generated classes."
     head = [
@@ -88,7 +88,7 @@ def replay(run: Run, package: str) -> str:
         "from __future__ import annotations",
         "",
     ]
-    lines = [*head, "import pytest", *([""] if body else []), *folded(standing.imports.lines()), *hands, "", ""]
+    lines = [*head, "import pytest", *([""] if body else []), *folded(fixture.imports.lines()), *actions_source, "", ""]
     if why:
         lines += folded([f"@pytest.mark.skip(reason={literal(why)})"])
     lines += [f"def test_{run.name}() -> None:", *indented(docstring(" ".join(_steps(run)) or "Nothing happens.", 1))]
@@ -112,7 +112,7 @@ def _steps(run: Run) -> Iterator[str]:
         before = x.world
 
 
-def _hands(universe: Universe) -> list[str]:
+def _actions_source(universe: Universe) -> list[str]:
     """The classes that stand for hand-written code, if machines call for actions."""
     if not any(x.actions for x in universe.machines):
         return []
@@ -125,20 +125,20 @@ def _hands(universe: Universe) -> list[str]:
 class _Script:
     """The body of the test; meanwhile, what the generated system has in its channels and in its outbox."""
 
-    def __init__(self, run: Run, standing: Standing) -> None:
-        self.run, self.standing = run, standing
+    def __init__(self, run: Run, fixture: Fixture) -> None:
+        self.run, self.fixture = run, fixture
         self.universe = run.universe
         self.messages: dict[int, list[Message]] = {}
         """Of each queue, as the generated one lists them: `step` keeps a bag in an order of its own."""
         self.outbox: list[tuple[int, bool]] = []
-        """Actions called for and not handed over: of whom; True: its answer is awaited, and hand-written code breaks
-        off."""
+        """Actions called for and not handed over, by instance. True: its answer is awaited, and hand-written code
+        breaks off."""
         self.awaited: int | None = None
-        """Of whom an action is handed over whose answer everything waits for."""
+        """The instance of the action that is handed over and whose answer everything waits for."""
 
     def lines(self) -> Iterator[str]:
         world = self.universe.start
-        yield from self.standing.made(world)
+        yield from self.fixture.construction(world)
         for n, moment in enumerate(self.run.moments):
             yield ""
             if n == self.run.loop:
@@ -154,39 +154,39 @@ class _Script:
             self._forget(())
             yield "# A generated step is saved whole and cannot be cut. As after a restart, everything is made anew, as"
             yield "# this crash leaves it."
-            yield from self.standing.made(moment.world)
+            yield from self.fixture.construction(moment.world)
             return
         call = self._call(step, before)
         if fault is not None:
-            yield from _raises(self.standing.machinery(EXCEPTIONS[fault.kind]), call)
+            yield from _raises(self.fixture.machinery(EXCEPTIONS[fault.kind]), call)
             return
         self._note(step, moment.cascade, before)
         yield from _raises("NoAnswer", call) if self._breaks_off() else [call]
         if isinstance(step, CrashStep):
-            yield from (self._tickets_gone(x, step.of) for x in self.standing.ticketed())
+            yield from (self._clear_tickets(x, step.of) for x in self.fixture.ticketed())
         yield from self._changes(before, moment.world)
 
     def _call(self, step: Step, before: World) -> str:
-        standing = self.standing
+        fixture = self.fixture
         match step:
             case EventStep(instance, event, arguments):
                 machine = self.universe.machines[instance]
-                given = zip(machine.event_named[event].parameters, arguments, strict=True)
-                method = standing.names(instance).events[event]
+                pairs = zip(machine.event_named[event].parameters, arguments, strict=True)
+                method = fixture.names(instance).events[event]
                 return (
-                    f"{standing.variables[instance]}.{method}({', '.join(standing.value(p.type, x) for p, x in given)})"
+                    f"{fixture.variables[instance]}.{method}({', '.join(fixture.value(p.type, x) for p, x in pairs)})"
                 )
             case OutcomeStep(instance, action, outcome):
-                method = standing.names(instance).answers[(action, outcome)]
-                return f"{standing.variables[instance]}.{method}({self._ticket(instance, action)})"
+                method = fixture.names(instance).answers[(action, outcome)]
+                return f"{fixture.variables[instance]}.{method}({self._ticket(instance, action)})"
             case TimerStep(instance, transition):
                 machine = self.universe.machines[instance]
                 name = literal(timer_name(machine, machine.transitions[transition]))
-                return f"system._ring({standing.variables[instance]}, {name})"
+                return f"system._ring({fixture.variables[instance]}, {name})"
             case ChannelStep(kind, queue):
-                return f"{standing.queues[queue]}.{kind}({self._position(step, before)})"
+                return f"{fixture.queues[queue]}.{kind}({self._position(step, before)})"
             case CrashStep(of=of):
-                return f"system.crash({', '.join(standing.variables[n] for n in of)})"
+                return f"system.crash({', '.join(fixture.variables[n] for n in of)})"
             case RecoverStep():
                 return "system.recover()"
             case _:
@@ -196,8 +196,8 @@ class _Script:
         machine = self.universe.machines[instance]
         if not machine.action_named[action].asynchronous:
             return ""
-        name = literal(self.standing.names(instance).actions[action])
-        return f"{self.standing.actions(machine)}.ticket({self.standing.variables[instance]}, {name})"
+        name = literal(self.fixture.names(instance).actions[action])
+        return f"{self.fixture.actions(machine)}.ticket({self.fixture.variables[instance]}, {name})"
 
     def _place(self, step: ChannelStep, before: World) -> int:
         """Where the generated channel has the message."""
@@ -218,17 +218,17 @@ class _Script:
         self.outbox = [x for x in self.outbox if of and x[0] not in of]
         self.awaited = self.awaited if of and self.awaited not in of else None
 
-    def _tickets_gone(self, actions: str, of: Sequence[int]) -> str:
+    def _clear_tickets(self, actions: str, of: Sequence[int]) -> str:
         if not of:
             return f"{actions}.tickets.clear()"
-        whom = tuple_of([self.standing.variables[n] for n in of])
-        return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in {whom}}}"
+        instances = tuple_of([self.fixture.variables[n] for n in of])
+        return f"{actions}.tickets = {{k: x for k, x in {actions}.tickets.items() if k[0] not in {instances}}}"
 
     def _note(self, step: Step, cascade: Sequence[TraceEvent], before: World) -> None:
         """What a step does to channels and outbox."""
         if isinstance(step, ChannelStep):
-            held, place = self.messages[step.queue], self._place(step, before)
-            held[place : place + 1] = [held[place]] * 2 if step.kind == "duplicate" else []
+            messages, place = self.messages[step.queue], self._place(step, before)
+            messages[place : place + 1] = [messages[place]] * 2 if step.kind == "duplicate" else []
         if isinstance(step, OutcomeStep) and step.instance == self.awaited:
             self.awaited = None
         for x in cascade:
@@ -260,40 +260,40 @@ class _Script:
                 yield self._state(n, new)
             for f, x, y in zip(self.universe.machines[n].fields, before.fields[n], after.fields[n], strict=True):
                 if x != y:
-                    yield _same(self.standing.field(n, f), y, self.standing.value(f.type, y))
-        for n, (held, now) in enumerate(zip(before.channels, after.channels, strict=True)):
-            if held != now:
+                    yield _same(self.fixture.field(n, f), y, self.fixture.value(f.type, y))
+        for n, (messages, now) in enumerate(zip(before.channels, after.channels, strict=True)):
+            if messages != now:
                 yield self._contents(n)
         if before.down != after.down:
             yield f"assert system.down is {after.down}"
 
     def _state(self, n: int, state: str) -> str:
-        return f"assert {self.standing.variables[n]}.state is {self.standing.state(n, state)}"
+        return f"assert {self.fixture.variables[n]}.state is {self.fixture.state(n, state)}"
 
     def _contents(self, queue: int) -> str:
-        listed = (f"({literal(x.event)}, {self._arguments(queue, x)})" for x in self.messages.get(queue, ()))
-        held = f"[(x.event, x.arguments) for x in {self.standing.queues[queue]}.messages]"
-        return f"assert {held} == [{', '.join(listed)}]"
+        expected = (f"({literal(x.event)}, {self._arguments(queue, x)})" for x in self.messages.get(queue, ()))
+        actual = f"[(x.event, x.arguments) for x in {self.fixture.queues[queue]}.messages]"
+        return f"assert {actual} == [{', '.join(expected)}]"
 
     def _arguments(self, queue: int, message: Message) -> str:
         receiver = self.universe.machines[self.universe.queues[queue].receiver]
         parameters = receiver.event_named[message.event].parameters
-        given = [self.standing.value(p.type, x) for p, x in zip(parameters, message.arguments, strict=True)]
-        return tuple_of(given)
+        values = [self.fixture.value(p.type, x) for p, x in zip(parameters, message.arguments, strict=True)]
+        return tuple_of(values)
 
     def _end(self, world: World) -> Iterator[str]:
         fault = self.run.moments[-1].fault if self.run.moments else None
-        said = "At the end"
+        ending = "At the end"
         if fault is not None:
-            said = "The step that fails has not happened"
+            ending = "The step that fails has not happened"
         elif self.run.loop is not None:
-            said = f"And so on from step {self.run.loop + 1}, for everything is as it was before that"
-        yield comment(f"{said}.")
+            ending = f"And so on from step {self.run.loop + 1}, for everything is as it was before that"
+        yield comment(f"{ending}.")
         yield from (comment(x) for x in self.run.shows if fault is None)
         for n, state in enumerate(world.states):
             yield self._state(n, state)
             for f, x in zip(self.universe.machines[n].fields, world.fields[n], strict=True):
-                yield _same(self.standing.field(n, f), x, self.standing.value(f.type, x))
+                yield _same(self.fixture.field(n, f), x, self.fixture.value(f.type, x))
         yield from (self._contents(n) for n in range(len(self.universe.queues)))
         if self.run.broken is not None:
             yield from self._broken(world, None if self.run.broken == "system" else self.run.broken)
@@ -301,15 +301,15 @@ class _Script:
     def _broken(self, world: World, instance: int | None) -> Iterator[str]:
         """The classes report the first invariant that does not hold."""
         owner = self.universe.system if instance is None else self.universe.machines[instance]
-        call = f"{'checked' if instance is None else self.standing.variables[instance]}.check_invariants()"
+        call = f"{'checked' if instance is None else self.fixture.variables[instance]}.check_invariants()"
         for x in owner.invariants:
             try:
                 if holds(self.universe, world, x.condition, instance=instance):
                     continue
             except FaultError as error:
-                yield from _raises(self.standing.machinery(EXCEPTIONS[error.fault.kind]), call)
+                yield from _raises(self.fixture.machinery(EXCEPTIONS[error.fault.kind]), call)
                 return
-            yield from _raises(self.standing.machinery("InvariantBroken"), call, " as broken")
+            yield from _raises(self.fixture.machinery("InvariantBroken"), call, " as broken")
             yield f"assert broken.value.name == {literal(x.name)}"
             return
 

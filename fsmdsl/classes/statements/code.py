@@ -15,7 +15,7 @@ from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.syntax.operators import Arithmetic
 
 DEEPEST = 16
-"""So many blocks stand inside one another in one function. Python compiles no more than 20 loops."""
+"""Maximum number of nested blocks in one function: Python compiles at most 20 nested loops."""
 
 
 class Binds(IntEnum):
@@ -112,19 +112,19 @@ Block = tuple[Statement, ...]
 def filled(block: Block, otherwise: Callable[[], Block]) -> Block:
     """A block with something in the place of `Otherwise`, which is asked for where there is such a place alone. What is
     chosen stands in no loop."""
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for x in block:
         match x:
             case Otherwise():
-                found += otherwise()
+                statements += otherwise()
             case If(branches=branches, otherwise=last):
                 inner = tuple(Branch(b.test, filled(b.body, otherwise)) for b in branches)
-                found.append(replace(x, branches=inner, otherwise=filled(last, otherwise)))
+                statements.append(replace(x, branches=inner, otherwise=filled(last, otherwise)))
             case Suite() | str() | Comment():
-                found.append(x)
+                statements.append(x)
             case _:
                 assert_never(x)
-    return tuple(found)
+    return tuple(statements)
 
 
 # Writing out ---------------------------------------------------------------------------------------------------------

@@ -20,9 +20,9 @@ class Border:
     class_: str
     itself: bool = False
 
-    def told(self, shown: str) -> str:
+    def message(self, label: str) -> str:
         """A string literal that names a value and where it came in."""
-        return f"f{literal(f'{{self!r}}: {shown}')}" if self.itself else literal(f"{self.class_}: {shown}")
+        return f"f{literal(f'{{self!r}}: {label}')}" if self.itself else literal(f"{self.class_}: {label}")
 
 
 def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Variable], where: Border) -> Block:
@@ -31,32 +31,32 @@ def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Var
     return tuple(f"{n} = {checked(file, p.type, n, p.name, where)}" for n, p in pairs if _is_checked(p.type, where))
 
 
-def checked_part(file: File, place: m.Type, name: str, shown: str) -> str | None:
+def checked_part(file: File, place: m.Type, name: str, label: str) -> str | None:
     """An expression that is refused where a part of a record cannot be what it is; None where nothing can be wrong."""
-    return _checked(file, place, Text(f"self.{name}"), shown).text if is_limited(place) else None
+    return _checked(file, place, Text(f"self.{name}"), label).text if is_limited(place) else None
 
 
-def checked(file: File, place: m.Type, name: str, shown: str, where: Border) -> str:
+def checked(file: File, place: m.Type, name: str, label: str, where: Border) -> str:
     """The value of a variable from outside, with a check where its place may not hold it."""
-    return _checked(file, place, Text(name), shown, where).text
+    return _checked(file, place, Text(name), label, where).text
 
 
-def member_or_refused(file: File, enum: str, name: str, shown: str, where: Border) -> str:
+def member_or_refused(file: File, enum: str, name: str, label: str, where: Border) -> str:
     """A variable, if it holds a member of an enum; otherwise an exception. Written out, as a call costs more."""
-    refused = f"{file.machinery('misfit')}({name}, {enum}, {where.told(shown)})"
+    refused = f"{file.machinery('misfit')}({name}, {enum}, {where.message(label)})"
     return f"{name} if isinstance({name}, {enum}) else {refused}"
 
 
-def fitting(file: File, t: m.Type, text: Text, wide: m.Type, shown: str) -> Text:
+def fitting(file: File, t: m.Type, text: Text, wide: m.Type, label: str) -> Text:
     """A value of a type as wide as its values, with a check where its place may not hold it."""
     if holds(t, wide):
         return text
     match t, wide:
         case m.ListType(of=of, bound=bound), m.ListType(of=inner, bound=longest):
-            found = text if longest <= bound else _short(file, text, bound, shown)
-            return found if holds(of, inner) else _each(file, of, "tuple", found, shown)
+            short = text if longest <= bound else _short(file, text, bound, label)
+            return short if holds(of, inner) else _each(file, of, "tuple", short, label)
         case _:
-            return _checked(file, t, text, shown)
+            return _checked(file, t, text, label)
 
 
 def unlimited(t: m.Type) -> m.Type:
@@ -87,48 +87,50 @@ def _is_checked(t: m.Type, where: Border | None) -> bool:
             return is_limited(t)
 
 
-def _checked(file: File, t: m.Type, text: Text, shown: str, where: Border | None = None) -> Text:
+def _checked(file: File, t: m.Type, text: Text, label: str, where: Border | None = None) -> Text:
     """A value of which nothing but its kind is known; from outside (`where`), nothing at all."""
     if not _is_checked(t, where):
         return text
     match t:
         case m.EnumType() if where is not None:
-            return Text(member_or_refused(file, file.type_(t), text.text, shown, where), Binds.CONDITIONAL)
+            return Text(member_or_refused(file, file.type_(t), text.text, label, where), Binds.CONDITIONAL)
         case m.RangeType(low, high):
-            return Text(f"{file.machinery('in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
+            return Text(f"{file.machinery('in_range')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
         case m.OptionalType(of=m.RangeType(low, high)):
-            return Text(f"{file.machinery('in_range_or_none')}({_given(text)}, {low}, {high}, {literal(shown)})")
+            return Text(f"{file.machinery('in_range_or_none')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
         case m.OptionalType(of):
-            known = f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, shown, where).text}"
-            return Text(known, Binds.CONDITIONAL)
-        case m.SetType(of):
-            return _each(file, of, "frozenset", text, shown, where)
-        case m.ListType(of=of, bound=bound):
-            found = _short(file, text, bound, shown)
-            return _each(file, of, "tuple", found, shown, where) if _is_checked(of, where) else found
-        case m.MapType(of=of):
-            held = text.within(Binds.ATOM)
-            rest, item = (
-                _checked(file, of, Text(x), shown, where).text for x in (f"{held}.rest", f"{held}.entries[at]")
+            conditional = (
+                f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, label, where).text}"
             )
-            return Text(f"{file.machinery('Table')}({rest}, {{at: {item} for at in {held}.entries}})")
+            return Text(conditional, Binds.CONDITIONAL)
+        case m.SetType(of):
+            return _each(file, of, "frozenset", text, label, where)
+        case m.ListType(of=of, bound=bound):
+            short = _short(file, text, bound, label)
+            return _each(file, of, "tuple", short, label, where) if _is_checked(of, where) else short
+        case m.MapType(of=of):
+            table = text.within(Binds.ATOM)
+            rest, item = (
+                _checked(file, of, Text(x), label, where).text for x in (f"{table}.rest", f"{table}.entries[at]")
+            )
+            return Text(f"{file.machinery('Table')}({rest}, {{at: {item} for at in {table}.entries}})")
         case _:
             raise TypeError(t)
 
 
-def _given(text: Text) -> str:
+def _as_argument(text: Text) -> str:
     return text.within(Binds.CONDITIONAL)
 
 
-def _short(file: File, text: Text, bound: int, shown: str) -> Text:
-    return Text(f"{file.machinery('not_longer')}({_given(text)}, {bound}, {literal(shown)})")
+def _short(file: File, text: Text, bound: int, label: str) -> Text:
+    return Text(f"{file.machinery('not_longer')}({_as_argument(text)}, {bound}, {literal(label)})")
 
 
-def _each(file: File, of: m.Type, kind: str, text: Text, shown: str, where: Border | None = None) -> Text:
+def _each(file: File, of: m.Type, kind: str, text: Text, label: str, where: Border | None = None) -> Text:
     """A set or list with a check of what it holds."""
     match of:
         case m.RangeType(low, high) | m.OptionalType(of=m.RangeType(low, high)):
-            return Text(f"{file.machinery('each_in_range')}({_given(text)}, {low}, {high}, {literal(shown)})")
+            return Text(f"{file.machinery('each_in_range')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
         case _:
-            item = _checked(file, of, Text("x"), shown, where).text
+            item = _checked(file, of, Text("x"), label, where).text
             return Text(f"{kind}({item} for x in {text.within(Binds.ATOM)})")

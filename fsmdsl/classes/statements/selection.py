@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fsmdsl import model as m
 from fsmdsl.classes.names import Namespace, snake
 from fsmdsl.classes.statements.code import Binds, Block, Branch, Comment, If, Otherwise, Text, conjunction, filled
-from fsmdsl.classes.statements.expression_context import Place
 from fsmdsl.classes.statements.expressions import code
+from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import literal
 from fsmdsl.core.graphs import reachable
 from fsmdsl.core.lets import may_lack_value
@@ -24,7 +24,7 @@ it uses."""
 
 _OTHERWISE: Block = (Otherwise(),)
 
-Follow = Callable[[Place, Move], Block]
+Follow = Callable[[Scope, Move], Block]
 """The statements that follow a transition from a leaf."""
 
 
@@ -34,16 +34,16 @@ class Trigger:
 
     key: str
     """What finds them, see `core.triggers.trigger_name`."""
-    place: Place
+    scope: Scope
     parameters: Sequence[str]
     """What an event's parameters are called in the code."""
     follow: Follow
     otherwise: Callable[[], Block]
     """What is done when no transition is enabled. Not needed where a state ignores the trigger."""
 
-    def at(self, t: m.Transition) -> Place:
+    def at(self, t: m.Transition) -> Scope:
         """Where guard and effects of a transition stand."""
-        return self.place.taking(t, self.parameters)
+        return self.scope.taking(t, self.parameters)
 
 
 def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False) -> Block:
@@ -52,15 +52,15 @@ def dispatch(trigger: Trigger, passed: Passed | None = None, fast: bool = False)
     `passed` says what states do in which no transition is enabled, where it is not what `otherwise` says. `fast`: the
     likely states come first, and tests are written as comparisons.
     """
-    machine = trigger.place.own_machine
+    machine = trigger.scope.own_machine
     groups = _groups(trigger, passed or {})
     if not fast and len(groups) == 1 and len(groups[0].leaves) == len(machine.leaves):
         return filled(groups[0].whole, trigger.otherwise)
     if fast:
-        groups = _likely_first(trigger.place.selection, groups)
+        groups = _likely_first(trigger.scope.selection, groups)
     several = len(groups) > 1 or fast
     complete = sum(len(g.leaves) for g in groups) == len(machine.leaves)
-    branches = [_branch(trigger.place, g, "state" if several else "self._state", fast) for g in groups]
+    branches = [_branch(trigger.scope, g, "state" if several else "self._state", fast) for g in groups]
     guarded = any(g.guard is not None for g in groups)
     choice: Block
     if complete and not guarded and len(branches) > 1:
@@ -88,15 +88,15 @@ class _Group:
 def _groups(trigger: Trigger, passed: Passed) -> list[_Group]:
     """The leaves in which something is done. NOTE(shared): what is shared is equal code, whatever it is and whichever
     transitions it is made from; that two states can share it does not have to be known beforehand."""
-    selection = trigger.place.selection
-    found: dict[Block, list[str]] = {}
+    selection = trigger.scope.selection
+    leaves_of: dict[Block, list[str]] = {}
     for leaf in selection.machine.leaves:
         levels = selection.levels(leaf.name, trigger.key)
         if levels or leaf.name in passed:
             block = _chosen(trigger, leaf.name, levels, passed.get(leaf.name, lambda: _OTHERWISE))
-            found.setdefault(block, []).append(leaf.name)
+            leaves_of.setdefault(block, []).append(leaf.name)
     groups: list[_Group] = []
-    for block, leaves in found.items():
+    for block, leaves in leaves_of.items():
         match block:
             case (If(branches=(Branch(test, body),), otherwise=(Otherwise(),)),):
                 groups.append(_Group(tuple(leaves), test, body))
@@ -125,31 +125,31 @@ def recurring(selection: Selection) -> frozenset[str]:
 # The state -----------------------------------------------------------------------------------------------------------
 
 
-def _branch(place: Place, group: _Group, state: str, fast: bool) -> Branch:
-    test = _compared(place, group.leaves, state) if fast else state_in(place, group.leaves, state)
+def _branch(scope: Scope, group: _Group, state: str, fast: bool) -> Branch:
+    test = _compared(scope, group.leaves, state) if fast else state_in(scope, group.leaves, state)
     return Branch(conjunction([test, *([] if group.guard is None else [group.guard])]), group.body)
 
 
-def state_in(place: Place, leaves: Sequence[str], state: str = "self._state") -> Text:
+def state_in(scope: Scope, leaves: Sequence[str], state: str = "self._state") -> Text:
     """Is the state one of these?"""
-    hierarchy = place.selection.hierarchy
-    names = [place.names.states[x] for x in leaves]
+    hierarchy = scope.selection.hierarchy
+    names = [scope.names.states[x] for x in leaves]
     if len(names) == 1:
         return Text(f"{state} is {names[0]}", Binds.COMPARISON)
-    for composite in place.names.composites:
+    for composite in scope.names.composites:
         if set(hierarchy.inside[composite]) == set(leaves):
-            return Text(f"{state} in {place.names.states[composite]}", Binds.COMPARISON)
+            return Text(f"{state} in {scope.names.states[composite]}", Binds.COMPARISON)
     others = [x.name for x in hierarchy.machine.leaves if x.name not in leaves]
     if len(others) == 1:
-        return Text(f"{state} is not {place.names.states[others[0]]}", Binds.COMPARISON)
+        return Text(f"{state} is not {scope.names.states[others[0]]}", Binds.COMPARISON)
     return Text(f"{state} in ({', '.join(names)})", Binds.COMPARISON)
 
 
-def _compared(place: Place, leaves: Sequence[str], state: str) -> Text:
+def _compared(scope: Scope, leaves: Sequence[str], state: str) -> Text:
     """The same as comparisons, which are faster, where they are few."""
     if not 1 < len(leaves) <= 4:
-        return state_in(place, leaves, state)
-    return Text(" or ".join(f"{state} is {place.names.states[x]}" for x in leaves), Binds.OR)
+        return state_in(scope, leaves, state)
+    return Text(" or ".join(f"{state} is {scope.names.states[x]}" for x in leaves), Binds.OR)
 
 
 # The guards ----------------------------------------------------------------------------------------------------------
@@ -159,15 +159,15 @@ def _chosen(trigger: Trigger, leaf: str, levels: Sequence[Level], otherwise: Cal
     """The choice among the transitions that may leave one leaf, level by level."""
     if not levels:
         return otherwise()
-    selection = trigger.place.selection
+    selection = trigger.scope.selection
     level = selection.priority.best_first(levels[0])
     tests, before = _tests(trigger, level)
     branches: list[Branch] = []
     for t in level:
-        place = trigger.at(t)
+        scope = trigger.at(t)
         if t.guard is not None and not before:
-            place = place.knowing(t.guard)
-        body = trigger.follow(place, selection.move(leaf, t))
+            scope = scope.knowing(t.guard)
+        body = trigger.follow(scope, selection.move(leaf, t))
         if t.index not in tests:
             return (*before, *((If(tuple(branches), body),) if branches else body))
         branches.append(Branch(tests[t.index], body))
@@ -185,10 +185,10 @@ def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
     Where the choice cannot be made one by one, all guards are computed first: two that nothing tells apart may not
     both hold, and one that has no value makes the step impossible, whether or not it would be asked.
     """
-    priority = trigger.place.selection.priority
+    priority = trigger.scope.selection.priority
     circular = priority.circular(level)
-    disputed = [(a, b) for a, b in trigger.place.selection.disputed(level) if not priority.ranked(a, b)]
-    model = trigger.place.file.context.model
+    disputed = [(a, b) for a, b in trigger.scope.selection.disputed(level) if not priority.ranked(a, b)]
+    model = trigger.scope.file.context.model
     risky = len(level) > 1 and any(t.guard is not None and may_lack_value(model, t.guard) for t in level)
     computed_first = bool(disputed) or bool(circular) or risky
     guards = {t.index: code(trigger.at(t), t.guard) for t in level if t.guard is not None}
@@ -203,7 +203,7 @@ def _tests(trigger: Trigger, level: Level) -> tuple[Mapping[int, Text], Block]:
 
 def _unbeaten(trigger: Trigger, level: Level, names: dict[int, str], t: m.Transition) -> Text:
     """Is a transition enabled, and none that has priority over it?"""
-    better = [u for u in level if trigger.place.selection.priority.before(u, t)]
+    better = [u for u in level if trigger.scope.selection.priority.before(u, t)]
     if any(u.guard is None for u in better):
         return Text("False")
     enabled = [Text(names[t.index])] if t.guard is not None else []
@@ -212,25 +212,25 @@ def _unbeaten(trigger: Trigger, level: Level, names: dict[int, str], t: m.Transi
 
 def _contradiction(trigger: Trigger, level: Level) -> Iterator[Branch]:
     """Where `priority` is circular: the fault of enabled transitions that all give way to others."""
-    circular = trigger.place.selection.priority.circular(level)
+    circular = trigger.scope.selection.priority.circular(level)
     if not circular:
         return
     names = _variables(trigger, level)
     enabled = [names[t.index] for t in circular if t.guard is not None]
     test = Text(" or ".join(enabled), Binds.OR) if len(enabled) == len(circular) else Text("True")
-    a, b = next(trigger.place.selection.priority.contradictory(level))
+    a, b = next(trigger.scope.selection.priority.contradictory(level))
     yield Branch(test, (_overlap(trigger, a, b),))
 
 
 def _variables(trigger: Trigger, level: Level) -> dict[int, str]:
     """A variable for each guard, called by the transition's name."""
-    space = Namespace(("state", "self", *trigger.parameters, *trigger.place.locals.values()))
+    space = Namespace(("state", "self", *trigger.parameters, *trigger.scope.locals.values()))
     return {t.index: space.claim(f"can_{snake(t.name)}") for t in level if t.guard is not None}
 
 
 def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition, b: m.Transition) -> Text:
     """Are two enabled at once, and no other that has priority over one of them?"""
-    before = trigger.place.selection.priority.before
+    before = trigger.scope.selection.priority.before
     better = [t for t in level if before(t, a) or before(t, b)]
     tests = [Text(names[x.index]) for x in (a, b) if x.guard is not None]
     tests += [Text(f"not {names[t.index]}", Binds.NOT) for t in better if t.guard is not None]
@@ -238,6 +238,6 @@ def _both(trigger: Trigger, level: Level, names: dict[int, str], a: m.Transition
 
 
 def _overlap(trigger: Trigger, a: m.Transition, b: m.Transition) -> str:
-    overlap = trigger.place.file.machinery("Overlap")
-    shown = "crash" if trigger.key == CRASH else trigger.key
-    return f"raise {overlap}(self, {literal(shown)}, {literal(a.name)}, {literal(b.name)})"
+    overlap = trigger.scope.file.machinery("Overlap")
+    label = "crash" if trigger.key == CRASH else trigger.key
+    return f"raise {overlap}(self, {literal(label)}, {literal(a.name)}, {literal(b.name)})"

@@ -72,20 +72,20 @@ def docstring(text: str, indent: int = 0) -> list[str]:
 def _filled(paragraph: str, width: int) -> list[str]:
     """A paragraph as lines; one that begins with `|` keeps its own."""
     if paragraph.startswith("|"):
-        listed = (line.removeprefix("|") for line in paragraph.splitlines())
-        return [x for line in listed for x in textwrap.wrap(line, width - 3, subsequent_indent=INDENT)]
+        lines = (line.removeprefix("|") for line in paragraph.splitlines())
+        return [x for line in lines for x in textwrap.wrap(line, width - 3, subsequent_indent=INDENT)]
     return textwrap.wrap(" ".join(paragraph.split()), width - 3, break_long_words=False, break_on_hyphens=False)
 
 
-def rows(listed: Iterable[str]) -> str:
+def rows(lines: Iterable[str]) -> str:
     """Lines for a docstring that are not to be filled: see `docstring`."""
-    return "\n".join(f"|{line}" for line in listed)
+    return "\n".join(f"|{line}" for line in lines)
 
 
 def _quotable(line: str, *, ends: bool = False) -> str:
     """A line that no quote or backslash in it lets out of a docstring, which may end behind it."""
     quotes = r'"{3,}|"+\Z' if ends else r'"{3,}'
-    return _printable(re.sub(quotes, lambda found: '\\"' * len(found[0]), line.replace("\\", "\\\\")))
+    return _printable(re.sub(quotes, lambda match: '\\"' * len(match[0]), line.replace("\\", "\\\\")))
 
 
 def indented(lines: Iterable[str], levels: int = 1) -> list[str]:
@@ -158,16 +158,16 @@ def _parenthesised(text: str) -> str:
 
 def _bracket(text: str, last: bool) -> tuple[int, int] | None:
     """The first or last outermost pair of brackets with something in it."""
-    found = None
+    pair = None
     start = depth = 0
     for place, c in _code(text):
         if c in "([{":
             start, depth = (place if depth == 0 else start), depth + 1
         elif c in ")]}":
             depth -= 1
-            if depth == 0 and place > start + 1 and (last or found is None):
-                found = (start, place)
-    return found
+            if depth == 0 and place > start + 1 and (last or pair is None):
+                pair = (start, place)
+    return pair
 
 
 def _parts(body: str) -> Iterator[str]:

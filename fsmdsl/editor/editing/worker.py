@@ -203,7 +203,7 @@ def _summary(model: m.Model, x: Exploration) -> Explored:
     text = "\n".join([summary(x), *details(x, model)])
     universe = Universe(model, x.system)
     broken = [v for v in x.verdicts if v.outcome == "violated" and v.trace is not None]
-    runs = {v.shown: of_verdict(universe, v, f"run-{n}") for n, v in enumerate(broken)}
+    runs = {v.label: of_verdict(universe, v, f"run-{n}") for n, v in enumerate(broken)}
     followed = _followed(model, x)
     return Explored(x.system.qualified, verdict_of(x), summary(x), text, exploration(x, model), followed, runs)
 
@@ -237,7 +237,7 @@ def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
         run = () if verdict is None or verdict.trace is None else tuple(story(verdict.trace))
         place = (d.span.source.name, d.span.start, d.span.end)
         unheard = None if verdict is None or verdict.trace is None else _unheard(verdict.trace)
-        name = None if verdict is None else verdict.shown
+        name = None if verdict is None else verdict.label
         yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run, name)
 
 

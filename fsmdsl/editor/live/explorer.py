@@ -82,9 +82,9 @@ def _exploration(job: Data, tell: Tell, budget: Budget, means: Means | None) -> 
 def _run(universe: Universe, v: Verdict) -> Data:
     """The run of a verdict, if it has one, for the page to step through."""
     if v.trace is None:
-        return {"shown": v.shown, "formula": [], "trace": None}
+        return {"shown": v.label, "formula": [], "trace": None}
     formula = [x.data() for x in shortened(parts(universe, v))]
-    return {"shown": v.shown, "formula": formula, "trace": data(v.trace)}
+    return {"shown": v.label, "formula": formula, "trace": data(v.trace)}
 
 
 def _reporter(tell: Tell) -> Callable[[Progress], None]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fsmdsl.report.stepping import stepping
-from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.simulation.choices import Choice, choices
-from fsmdsl.runs.simulation.questions import asked
+from fsmdsl.runs.simulation.questions import condition_values
 from fsmdsl.runs.simulation.session import Session
 from fsmdsl.step import Universe, within
 
@@ -30,7 +30,7 @@ def here(session: Session) -> Data:
         "beyond": not within(universe, session.world),
         "asked": [
             {"kind": a.kind, "name": a.name, "holds": a.holds, "why": list(a.why)}
-            for a in asked(universe, session.world)
+            for a in condition_values(universe, session.world)
         ],
     }
 
@@ -42,5 +42,5 @@ def _choice(universe: Universe, c: Choice) -> Data:
         "kind": c.kind,
         "instance": c.instance,
         "leads": c.leads,
-        "fault": None if c.fault is None else {"kind": c.fault.kind, "told": list(fault_told(universe, c.fault))},
+        "fault": None if c.fault is None else {"kind": c.fault.kind, "told": list(fault_lines(universe, c.fault))},
     }

@@ -105,7 +105,7 @@ def _violation(
 
 
 def _verdict_name(v: Data) -> str:
-    """What a verdict that is violated is called in a report (`search.Verdict.shown`)."""
+    """What a verdict that is violated is called in a report (`Verdict.label`)."""
     return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 

@@ -61,7 +61,7 @@ def _rows(x: Exploration, opinion: Opinion) -> Iterator[Row]:
         why = "our own search counted states up to symmetry"
     if why is not None:
         yield Row("states", str(x.states), why, "not confirmed")
-        yield from (Row(v.shown, v.outcome, why, "not confirmed") for v in x.verdicts)
+        yield from (Row(v.label, v.outcome, why, "not confirmed") for v in x.verdicts)
         return
     yield _row("states", str(x.states), str(opinion.states))
     reported = set[Key]()
@@ -74,11 +74,11 @@ def _rows(x: Exploration, opinion: Opinion) -> Iterator[Row]:
                 reported.add(key)
                 if v.outcome == "violated":
                     theirs = "violated" if key in opinion.findings else "holds"
-                    yield _row(f"{v.shown} at {v.span}", "violated", theirs)
+                    yield _row(f"{v.label} at {v.span}", "violated", theirs)
             case "refinement":
-                yield Row(v.shown, v.outcome, "other checkers are not asked about it", "not confirmed")
+                yield Row(v.label, v.outcome, "other checkers are not asked about it", "not confirmed")
             case "invariant" | "deadlock" | "reachable":
-                yield _row(v.shown, v.outcome, _theirs(v, opinion))
+                yield _row(v.label, v.outcome, _theirs(v, opinion))
     others = sorted(k for k in opinion.findings if k.kind == "fault" and k not in reported)
     yield from (_row(f"fault {k.name} at {k.place}", "holds", "violated") for k in others)
     if not any(v.kind == "fault" and v.outcome == "violated" for v in x.verdicts) and not others:
@@ -96,7 +96,7 @@ def _theirs(v: Verdict, opinion: Opinion) -> str:
 
 
 def _run(v: Verdict, opinion: Opinion) -> Row:
-    what = v.shown
+    what = v.label
     if v.name in opinion.without:
         return Row(what, v.outcome, opinion.without[v.name], "not confirmed")
     if v.outcome not in ("holds", "violated"):

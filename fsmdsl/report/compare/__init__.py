@@ -30,7 +30,7 @@ class Difference:
     turns: tuple[Turn, ...] = ()
 
     @property
-    def found(self) -> bool:
+    def is_different(self) -> bool:
         """Is anything different?"""
         return bool(self.parts or self.turns) or any(x.outcome == "different" for x in self.behaviours)
 
@@ -62,9 +62,9 @@ def _behaviours(old: m.Model, new: m.Model, names: dict[str, Names], bounds: Bou
             continue
         if essence(machine) == essence(old.machines[name]):
             continue
-        found = _within(bounds, name, partial(_of_machine, old, new, name, names, bounds))
-        if found is not None:
-            yield replace(found, name=name, alone=True)
+        result = _within(bounds, name, partial(_of_machine, old, new, name, names, bounds))
+        if result is not None:
+            yield replace(result, name=name, alone=True)
 
 
 T = TypeVar("T", Behaviour, Behaviour | None)
@@ -117,14 +117,14 @@ def _module(qualified: str) -> str:
 
 def _imported(model: m.Model, names: list[str]) -> list[m.Module]:
     """The modules, and all that they import."""
-    known = {x.name: x for x in model.modules}
-    found: dict[str, m.Module] = {}
+    by_name = {x.name: x for x in model.modules}
+    closure: dict[str, m.Module] = {}
     while names:
         name = names.pop()
-        if name in known and name not in found:
-            found[name] = known[name]
-            names += known[name].imports
-    return sorted(found.values(), key=lambda x: x.name)
+        if name in by_name and name not in closure:
+            closure[name] = by_name[name]
+            names += by_name[name].imports
+    return sorted(closure.values(), key=lambda x: x.name)
 
 
 def _all(model: m.Model) -> object:

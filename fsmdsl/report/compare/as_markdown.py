@@ -17,18 +17,18 @@ ROOM = 40_000
 """Letters after which runs and diagrams are left out: GitHub takes 65,536."""
 
 
-def as_markdown(found: Difference, old: str, new: str) -> str:
+def as_markdown(difference: Difference, old: str, new: str) -> str:
     """GitHub's Markdown."""
-    lines = [f"### fsm diff {text(f'`{old}` → `{new}`')}: {tally(found)}", ""]
-    for part in found.parts:
+    lines = [f"### fsm diff {text(f'`{old}` → `{new}`')}: {tally(difference)}", ""]
+    for part in difference.parts:
         lines += _part(part, drawn=_size(lines) < ROOM)
-    for b in found.behaviours:
+    for b in difference.behaviours:
         if b.outcome != "same":
-            lines += _behaviour(b, old, new, told=_size(lines) < ROOM)
-    same = sum(b.outcome == "same" for b in found.behaviours)
+            lines += _behaviour(b, old, new, with_runs=_size(lines) < ROOM)
+    same = sum(b.outcome == "same" for b in difference.behaviours)
     if same:
         lines += [f"{alive(same)}.", ""]
-    lines += _answers(found)
+    lines += _answers(difference)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -57,11 +57,11 @@ def _folded(title: str, content: str) -> list[str]:
     return [f"<details><summary>{title}</summary>", "", content, "", "</details>", ""]
 
 
-def _behaviour(b: Behaviour, old: str, new: str, *, told: bool) -> Iterator[str]:
+def _behaviour(b: Behaviour, old: str, new: str, *, with_runs: bool) -> Iterator[str]:
     word = "behaves differently" if b.outcome == "different" else "behaves the same"
-    known = f"{word} ({b.basis})" if b.comparable else b.basis
-    yield from [f"**{text(about(b))}** {text(known)}", ""]
-    if not told:
+    answer = f"{word} ({b.basis})" if b.comparable else b.basis
+    yield from [f"**{text(about(b))}** {text(answer)}", ""]
+    if not with_runs:
         return
     for run in b.runs[:1] if alike(b) else b.runs:
         mine, other = (old, new) if run.allowed_by == "old" else (new, old)
@@ -70,12 +70,12 @@ def _behaviour(b: Behaviour, old: str, new: str, *, told: bool) -> Iterator[str]
         yield from _folded(head, fenced("\n".join(lines), "text"))
 
 
-def _answers(found: Difference) -> Iterator[str]:
-    if not found.turns:
+def _answers(difference: Difference) -> Iterator[str]:
+    if not difference.turns:
         return
     yield from ["| | | |", "| --- | --- | --- |"]
-    for t in found.turns[:MAX_CHANGES]:
-        yield f"| {'✗' if t.worse else ''} {cell(turned(t))} | {cell(t.scope)} | {cell(t.shown)} |"
-    if len(found.turns) > MAX_CHANGES:
-        yield f"| | | … and {len(found.turns) - MAX_CHANGES} more |"
+    for t in difference.turns[:MAX_CHANGES]:
+        yield f"| {'✗' if t.worse else ''} {cell(turned(t))} | {cell(t.scope)} | {cell(t.label)} |"
+    if len(difference.turns) > MAX_CHANGES:
+        yield f"| | | … and {len(difference.turns) - MAX_CHANGES} more |"
     yield ""

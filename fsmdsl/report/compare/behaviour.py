@@ -74,7 +74,7 @@ def behaviour(
     old: Universe, new: Universe, states: Mapping[str, Names], bounds: Bounds, budget: Budget | None = None
 ) -> Behaviour:
     """Compare a system of two models. `states` are the new names of states, by machine (qualified). `budget`: that of
-    the caller, who has entered it; else that of the bounds, which is then looked at between two states.
+    the caller, which has entered it; else that of the bounds, which is then looked at between two states.
 
     Takes time in proportion to the pairs of states that a common run leads to.
     """
@@ -84,8 +84,8 @@ def behaviour(
         return _not_comparable(name, f"the instances were {_list(before)}, and are {_list(after)}")
     for universe in (old, new):
         if universe.fault is not None:
-            told = fault_message(universe, universe.fault)
-            return _not_comparable(name, f"it cannot begin as declared: {told}")
+            message = fault_message(universe, universe.fault)
+            return _not_comparable(name, f"it cannot begin as declared: {message}")
     both = _Product(old, new, states, bounds)
     try:
         with budget.patience():
@@ -94,7 +94,7 @@ def behaviour(
         return _not_comparable(name, f"the environment would have to choose among {error}")
     except LimitError:
         both.stopped = both.within(bounds)
-    runs = tuple(both.found[version] for version in ("old", "new") if version in both.found)
+    runs = tuple(both.runs[version] for version in ("old", "new") if version in both.runs)
     return Behaviour(name, "different" if runs else "unknown" if both.stopped else "same", both.basis(), runs)
 
 
@@ -113,9 +113,9 @@ class _Product:
         self.old, self.new, self.bounds = old, new, bounds
         self.observed = Observed(old, new, states)
         self.pairs: list[tuple[World, World]] = []
-        self.known: set[tuple[World, World]] = set()
+        self.visited: set[tuple[World, World]] = set()
         self.parent: list[tuple[int, Step | None, Step | None]] = []
-        self.found: dict[Version, Run] = {}
+        self.runs: dict[Version, Run] = {}
         self.stopped = ""
         self.beyond = False
         """Were pairs found beyond the bounds of one of the systems? From these no step is compared."""
@@ -126,7 +126,7 @@ class _Product:
         """Breadth first, until each version allows what the other does not, or there is nothing new."""
         self._begin()
         at = 0
-        while at < len(self.pairs) and len(self.found) < 2:
+        while at < len(self.pairs) and len(self.runs) < 2:
             if len(self.pairs) > self.bounds.pairs:
                 self.stopped = f"up to {self.bounds.pairs:,} states"
                 return
@@ -151,8 +151,8 @@ class _Product:
             universe, begun = (self.old, olds) if version == "old" else (self.new, news)
             why = "it does not begin so there"
             if len(olds) == len(news) == 1:
-                why = "; ".join(x.told(version) for x in self.observed.differences(self.old.start, self.new.start))
-            self.found.setdefault(version, Run(version, Trace(universe, begun[view][0]), why))
+                why = "; ".join(x.describe(version) for x in self.observed.differences(self.old.start, self.new.start))
+            self.runs.setdefault(version, Run(version, Trace(universe, begun[view][0]), why))
 
     def within(self, bounds: Bounds) -> str:
         """How far it came in its time."""
@@ -160,9 +160,9 @@ class _Product:
 
     def basis(self) -> str:
         """The evidence for the answer."""
-        how_far = "" if self.found else "within the bound: " if self.beyond else "exhaustively: "
-        told = self.stopped or f"{how_far}{len(self.pairs):,} states"
-        return f"{told}; timers with the same visible effect count as one" if self.blurred else told
+        how_far = "" if self.runs else "within the bound: " if self.beyond else "exhaustively: "
+        text = self.stopped or f"{how_far}{len(self.pairs):,} states"
+        return f"{text}; timers with the same visible effect count as one" if self.blurred else text
 
     def _expand(self, at: int) -> None:
         a, b = self.pairs[at]
@@ -186,25 +186,25 @@ class _Product:
             result = fire(universe, world, step)
             if result.fault is None:
                 label = self.observed.label(step, result.world, version)
-                known = out.setdefault(label, (step, result))
-                self.blurred = self.blurred or known[1].world != result.world
+                first = out.setdefault(label, (step, result))
+                self.blurred = self.blurred or first[1].world != result.world
         return out
 
     def _arrive(self, a: World, b: World, by: tuple[int, Step | None, Step | None]) -> None:
-        if (a, b) in self.known:
+        if (a, b) in self.visited:
             return
         differs = self.observed.differences(a, b)
         if differs:
-            self._note("old", by, "; ".join(x.told("old") for x in differs))
-            self._note("new", by, "; ".join(x.told("new") for x in differs))
+            self._note("old", by, "; ".join(x.describe("old") for x in differs))
+            self._note("new", by, "; ".join(x.describe("new") for x in differs))
             return
-        self.known.add((a, b))
+        self.visited.add((a, b))
         self.pairs.append((a, b))
         self.parent.append(by)
 
     def _note(self, version: Version, by: tuple[int, Step | None, Step | None], why: str) -> None:
         """The run of a version to here; the first is a shortest."""
-        if version in self.found:
+        if version in self.runs:
             return
         steps: list[Step] = []
         start = self.pairs[0]
@@ -215,7 +215,7 @@ class _Product:
             start = self.pairs[by[0]]
             by = self.parent[by[0]]
         universe, begun = (self.old, start[0]) if version == "old" else (self.new, start[1])
-        self.found[version] = Run(version, run(universe, reversed(steps), start=begun), why)
+        self.runs[version] = Run(version, run(universe, reversed(steps), start=begun), why)
 
 
 def _why(other: Universe, world: World, step: Step) -> str:

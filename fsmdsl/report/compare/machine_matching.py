@@ -17,18 +17,18 @@ from fsmdsl.text.source import plain
 def renamed(old: m.Model, new: m.Model) -> Names:
     """The new names of machines, qualified, by their old ones: of one that is gone and one that has come, if their
     states, transitions and fields are alike, and no other is as much alike to one of them."""
-    gone = [(name, _signature(x)) for name, x in old.machines.items() if name not in new.machines]
-    come = [(name, _signature(x)) for name, x in new.machines.items() if name not in old.machines]
-    return dict(pairs(gone, come))
+    removed = [(name, _signature(x)) for name, x in old.machines.items() if name not in new.machines]
+    added = [(name, _signature(x)) for name, x in new.machines.items() if name not in old.machines]
+    return dict(pairs(removed, added))
 
 
 def _signature(x: m.Machine) -> Signature:
-    said: list[tuple[str, ...]] = [("state", s.name, s.parent or "") for s in x.states]
-    said += [("data", plain(p.span.text)) for p in x.params]
-    said += [("data", plain(f.span.text)) for f in x.fields]
-    said += [("from", row(t), guard(t), effects(t.effects)) for t in x.transitions]
+    traits: list[tuple[str, ...]] = [("state", s.name, s.parent or "") for s in x.states]
+    traits += [("data", plain(p.span.text)) for p in x.params]
+    traits += [("data", plain(f.span.text)) for f in x.fields]
+    traits += [("from", row(t), guard(t), effects(t.effects)) for t in x.transitions]
     own = re.compile(rf"\b{re.escape(x.name)}\b")
-    return frozenset(tuple(own.sub("itself", part) for part in parts) for parts in said)
+    return frozenset(tuple(own.sub("itself", part) for part in parts) for parts in traits)
 
 
 def under(old: m.Model, names: Names) -> m.Model:
@@ -45,10 +45,10 @@ def _called(x: Any, names: Names) -> Any:
             return tuple(map(again, x))
         case m.Machine(qualified=qualified) if qualified in names:
             return replace(_each(x, names), **_name(x, names[qualified]))
-        case m.Fairness(names=listed):
-            return replace(x, names=tuple(_first(y, names) for y in listed))
-        case m.Recovers(fields=listed):
-            return replace(x, fields=tuple(_first(y, names) for y in listed))
+        case m.Fairness(names=entries):
+            return replace(x, names=tuple(_first(y, names) for y in entries))
+        case m.Recovers(fields=entries):
+            return replace(x, fields=tuple(_first(y, names) for y in entries))
     return _each(x, names) if is_dataclass(x) and not isinstance(x, type) else x
 
 

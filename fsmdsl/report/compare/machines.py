@@ -42,32 +42,32 @@ def _renamed_in(machines: tuple[Compared, ...], names: Names) -> Iterator[Compar
             yield x
             continue
         # A name means what it does in its own machine first.
-        known = {**names, **x.states}
-        matched = rows.matched(before, after, x.states, known)
-        found = (
+        all_names = {**names, **x.states}
+        matched = rows.matched(before, after, x.states, all_names)
+        changes = (
             *states.changes(before, after, x.states),
             *rows.changes(matched),
-            *parts.changes(parts.of_machine(before), parts.of_machine(after), known),
+            *parts.changes(parts.of_machine(before), parts.of_machine(after), all_names),
         )
         if x.was is not None:
-            found = (Change("renamed", "machine", x.name, x.was, x.name, (), before.span, after.span), *found)
-        yield replace(x, changes=found, rows=matched)
+            changes = (Change("renamed", "machine", x.name, x.was, x.name, (), before.span, after.span), *changes)
+        yield replace(x, changes=changes, rows=matched)
 
 
 def _modules(old: m.Model, new: m.Model, names: Names) -> Iterator[Compared]:
     olds, news = ({x.name: x for x in model.modules} for model in (old, new))
     for name in dict.fromkeys([*olds, *news]):
         before, after = olds.get(name), news.get(name)
-        found: tuple[Change, ...] = ()
+        changes: tuple[Change, ...] = ()
         if before is not None and after is not None:
-            found = tuple(parts.changes(parts.of_module(before), parts.of_module(after), names))
-        yield Compared("module", name, found, before, after)
+            changes = tuple(parts.changes(parts.of_module(before), parts.of_module(after), names))
+        yield Compared("module", name, changes, before, after)
 
 
 def _systems(old: m.Model, new: m.Model, names: Names) -> Iterator[Compared]:
     for name in dict.fromkeys([*old.systems, *new.systems]):
         before, after = old.systems.get(name), new.systems.get(name)
-        found: tuple[Change, ...] = ()
+        changes: tuple[Change, ...] = ()
         if before is not None and after is not None:
-            found = tuple(parts.changes(parts.of_system(before), parts.of_system(after), names))
-        yield Compared("system", name, found, before, after)
+            changes = tuple(parts.changes(parts.of_system(before), parts.of_system(after), names))
+        yield Compared("system", name, changes, before, after)

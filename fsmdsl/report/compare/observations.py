@@ -22,7 +22,7 @@ class Other:
     old: str
     new: str
 
-    def told(self, version: Version) -> str:
+    def describe(self, version: Version) -> str:
         """The difference, as a reader of that version's run sees it."""
         here, there = (self.old, self.new) if version == "old" else (self.new, self.old)
         return f"{self.what} `{there}` there, not `{here}`"
@@ -35,8 +35,8 @@ class Observed:
         self.old, self.new = old, new
         self.names = tuple(states.get(x.qualified, {}) for x in old.machines)
         self.fields = tuple(_common(a, b) for a, b in zip(old.machines, new.machines, strict=True))
-        known = {(x.channel.qualified, *x[1:]): n for n, x in enumerate(new.queues)}
-        same = ((n, known.get((x.channel.qualified, *x[1:]))) for n, x in enumerate(old.queues))
+        number_of = {(x.channel.qualified, *x[1:]): n for n, x in enumerate(new.queues)}
+        same = ((n, number_of.get((x.channel.qualified, *x[1:]))) for n, x in enumerate(old.queues))
         self.queues = tuple((p, q) for p, q in same if q is not None)
 
     def label(self, step: Step, after: World, version: Version) -> Any:
@@ -65,12 +65,14 @@ class Observed:
 
     def differences(self, a: World, b: World) -> list[Other]:
         """Of a world of the old version and one of the new, in what both have."""
-        found = [*self._states(a, b), *self._fields(a, b), *self._messages(a, b)]
+        differences = [*self._states(a, b), *self._fields(a, b), *self._messages(a, b)]
         if a.pending != b.pending:
-            found.append(Other("the answers awaited are", *(_awaited(u, w) for u, w in ((self.old, a), (self.new, b)))))
+            differences.append(
+                Other("the answers awaited are", *(_awaited(u, w) for u, w in ((self.old, a), (self.new, b))))
+            )
         if a.down != b.down:
-            found.append(Other("the system is", *("down" if w.down else "up" for w in (a, b))))
-        return found
+            differences.append(Other("the system is", *("down" if w.down else "up" for w in (a, b))))
+        return differences
 
     def _states(self, a: World, b: World) -> Iterator[Other]:
         for n, (old, new) in enumerate(zip(a.states, b.states, strict=True)):
@@ -83,14 +85,14 @@ class Observed:
                 old, new = a.fields[n][p], b.fields[n][q]
                 if old != new:
                     f, g = self.old.machines[n].fields[p], self.new.machines[n].fields[q]
-                    told = value_text(self.old, f.type, old), value_text(self.new, g.type, new)
-                    yield Other(f"{self.new.name(n)}.{f.name} is", *told)
+                    texts = value_text(self.old, f.type, old), value_text(self.new, g.type, new)
+                    yield Other(f"{self.new.name(n)}.{f.name} is", *texts)
 
     def _messages(self, a: World, b: World) -> Iterator[Other]:
         for p, q in self.queues:
             if a.channels[p] != b.channels[q]:
-                held = _held(a.channels[p]), _held(b.channels[q])
-                yield Other(f"channel {self.new.queue_name(q)} holds", *held)
+                contents = _contents(a.channels[p]), _contents(b.channels[q])
+                yield Other(f"channel {self.new.queue_name(q)} holds", *contents)
 
 
 def _common(old: m.Machine, new: m.Machine) -> tuple[tuple[int, int], ...]:
@@ -99,7 +101,7 @@ def _common(old: m.Machine, new: m.Machine) -> tuple[tuple[int, int], ...]:
     return tuple((n, places[f.name]) for n, f in enumerate(old.fields) if f.name in places)
 
 
-def _held(messages: tuple[Message, ...]) -> str:
+def _contents(messages: tuple[Message, ...]) -> str:
     return ", ".join(x.event for x in messages) or "nothing"
 
 

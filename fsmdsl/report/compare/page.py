@@ -34,16 +34,16 @@ class BehaviourView:
     """What the run shows, its steps, and what the other version does."""
 
 
-def page(found: Difference, old: str, new: str, svgs: dict[str, str]) -> str:
+def page(difference: Difference, old: str, new: str, svgs: dict[str, str]) -> str:
     """The whole file; `svgs` are the diagrams, by the name of the machine."""
     rendered = template("fsmdsl.report.compare", "diff.html.jinja").render(
         old=old,
         new=new,
-        tally=tally(found),
-        parts=[_part(x, svgs.get(x.name, "")) for x in found.parts],
-        behaviours=[_behaviour(x, old, new) for x in found.behaviours if x.outcome != "same"],
-        same=[x for x in found.behaviours if x.outcome == "same"],
-        turns=[(t, turned(t), "\n".join([] if t.trace is None else story(t.trace))) for t in found.turns],
+        tally=tally(difference),
+        parts=[_part(x, svgs.get(x.name, "")) for x in difference.parts],
+        behaviours=[_behaviour(x, old, new) for x in difference.behaviours if x.outcome != "same"],
+        same=[x for x in difference.behaviours if x.outcome == "same"],
+        turns=[(t, turned(t), "\n".join([] if t.trace is None else story(t.trace))) for t in difference.turns],
     )
     assert isinstance(rendered, str)
     return rendered

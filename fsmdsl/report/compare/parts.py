@@ -65,8 +65,8 @@ def of_system(x: m.System) -> Iterator[Part]:
         yield Part("environment", f"{o.machine.rpartition('.')[2]}.{o.event}", plain(o.span.text), o.span)
     yield from (Part("environment", f"crash {c.kind}", plain(c.span.text), c.span) for c in x.crashes)
     for crash in x.process_crashes:
-        whom = ", ".join(y.rpartition(".")[2] for y in crash.machines)
-        yield Part("environment", f"crash of {whom}", plain(crash.span.text), crash.span)
+        machines = ", ".join(y.rpartition(".")[2] for y in crash.machines)
+        yield Part("environment", f"crash of {machines}", plain(crash.span.text), crash.span)
     if x.recover is not None:
         yield Part("recover", "", effects(x.recover), x.span)
     yield from (Part("let", y.name, plain(y.span.text), y.span) for y in x.lets)
@@ -96,9 +96,9 @@ def changes(old: Iterable[Part], new: Iterable[Part], names: Names) -> Iterator[
         yield from _between(olds.get(key, []), news.get(key, []), names)
 
 
-def _by_name(listed: Iterable[Part]) -> dict[tuple[str, str], list[Part]]:
+def _by_name(parts: Iterable[Part]) -> dict[tuple[str, str], list[Part]]:
     out: dict[tuple[str, str], list[Part]] = defaultdict(list)
-    for x in listed:
+    for x in parts:
         out[x.what, x.name].append(x)
     return out
 

@@ -50,11 +50,11 @@ def _focused(x: Merged) -> Merged:
     rows = [t for t in x.machine.transitions if t.index in x.rows]
     near = {*x.states, *(t.source for t in rows), *(t.target for t in rows)}
     # With what is inside of a composite, and what it is inside of.
-    kept = {s.name for s in x.machine.states if not near.isdisjoint(x.machine.ancestors(s.name))}
-    kept |= {outer for name in near if name is not None for outer in x.machine.ancestors(name)}
-    states = tuple(s for s in x.machine.states if s.name in kept)
-    shown = replace(x.machine, states=states, transitions=tuple(replace(t, index=n) for n, t in enumerate(rows)))
-    return Merged(shown, x.states, {n: x.rows[t.index] for n, t in enumerate(rows)}, False)
+    names = {s.name for s in x.machine.states if not near.isdisjoint(x.machine.ancestors(s.name))}
+    names |= {outer for name in near if name is not None for outer in x.machine.ancestors(name)}
+    states = tuple(s for s in x.machine.states if s.name in names)
+    machine = replace(x.machine, states=states, transitions=tuple(replace(t, index=n) for n, t in enumerate(rows)))
+    return Merged(machine, x.states, {n: x.rows[t.index] for n, t in enumerate(rows)}, False)
 
 
 def _merged(part: Compared) -> Merged | None:
@@ -66,21 +66,21 @@ def _merged(part: Compared) -> Merged | None:
     after = new if isinstance(new, m.Machine) else None
     states = dict(_states(before, after, part))
     rows = list(_rows(part.rows or _all(before, after), part.states))
-    shown = replace(
+    machine = replace(
         base,
-        states=tuple(_shown(s, status) for s, status in states.values()),
+        states=tuple(_with_status(s, status) for s, status in states.values()),
         transitions=tuple(replace(t, index=n) for n, (t, _) in enumerate(rows)),
         hooks=(), ignores=(), priority=(), priority_spans=(),
     )  # fmt: skip
     status = {name: x for name, (_, x) in states.items() if x is not None}
-    return Merged(shown, status, {n: x for n, (_, x) in enumerate(rows) if x is not None})
+    return Merged(machine, status, {n: x for n, (_, x) in enumerate(rows) if x is not None})
 
 
 def _all(old: m.Machine | None, new: m.Machine | None) -> tuple[Match, ...]:
     """Of a machine that is only in one version."""
-    gone = (Match(t, None) for t in (old.transitions if old is not None and new is None else ()))
-    come = (Match(None, t) for t in (new.transitions if new is not None and old is None else ()))
-    return (*gone, *come)
+    removed = (Match(t, None) for t in (old.transitions if old is not None and new is None else ()))
+    added = (Match(None, t) for t in (new.transitions if new is not None and old is None else ()))
+    return (*removed, *added)
 
 
 def _states(
@@ -89,11 +89,14 @@ def _states(
     touched = {c.name for c in part.changes if c.what == "state" and c.kind in ("changed", "renamed")}
     was = {b: a for a, b in part.states.items()}
     for s in () if new is None else new.states:
-        known = old is not None and was.get(s.name, s.name) in old.state_named
+        in_both = old is not None and was.get(s.name, s.name) in old.state_named
         display = f"{s.display} (was {was[s.name]})" if s.name in was else s.display
         yield (
             s.name,
-            (replace(s, display=display), None if known and s.name not in touched else "changed" if known else "added"),
+            (
+                replace(s, display=display),
+                None if in_both and s.name not in touched else "changed" if in_both else "added",
+            ),
         )
     for s in () if old is None else old.states:
         if part.states.get(s.name, s.name) not in (new.state_named if new is not None else {}):
@@ -102,7 +105,7 @@ def _states(
             yield s.name, (replace(s, parent=parent, initial=s.initial and (inside or new is None)), "removed")
 
 
-def _shown(s: m.State, status: Status | None) -> m.State:
+def _with_status(s: m.State, status: Status | None) -> m.State:
     return replace(s, amended=None, display=s.display if status is None else f"{SIGNS[status]} {s.display}")
 
 
@@ -111,12 +114,12 @@ def _rows(matches: tuple[Match, ...], names: Mapping[str, str]) -> Iterator[tupl
     for x in matches:
         if x.new is not None:
             status: Status | None = "added" if x.old is None or x.moved else "changed" if x.details else None
-            told = "" if x.old is None else "\n".join([x.new.doc, *x.details])
-            yield _signed(replace(x.new, doc=told or x.new.doc), status), status
+            doc = "" if x.old is None else "\n".join([x.new.doc, *x.details])
+            yield _signed(replace(x.new, doc=doc or x.new.doc), status), status
         if x.old is not None and (x.new is None or x.moved):
             target = None if x.old.target is None else names.get(x.old.target, x.old.target)
-            gone = replace(x.old, source=names.get(x.old.source, x.old.source), target=target)
-            yield _signed(gone, "removed"), "removed"
+            removed = replace(x.old, source=names.get(x.old.source, x.old.source), target=target)
+            yield _signed(removed, "removed"), "removed"
 
 
 def _signed(t: m.Transition, status: Status | None) -> m.Transition:
@@ -194,8 +197,8 @@ def _looks(x: Merged, graph: Graph, prefix: str) -> Iterator[tuple[str, Status]]
     yield from ((f"{prefix}state-{safe(name)}", status) for name, status in x.states.items())
     yield from ((f"{prefix}transition-{index}", status) for index, status in x.rows.items())
     for edge in graph.edges:
-        found = {x.rows.get(index) for index in edge.transitions}
-        status = next(iter(found)) if len(found) == 1 else None
+        statuses = {x.rows.get(index) for index in edge.transitions}
+        status = next(iter(statuses)) if len(statuses) == 1 else None
         if status is not None:
             yield edge.id, status
 

@@ -13,15 +13,17 @@ Signature = frozenset[tuple[str, ...]]
 """What is said of something, its own name left out."""
 
 
-def pairs(gone: Sequence[tuple[str, Signature]], come: Sequence[tuple[str, Signature]]) -> Iterator[tuple[str, str]]:
+def pairs(
+    removed: Sequence[tuple[str, Signature]], added: Sequence[tuple[str, Signature]]
+) -> Iterator[tuple[str, str]]:
     """What is gone and what has come that are one: alike, and nothing else is as much alike to either of them."""
-    scores = [(_likeness(one, other), a, b) for (a, one), (b, other) in product(gone, come)]
+    scores = [(_likeness(one, other), a, b) for (a, one), (b, other) in product(removed, added)]
     best: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0])
     for score, a, b in scores:
-        for end in (("gone", a), ("come", b)):
+        for end in (("removed", a), ("added", b)):
             best[end] = sorted([*best[end], score])[1:]
     for score, a, b in scores:
-        second = max(best["gone", a][0], best["come", b][0])
+        second = max(best["removed", a][0], best["added", b][0])
         if score >= ALIKE and score > second:
             yield a, b
 

@@ -12,40 +12,40 @@ MARKS = {"added": "+", "removed": "−", "changed": "~", "renamed": "~", "moved"
 ROLES = {"+": "good", "−": "error", "~": "warning"}
 
 
-def lines(found: Difference, old: str, new: str, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
+def lines(difference: Difference, old: str, new: str, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
     """All of it; `old` and `new` are what the versions are called. With `every`, also the runs behind the answers, and
     each system that behaves the same."""
-    if not found.found:
-        yield f"{paint('same', 'good')}: {old} and {new} say the same{_unsure(found)}"
+    if not difference.is_different:
+        yield f"{paint('same', 'good')}: {old} and {new} say the same{_unsure(difference)}"
         return
-    for part in found.parts:
+    for part in difference.parts:
         yield from _part(part, paint)
-    for b in found.behaviours:
+    for b in difference.behaviours:
         if every or b.outcome != "same":
             yield from _behaviour(b, old, new, paint)
-    same = sum(b.outcome == "same" for b in found.behaviours)
+    same = sum(b.outcome == "same" for b in difference.behaviours)
     if same and not every:
         yield paint(alive(same), "good")
-    for t in found.turns:
+    for t in difference.turns:
         yield from _turn(t, old, new, paint, every)
-    yield tally(found)
+    yield tally(difference)
 
 
-def _unsure(found: Difference) -> str:
-    unknown = [x.name for x in found.behaviours if x.outcome == "unknown"]
+def _unsure(difference: Difference) -> str:
+    unknown = [x.name for x in difference.behaviours if x.outcome == "unknown"]
     return f"; not compared to the end: {', '.join(unknown)}" if unknown else ""
 
 
-def tally(found: Difference) -> str:
+def tally(difference: Difference) -> str:
     """`5 changes in 2 machines, 1 system behaves differently, 2 other verdicts`."""
-    changes = sum(max(len(x.changes), 1) for x in found.parts)
-    different = sum(b.outcome == "different" for b in found.behaviours)
-    told = [f"{changes} change{'s' * (changes != 1)}"] if changes else []
+    changes = sum(max(len(x.changes), 1) for x in difference.parts)
+    different = sum(b.outcome == "different" for b in difference.behaviours)
+    parts = [f"{changes} change{'s' * (changes != 1)}"] if changes else []
     if different:
-        told.append(f"{different} behave{'s' * (different == 1)} differently")
-    if found.turns:
-        told.append(f"{len(found.turns)} other answer{'s' * (len(found.turns) != 1)}")
-    return ", ".join(told) or "nothing has changed"
+        parts.append(f"{different} behave{'s' * (different == 1)} differently")
+    if difference.turns:
+        parts.append(f"{len(difference.turns)} other answer{'s' * (len(difference.turns) != 1)}")
+    return ", ".join(parts) or "nothing has changed"
 
 
 # As machines ---------------------------------------------------------------------------------------------------------
@@ -67,16 +67,16 @@ def _part(part: Compared, paint: Paint) -> Iterator[str]:
 
 def sentence(change: Change) -> list[str]:
     """What has changed; further lines say in what."""
-    named = f"{change.what} `{change.name}`" if change.name else change.what
+    subject = f"{change.what} `{change.name}`" if change.name else change.what
     match change.kind:
         case "renamed":
             return [f"{change.what} `{change.was}` is called `{change.now}` now", *change.details]
         case "added" | "removed":
             text = change.now or change.was
             repeated = text in ("", change.name, f"{change.what} {change.name}")
-            return [f"{change.kind} {named}", *([] if repeated else [f"`{text}`"])]
+            return [f"{change.kind} {subject}", *([] if repeated else [f"`{text}`"])]
         case "changed" | "moved":
-            return [f"{change.kind} {named}", *change.details]
+            return [f"{change.kind} {subject}", *change.details]
 
 
 # As behaviour --------------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ def turned(t: Turn) -> str:
 
 
 def _turn(t: Turn, old: str, new: str, paint: Paint, every: bool) -> Iterator[str]:
-    yield f"{t.scope}: {t.shown}: {paint(turned(t), 'error' if t.worse else 'strong')}"
+    yield f"{t.scope}: {t.label}: {paint(turned(t), 'error' if t.worse else 'strong')}"
     if every and t.trace is not None:
         yield f"  in {new if t.new in ('violated', 'fails') else old}:"
         yield from (f"    {line}" for line in story(t.trace))

@@ -21,27 +21,27 @@ def matched(old: m.Machine, new: m.Machine, states: Names, names: Names) -> tupl
     and one end, by trigger and both ends, by trigger, one end and guard. `states` are the new names of this machine's
     states, `names` those of all.
     """
-    left, come = list(old.transitions), list(new.transitions)
+    removed, added = list(old.transitions), list(new.transitions)
     pairs: list[tuple[m.Transition, m.Transition]] = []
     for n, (before, after) in enumerate(zip(_keys(states, names), _keys({}, {}), strict=True)):
-        found = list(_pairs(left, come, before, after, certain=n > 1))
-        pairs += found
-        taken = {id(t) for pair in found for t in pair}
-        left = [t for t in left if id(t) not in taken]
-        come = [t for t in come if id(t) not in taken]
-    made = [_match(a, b, states, names) for a, b in pairs]
+        certain = list(_pairs(removed, added, before, after, certain=n > 1))
+        pairs += certain
+        taken = {id(t) for pair in certain for t in pair}
+        removed = [t for t in removed if id(t) not in taken]
+        added = [t for t in added if id(t) not in taken]
+    matches = [_match(a, b, states, names) for a, b in pairs]
     every = [pair for pair in pairs if pair[0].wild and pair[1].wild]
-    made += [Match(b if _widened(b, (new for _, new in every)) else None, b) for b in come]
-    made.sort(key=lambda x: -1 if x.new is None else x.new.index)
-    return (*made, *(Match(a, None) for a in left if not _widened(a, (old for old, _ in every))))
+    matches += [Match(b if _widened(b, (new for _, new in every)) else None, b) for b in added]
+    matches.sort(key=lambda x: -1 if x.new is None else x.new.index)
+    return (*matches, *(Match(a, None) for a in removed if not _widened(a, (old for old, _ in every))))
 
 
 def _widened(t: m.Transition, others: Iterable[m.Transition]) -> bool:
     """Is it there only because a state has come or gone that a row of `*` leaves, and has the row stayed?"""
-    return t.wild and any(_said(x) == _said(t) for x in others)
+    return t.wild and any(_content(x) == _content(t) for x in others)
 
 
-def _said(t: m.Transition) -> Any:
+def _content(t: m.Transition) -> Any:
     return t.label, t.target, trigger(t), guard(t), effects(t.effects)
 
 
@@ -52,7 +52,7 @@ def _keys(states: Names, names: Names) -> tuple[Key, ...]:
         return None if name is None else states.get(name, name)
 
     def words(text: str) -> str:
-        return re.sub(r"\w+", lambda found: names.get(found[0], found[0]), text)
+        return re.sub(r"\w+", lambda match: names.get(match[0], match[0]), text)
 
     def ends(t: m.Transition) -> tuple[str | None, ...]:
         return state(t.source), state(t.target)
@@ -73,29 +73,29 @@ def _event(t: m.Transition) -> str:
 
 
 def _pairs(
-    left: Sequence[m.Transition], come: Sequence[m.Transition], before: Key, after: Key, *, certain: bool
+    removed: Sequence[m.Transition], added: Sequence[m.Transition], before: Key, after: Key, *, certain: bool
 ) -> Iterator[tuple[m.Transition, m.Transition]]:
     """Those with the same key: one against one where that has to be `certain`, else in the order of the text."""
-    olds, news = _by(left, before), _by(come, after)
-    for key, found in olds.items():
-        if not certain or len(found) == len(news.get(key, ())) == 1:
-            yield from zip(found, news.get(key, ()), strict=False)
+    olds, news = _by(removed, before), _by(added, after)
+    for key, group in olds.items():
+        if not certain or len(group) == len(news.get(key, ())) == 1:
+            yield from zip(group, news.get(key, ()), strict=False)
 
 
-def _by(listed: Iterable[m.Transition], key: Key) -> dict[Any, list[m.Transition]]:
+def _by(transitions: Iterable[m.Transition], key: Key) -> dict[Any, list[m.Transition]]:
     out: dict[Any, list[m.Transition]] = defaultdict(list)
-    for t in listed:
+    for t in transitions:
         if key(t):
             out[key(t)].append(t)
     return out
 
 
 def _match(old: m.Transition, new: m.Transition, states: Names, names: Names) -> Match:
-    left = states.get(old.source, old.source) != new.source
-    led = (None if old.target is None else states.get(old.target, old.target)) != new.target
-    details = [f"leaves `{new.source}`, not `{old.source}`"] if left else []
-    details += [f"leads to {_place(new)}, not to {_place(old)}"] if led else []
-    return Match(old, new, (*details, *_details(old, new, names)), left or led)
+    source_differs = states.get(old.source, old.source) != new.source
+    target_differs = (None if old.target is None else states.get(old.target, old.target)) != new.target
+    details = [f"leaves `{new.source}`, not `{old.source}`"] if source_differs else []
+    details += [f"leads to {_place(new)}, not to {_place(old)}"] if target_differs else []
+    return Match(old, new, (*details, *_details(old, new, names)), source_differs or target_differs)
 
 
 def _details(old: m.Transition, new: m.Transition, names: Names) -> Iterator[str]:
@@ -142,22 +142,22 @@ def changes(matches: Iterable[Match]) -> Iterator[Change]:
     for x in matches:
         if x.old is None or x.new is None or x.details:
             together[_alike(x)].append(x)
-    for found in together.values():
-        yield _change(found)
+    for group in together.values():
+        yield _change(group)
 
 
 def _alike(x: Match) -> Any:
-    said = [t and (_said(t), t.wild, t.amended is None) for t in (x.old, x.new)]
-    return (*said, x.moved and id(x))
+    contents = [t and (_content(t), t.wild, t.amended is None) for t in (x.old, x.new)]
+    return (*contents, x.moved and id(x))
 
 
-def _change(found: Sequence[Match]) -> Change:
-    first = found[0]
+def _change(matches: Sequence[Match]) -> Change:
+    first = matches[0]
     if first.new is None:
         assert first.old is not None
-        name = row(first.old, _sources(x.old for x in found))
+        name = row(first.old, _sources(x.old for x in matches))
         return Change("removed", "transition", name, was=_whole(first.old), before=first.old.span)
-    name = row(first.new, _sources(x.new for x in found))
+    name = row(first.new, _sources(x.new for x in matches))
     if first.old is None:
         return Change("added", "transition", name, now=_whole(first.new), after=first.new.span)
     kind: Kind = "moved" if first.moved else "changed"
@@ -165,9 +165,9 @@ def _change(found: Sequence[Match]) -> Change:
     return Change(kind, "transition", name, was, now, first.details, first.old.span, first.new.span)
 
 
-def _sources(listed: Iterable[m.Transition | None]) -> str:
-    known = [t for t in listed if t is not None]
-    return "*" if all(t.wild for t in known) else ", ".join(t.source for t in known)
+def _sources(transitions: Iterable[m.Transition | None]) -> str:
+    present = [t for t in transitions if t is not None]
+    return "*" if all(t.wild for t in present) else ", ".join(t.source for t in present)
 
 
 def _whole(t: m.Transition) -> str:

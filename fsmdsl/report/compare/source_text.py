@@ -22,9 +22,9 @@ def same(old: str, new: str, names: Names) -> bool:
     return len(before) == len(after) and all(a == b or names.get(a) == b for a, b in zip(before, after, strict=True))
 
 
-def effects(listed: Iterable[m.Effect]) -> str:
+def effects(block: Iterable[m.Effect]) -> str:
     """Effects as they stand in a block."""
-    return "; ".join(plain(x.span.text) for x in listed)
+    return "; ".join(plain(x.span.text) for x in block)
 
 
 def guard(t: m.Transition) -> str:
@@ -61,6 +61,6 @@ def essence(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(essence(y) for y in x)
     if is_dataclass(x):
-        kept = (f.name for f in fields(x) if f.compare and f.name not in _UNSAID)
-        return (type(x).__name__, *(essence(getattr(x, name)) for name in kept))
+        names = (f.name for f in fields(x) if f.compare and f.name not in _UNSAID)
+        return (type(x).__name__, *(essence(getattr(x, name)) for name in names))
     return x

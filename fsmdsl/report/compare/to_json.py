@@ -9,15 +9,15 @@ from fsmdsl.report.exploration import run
 from fsmdsl.text.source import Span
 
 
-def as_data(found: Difference, old: str, new: str) -> shapes.Diff:
+def as_data(difference: Difference, old: str, new: str) -> shapes.Diff:
     """What `fsm diff --format json` prints."""
     return {
         "old": old,
         "new": new,
-        "different": found.found,
-        "parts": [_part(x) for x in found.parts],
-        "behaviours": [_behaviour(x) for x in found.behaviours],
-        "answers": [_answer(x) for x in found.turns],
+        "different": difference.is_different,
+        "parts": [_part(x) for x in difference.parts],
+        "behaviours": [_behaviour(x) for x in difference.behaviours],
+        "answers": [_answer(x) for x in difference.turns],
     }
 
 
@@ -60,7 +60,7 @@ def _run(x: Run) -> shapes.Run:
 def _answer(x: Turn) -> shapes.Answer:
     return {
         "scope": x.scope,
-        "asked": x.shown,
+        "asked": x.label,
         "old": x.old,
         "new": x.new,
         "explanation": list(x.explanation),

@@ -24,7 +24,7 @@ class Turn:
 
     scope: str
     """The system, or the module of a scenario."""
-    shown: str
+    label: str
     old: str | None
     new: str | None
     explanation: tuple[str, ...] = ()
@@ -45,11 +45,11 @@ def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Iterator[Tur
         was, now = _outcome(v, key, both), _outcome(w, key, both)
         if was == now or (not both and "holds" in (was, now)):
             continue
-        told = next((x for x in (w, v) if x is not None and x.outcome == "violated"), None)
-        explanation, trace = ((), None) if told is None else (told.explanation, told.trace)
-        named = w or v
-        assert named is not None
-        yield Turn(name, _shown(named), was, now, explanation, trace)
+        violation = next((x for x in (w, v) if x is not None and x.outcome == "violated"), None)
+        explanation, trace = ((), None) if violation is None else (violation.explanation, violation.trace)
+        verdict = w or v
+        assert verdict is not None
+        yield Turn(name, _question(verdict), was, now, explanation, trace)
 
 
 def _outcome(v: Verdict | None, key: Key, both: bool) -> str | None:
@@ -57,10 +57,10 @@ def _outcome(v: Verdict | None, key: Key, both: bool) -> str | None:
     return v.outcome if v is not None else "holds" if both and key[0] == "fault" else None
 
 
-def _shown(v: Verdict) -> str:
+def _question(v: Verdict) -> str:
     """The question, whatever the answer."""
     if v.kind == "refinement":
-        return v.shown
+        return v.label
     return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
 
 
@@ -71,8 +71,8 @@ def _verdicts(model: m.Model, name: str, limits: Limits) -> Mapping[Key, Verdict
         return {}
     budget = budget_of(limits)
     x = with_runs(lambda: explore(model, system, limits, budget=budget), model, budget)
-    asked = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
-    return {(v.kind, v.machine or "", v.name): v for v in asked}
+    verdicts = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
+    return {(v.kind, v.machine or "", v.name): v for v in verdicts}
 
 
 def played(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
@@ -83,8 +83,8 @@ def played(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
         if before != after:
             last = results[1]
             failure = last.failure if isinstance(last, Played) else None
-            told = () if failure is None else (failure.message, *failure.notes)
-            yield Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, told)
+            explanation = () if failure is None else (failure.message, *failure.notes)
+            yield Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, explanation)
 
 
 def _played(model: m.Model, name: str, limits: Limits) -> Played | Literal["unknown"]:

@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.exploration import explored, played
-from fsmdsl.report.formats.checked import from_check
+from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.narrative import story
@@ -29,41 +29,41 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 def from_verify(
-    done: Sequence[Exploration], model: m.Model, found: Sequence[Diagnostic], extra: Mapping[str, object]
+    done: Sequence[Exploration], model: m.Model, all_diagnostics: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
-    """A case for each verdict. `found` begins with the violations, in the order of the explorations, and circular
-    waits."""
-    shown = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
-    shown += [(x, v, "") for x in done for v in x.circular_waits]
-    told = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(shown, found, strict=False)]
-    known = {id(v): f for (_, v, _), f in zip(shown, told, strict=True) if v.outcome == "violated"}
-    suites = tuple(_system(x, known) for x in done)
-    findings = (*told, *(Finding(d) for d in found[len(shown) :]))
+    """A case for each verdict. `all_diagnostics` begins with the violations, in the order of the explorations, and
+    circular waits."""
+    violated = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
+    violated += [(x, v, "") for x in done for v in x.circular_waits]
+    with_runs = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(violated, all_diagnostics, strict=False)]
+    finding_of = {id(v): f for (_, v, _), f in zip(violated, with_runs, strict=True) if v.outcome == "violated"}
+    suites = tuple(_system(x, finding_of) for x in done)
+    findings = (*with_runs, *(Finding(d) for d in all_diagnostics[len(violated) :]))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
-        **diagnostics(found),
+        **diagnostics(all_diagnostics),
     }
-    return Results("verify", _verify_told(suites), suites, findings, {**content, **extra})
+    return Results("verify", _verify_summary(suites), suites, findings, {**content, **extra})
 
 
 def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
     """The violations, each with its cause."""
-    found = causes(x, model)
+    cause_of = causes(x, model)
     for n, v in enumerate(x.verdicts):
         if v.outcome == "violated":
-            yield v, found[n].name if n in found else ""
+            yield v, cause_of[n].name if n in cause_of else ""
 
 
-def _system(x: Exploration, known: dict[int, Finding]) -> Suite:
-    cases = tuple(_verdict(v, known.get(id(v))) for v in x.verdicts)
+def _system(x: Exploration, finding_of: dict[int, Finding]) -> Suite:
+    cases = tuple(_verdict(v, finding_of.get(id(v))) for v in x.verdicts)
     size = f"{x.states:,} states{share_beyond(x.beyond)}, {x.extent}"
     return Suite(x.system.qualified, size, cases, x.seconds)
 
 
 def _verdict(v: Verdict, finding: Finding | None) -> Case:
     # Of one name, whatever the answer: results are compared from run to run.
-    name = v.name if v.kind == "deadlock" else v.shown
+    name = v.name if v.kind == "deadlock" else v.label
     return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
 
 
@@ -75,10 +75,10 @@ def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
     from fsmdsl.report.chart import violation  # where nothing is violated, nothing is drawn
 
     lines = (*story(v.trace), *v.reasons)
-    return Finding(d, v.trace, lines, violation(f"{scope}: {v.shown}", v), scope, cause)
+    return Finding(d, v.trace, lines, violation(f"{scope}: {v.label}", v), scope, cause)
 
 
-def _verify_told(suites: Sequence[Suite]) -> str:
+def _verify_summary(suites: Sequence[Suite]) -> str:
     if not suites:
         return "no system to explore"
     counts = ((sum(s.outcome == o for s in suites), w) for o, w in (("failed", "violated"), ("undecided", "undecided")))
@@ -89,7 +89,7 @@ def _verify_told(suites: Sequence[Suite]) -> str:
 # Scenarios -----------------------------------------------------------------------------------------------------------
 
 
-def from_test(model: m.Model, done: Sequence[Played], told: str) -> Results:
+def from_test(model: m.Model, done: Sequence[Played], summary: str) -> Results:
     """A case for each scenario, by module."""
     findings = {x.scenario.qualified: _failure(x, x.failure) for x in done if x.failure is not None}
     suites = [_module(x, done, findings) for x in model.modules if x.scenarios or x.left_out]
@@ -100,7 +100,7 @@ def from_test(model: m.Model, done: Sequence[Played], told: str) -> Results:
         "left_out": [_left_out(home, y) for home in model.modules for y in home.left_out],
         **diagnostics([f.diagnostic for f in findings.values()]),
     }
-    return Results("test", told, tuple(suites), tuple(findings.values()), content)
+    return Results("test", summary, tuple(suites), tuple(findings.values()), content)
 
 
 def _left_out(home: m.Module, x: m.LeftOut) -> shapes.LeftOut:
@@ -132,21 +132,21 @@ def _failure(x: Played, d: Diagnostic) -> Finding:
 
 def from_report(
     model: m.Model,
-    found: Sequence[Diagnostic],
+    all_diagnostics: Sequence[Diagnostic],
     explored: Sequence[Exploration],
     played: Sequence[Played],
-    told: str,
+    summary: str,
     rules: Iterable[Rule],
     extra: Mapping[str, object],
 ) -> Results:
-    """What `check`, `verify` and `test` find, together. `found` are the diagnostics that a page shows."""
-    shown = [d for d in found if d.severity > Severity.NOTE]
+    """What `check`, `verify` and `test` find, together. `all_diagnostics` are the diagnostics that a page shows."""
+    visible = [d for d in all_diagnostics if d.severity > Severity.NOTE]
     parts = (
-        from_check(found, shown, rules, told),
+        from_check(all_diagnostics, visible, rules, summary),
         from_verify(explored, model, violations(*explored), {}),
-        from_test(model, played, told),
+        from_test(model, played, summary),
     )
     suites = tuple(suite for part in parts for suite in part.suites)
     findings = tuple(f for part in parts for f in part.findings)
     content = {**parts[2].content, **parts[1].content, **diagnostics([f.diagnostic for f in findings]), **extra}
-    return Results("report", told, suites, findings, content)
+    return Results("report", summary, suites, findings, content)

@@ -18,8 +18,8 @@ def github(results: Results) -> str:
 
 def _annotation(f: Finding) -> str:
     d = f.diagnostic
-    given = {**_place(d), "title": f"{d.rule.code} {d.rule.name}"}
-    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items())
+    attributes = {**_place(d), "title": f"{d.rule.code} {d.rule.name}"}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in attributes.items())
     return f"::{COMMAND[d.severity]} {properties}::{_data(_text(f))}"
 
 

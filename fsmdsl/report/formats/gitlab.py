@@ -22,8 +22,8 @@ NO_FILE = "."
 def gitlab(results: Results) -> str:
     """A list with an object for each finding."""
     names = fingerprints(f.diagnostic for f in results.findings)
-    found = [_quality(f.diagnostic, name) for f, name in zip(results.findings, names, strict=True)]
-    return printable_json(json.dumps(found, indent=2, ensure_ascii=False)) + "\n"
+    issues = [_quality(f.diagnostic, name) for f, name in zip(results.findings, names, strict=True)]
+    return printable_json(json.dumps(issues, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _quality(d: Diagnostic, name: str) -> Data:

@@ -34,8 +34,8 @@ def _suite(root: Element, suite: Suite, kind: str) -> None:
     _count(element, suite.cases)
     for case in suite.cases:
         _case(element, case, f"fsm.{kind}.{suite.name}")
-    if suite.told:
-        SubElement(element, "system-out").text = _clean(suite.told)
+    if suite.summary:
+        SubElement(element, "system-out").text = _clean(suite.summary)
 
 
 def _count(element: Element, cases: list[Case] | tuple[Case, ...]) -> None:
@@ -58,8 +58,8 @@ def _case(suite: Element, case: Case, classname: str) -> None:
     match case.outcome:
         case "failed":
             first = worst[0].diagnostic
-            said = {"message": _clean(first.message), "type": first.rule.code}
-            SubElement(element, "failure", said).text = _clean("\n".join(map(_told, worst)))
+            attributes = {"message": _clean(first.message), "type": first.rule.code}
+            SubElement(element, "failure", attributes).text = _clean("\n".join(map(_details, worst)))
         case "undecided":
             SubElement(element, "error", {"message": _clean(case.message), "type": "undecided"})
         case "left out":
@@ -67,10 +67,10 @@ def _case(suite: Element, case: Case, classname: str) -> None:
         case "passed":
             notes = [f for f in worst if f.diagnostic.severity is Severity.NOTE]
             if notes:
-                SubElement(element, "system-out").text = _clean("\n".join(map(_told, notes)))
+                SubElement(element, "system-out").text = _clean("\n".join(map(_details, notes)))
 
 
-def _told(f: Finding) -> str:
+def _details(f: Finding) -> str:
     return "\n".join([frame(f.diagnostic), *f.story])
 
 

@@ -22,8 +22,8 @@ ROOM = 40_000
 """Letters after which runs are left out."""
 FEW = 3
 """Notes that are not folded away."""
-NAMED = 3
-"""Cases that a row of the table names."""
+MAX_CASES = 3
+"""Maximum number of cases that a row of the table names."""
 DRAWN = 40
 """Items of a sequence diagram: what has more is shown as text alone."""
 
@@ -42,26 +42,26 @@ def markdown(results: Results) -> str:
 
 
 def _table(suites: Iterable[Suite]) -> Iterator[str]:
-    listed = [suite for suite in suites if suite.cases]
-    if not listed:
+    nonempty = [suite for suite in suites if suite.cases]
+    if not nonempty:
         return
     yield "| | | |"
     yield "| --- | --- | --- |"
-    for suite in listed:
+    for suite in nonempty:
         bad = [case for case in suite.cases if case.outcome in ("failed", "undecided")]
-        told = ", ".join(cell(case.name) for case in bad[:NAMED])
-        told += f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
-        yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {cell(suite.told)}{': ' if told else ''}{told} |"
+        names = ", ".join(cell(case.name) for case in bad[:MAX_CASES])
+        names += f" and {len(bad) - MAX_CASES} more" if len(bad) > MAX_CASES else ""
+        yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {cell(suite.summary)}{': ' if names else ''}{names} |"
     yield ""
 
 
-def _findings(found: Iterable[Finding]) -> Iterator[str]:
-    worst = sorted(found, key=lambda f: -f.diagnostic.severity)
+def _findings(findings: Iterable[Finding]) -> Iterator[str]:
+    worst = sorted(findings, key=lambda f: -f.diagnostic.severity)
     room = ROOM
     for f in worst[:MAX_FINDINGS]:
-        told = "\n".join(_finding(f, runs=room > 0))
-        room -= len(told)
-        yield told
+        block = "\n".join(_finding(f, runs=room > 0))
+        room -= len(block)
+        yield block
     if len(worst) > MAX_FINDINGS:
         yield f"… and {len(worst) - MAX_FINDINGS} more.\n"
 
@@ -94,37 +94,37 @@ def _where(span: Span) -> str:
 # Text as it is -------------------------------------------------------------------------------------------------------
 
 
-def text(said: str) -> str:
+def text(line: str) -> str:
     """One line in which what stands between backticks is code, and nothing else means anything to Markdown."""
-    parts = printable(" ".join(said.split())).split("`")
+    parts = printable(" ".join(line.split())).split("`")
     if len(parts) % 2 == 0:
         return "".join(_escaped("`".join(parts)))
     return "".join(code(part) if n % 2 else _escaped(part) for n, part in enumerate(parts))
 
 
-def _escaped(said: str) -> str:
+def _escaped(text: str) -> str:
     """Signs of Markdown with a backslash before them; a comment keeps `@name` and `#1` from becoming links."""
-    marked = re.sub(r"([\\`*_{}\[\]<>|~!])", r"\\\1", said.replace("&", "&amp;"))
-    marked = re.sub(r"([@#])(?=\w)|(?<=\w)(:)(?=//)|(?<=www)(\.)", lambda found: f"{found[0]}<!-- -->", marked)
+    marked = re.sub(r"([\\`*_{}\[\]<>|~!])", r"\\\1", text.replace("&", "&amp;"))
+    marked = re.sub(r"([@#])(?=\w)|(?<=\w)(:)(?=//)|(?<=www)(\.)", lambda match: f"{match[0]}<!-- -->", marked)
     return re.sub(r"^(\d+)([.)])|^([-+#=])", lambda x: f"{x[1]}\\{x[2]}" if x[1] else f"\\{x[3]}", marked)
 
 
-def cell(said: str) -> str:
+def cell(line: str) -> str:
     """The same in a table, where a bar ends a cell even in code."""
-    return re.sub(r"(?<!\\)\|", r"\\|", text(said))
+    return re.sub(r"(?<!\\)\|", r"\\|", text(line))
 
 
-def code(said: str) -> str:
+def code(source: str) -> str:
     """Code in a line."""
-    said = printable(said)
-    if not said:
+    source = printable(source)
+    if not source:
         return ""
-    ticks = "`" * (max(map(len, re.findall("`+", said)), default=0) + 1)
-    pad = " " if said[0] in "` " or said[-1] in "` " else ""
-    return f"{ticks}{pad}{said}{pad}{ticks}"
+    ticks = "`" * (max(map(len, re.findall("`+", source)), default=0) + 1)
+    pad = " " if source[0] in "` " or source[-1] in "` " else ""
+    return f"{ticks}{pad}{source}{pad}{ticks}"
 
 
-def fenced(said: str, language: str) -> str:
+def fenced(content: str, language: str) -> str:
     """A block of code that nothing inside can end."""
-    fence = "`" * max(3, max(map(len, re.findall("`+", said)), default=0) + 1)
-    return f"{fence}{language}\n{printable_text(said)}\n{fence}"
+    fence = "`" * max(3, max(map(len, re.findall("`+", content)), default=0) + 1)
+    return f"{fence}{language}\n{printable_text(content)}\n{fence}"

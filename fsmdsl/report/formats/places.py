@@ -44,17 +44,17 @@ def _declared(source: Source) -> tuple[str, tuple[tuple[str, int, int], ...]]:
     if not source.text or PurePath(source.name).suffix not in ("", ".fsm"):
         return source.name, ()
     module = parse(source).module
-    named = ((str(getattr(getattr(x, "name", None), "text", "")), x.span) for x in module.members)
-    return module_name(module), tuple((name, span.start, span.end) for name, span in named if name)
+    declarations = ((str(getattr(getattr(x, "name", None), "text", "")), x.span) for x in module.members)
+    return module_name(module), tuple((name, span.start, span.end) for name, span in declarations if name)
 
 
-def fingerprints(found: Iterable[Diagnostic]) -> list[str]:
+def fingerprints(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """A name for each finding that stays the same when lines are added above it: of its rule, the declaration that it
     is in, and what it says. Those that agree in all of this are numbered."""
-    given: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     out: list[str] = []
-    for d in found:
-        said = "\0".join([d.rule.code, declaration(d.span), d.message])
-        given[said] += 1
-        out.append(sha256(f"{said}\0{given[said]}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
+    for d in diagnostics:
+        content = "\0".join([d.rule.code, declaration(d.span), d.message])
+        counts[content] += 1
+        out.append(sha256(f"{content}\0{counts[content]}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
     return out

@@ -52,7 +52,7 @@ class Suite:
     """What was asked together: of a system, of the scenarios of a module, of all the text."""
 
     name: str
-    told: str
+    summary: str
     """The outcome and the evidence for it, in a line."""
     cases: tuple[Case, ...]
     seconds: float | None = None
@@ -60,8 +60,8 @@ class Suite:
     @property
     def outcome(self) -> Outcome:
         """The worst of its cases."""
-        found = {case.outcome for case in self.cases}
-        return "failed" if "failed" in found else "undecided" if "undecided" in found else "passed"
+        outcomes = {case.outcome for case in self.cases}
+        return "failed" if "failed" in outcomes else "undecided" if "undecided" in outcomes else "passed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +79,12 @@ class Results:
     @property
     def outcome(self) -> Outcome:
         """The worst of its suites; warnings and errors that no case is about count as well."""
-        found = {suite.outcome for suite in self.suites}
-        if "failed" in found or (self.kind in ("check", "diagnostics", "drift") and serious(self.findings)):
+        outcomes = {suite.outcome for suite in self.suites}
+        if "failed" in outcomes or (self.kind in ("check", "diagnostics", "drift") and serious(self.findings)):
             return "failed"
-        return "undecided" if "undecided" in found else "passed"
+        return "undecided" if "undecided" in outcomes else "passed"
 
 
-def serious(found: Listed[Finding]) -> bool:
+def serious(findings: Listed[Finding]) -> bool:
     """Is there an error or a warning in it?"""
-    return any(f.diagnostic.severity > Severity.NOTE for f in found)
+    return any(f.diagnostic.severity > Severity.NOTE for f in findings)

@@ -51,24 +51,24 @@ def _rule(rule: Rule) -> Data:
 
 def _result(f: Finding, places: dict[str, int], name: str) -> Data:
     d = f.diagnostic
-    told = [d.message, *d.remarks, *([f"Help: {d.advice}"] if d.advice is not None else [])]
-    found: Data = {
+    lines = [d.message, *d.remarks, *([f"Help: {d.advice}"] if d.advice is not None else [])]
+    result: Data = {
         "ruleId": d.rule.code,
         "ruleIndex": places.get(d.rule.code, -1),
         "level": str(d.severity),
-        "message": {"text": "\n".join(told)},
+        "message": {"text": "\n".join(lines)},
         "locations": [_placed(d)] if d.span.source is not NOWHERE.source else [],
         "partialFingerprints": {"fsm/v1": name},
     }
     if d.labels:
-        found["relatedLocations"] = [_related(n, x) for n, x in enumerate(d.labels, 1)]
+        result["relatedLocations"] = [_related(n, x) for n, x in enumerate(d.labels, 1)]
     if d.fix is not None:
-        found["fixes"] = [_fix(d.fix)]
+        result["fixes"] = [_fix(d.fix)]
     if f.cause:
-        found["properties"] = {"cause": f.cause}
+        result["properties"] = {"cause": f.cause}
     if f.trace is not None and f.trace.entries:
-        found["codeFlows"] = [_flow(f.trace, f.scope, d.span)]
-    return found
+        result["codeFlows"] = [_flow(f.trace, f.scope, d.span)]
+    return result
 
 
 # Places --------------------------------------------------------------------------------------------------------------
@@ -115,13 +115,15 @@ def _flow(trace: Trace, scope: str, about: Span) -> Data:
     """A step, then within it each transition that it led to, at its line. `about` stands in where there is none."""
     places = [_started(trace, about)]
     for n, (before, entry) in enumerate(trace.befores()):
-        told = describe(trace.roster, entry.step, before)
+        text = describe(trace.roster, entry.step, before)
         loop = f" ({for_ever(trace)})" if n == trace.loop else ""
-        places.append(_step(trace, f"{n + 1}. {told}{loop}", entry, about))
+        places.append(_step(trace, f"{n + 1}. {text}{loop}", entry, about))
         places.extend(_followed(trace, entry))
         if entry.fault is not None:
-            said = f"fails: {fault_message(trace.roster, entry.fault)} ({entry.fault.kind})"
-            places.append({"location": _location(entry.fault.span, said), "nestingLevel": 1, "importance": "essential"})
+            message = f"fails: {fault_message(trace.roster, entry.fault)} ({entry.fault.kind})"
+            places.append(
+                {"location": _location(entry.fault.span, message), "nestingLevel": 1, "importance": "essential"}
+            )
     numbered = [{**place, "executionOrder": n} for n, place in enumerate(places, 1)]
     return {"message": {"text": f"A run of {scope}"}, "threadFlows": [{"locations": numbered}]}
 
@@ -130,9 +132,9 @@ def _started(trace: Trace, about: Span) -> Data:
     return {"location": _location(about, "start"), "state": _state(trace, trace.start), "importance": "essential"}
 
 
-def _step(trace: Trace, told: str, entry: Entry, about: Span) -> Data:
+def _step(trace: Trace, text: str, entry: Entry, about: Span) -> Data:
     spans = (trace.roster.machines[h.instance].transitions[h.transition].span for h in _follows(entry))
-    location = _location(next(spans, about), told)
+    location = _location(next(spans, about), text)
     return {"location": location, "state": _state(trace, entry.world), "importance": "essential"}
 
 

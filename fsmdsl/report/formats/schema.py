@@ -48,8 +48,8 @@ def _document(name: str, shape: type, kinds: tuple[str, ...]) -> Data:
 def _object(shape: type, parts: Data) -> Data:
     hints = get_type_hints(shape)
     properties = {name: _type(hint, parts) for name, hint in hints.items()}
-    told = " ".join(cleandoc(shape.__doc__ or "").split())
-    return {"description": told, "type": "object", "properties": properties, "required": list(hints)}
+    description = " ".join(cleandoc(shape.__doc__ or "").split())
+    return {"description": description, "type": "object", "properties": properties, "required": list(hints)}
 
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}

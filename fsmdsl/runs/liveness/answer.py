@@ -9,7 +9,7 @@ from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.runs.disagreement import disagreement
 from fsmdsl.runs.liveness.automaton import TooLargeError
 from fsmdsl.runs.liveness.decide import Prepared, decide
-from fsmdsl.runs.liveness.finally_never import Settled, settled
+from fsmdsl.runs.liveness.finally_never import FinallyNever, finally_never
 from fsmdsl.runs.liveness.formula import Formula, negation
 from fsmdsl.runs.liveness.graph import STAYS, Graph, Hop, Lasso
 from fsmdsl.runs.liveness.plan import Claim, Plan, Premise, Question
@@ -53,42 +53,42 @@ def answers(plan: Plan, graph: Graph) -> Iterator[Answer]:
     prepared = Prepared(stuttering(graph) if plan.stutters else graph, deliveries=plan.deliveries)
     decided(prepared, plan.stuck)
     finite = next((q.finite for q in plan.questions if q.finite), 0)
-    calm = settled(prepared, finite) if finite else None
+    eventual = finally_never(prepared, finite) if finite else None
     for q in plan.questions:
-        answer = _answer(plan, q, prepared, calm if q.finite else None, graph.expanded is None)
+        answer = _answer(plan, q, prepared, eventual if q.finite else None, graph.expanded is None)
         if plan.stutters:
             runs = ((b.claim, unstuttered(b.lasso, graph, prepared.offsets)) for b in answer.breaches)
             answer = replace(answer, breaches=tuple(Breach(c, x, along(prepared, plan, x)) for c, x in runs))
         yield answer
 
 
-def _answer(plan: Plan, q: Question, graph: Prepared, calm: Settled | None, complete: bool) -> Answer:
+def _answer(plan: Plan, q: Question, graph: Prepared, eventual: FinallyNever | None, complete: bool) -> Answer:
     if q.unchecked is not None:
         return Answer(q, "not checked", q.unchecked)
     try:
-        found = [(c, _broken(q, c.formula, graph, calm)) for c in q.claims]
-        breaches = [Breach(c, lasso, along(graph, plan, lasso)) for c, lasso in found if lasso is not None]
+        lassos = [(c, _broken(q, c.formula, graph, eventual)) for c in q.claims]
+        breaches = [Breach(c, lasso, along(graph, plan, lasso)) for c, lasso in lassos if lasso is not None]
         if breaches:
             breaches.sort(key=lambda b: len(b.lasso.stem) + len(b.lasso.loop))
             return Answer(q, "violated", breaches=tuple(breaches))
-        return Answer(q, "holds", vacuous=_vacuous(q, graph, calm)) if complete else Answer(q, "unknown")
+        return Answer(q, "holds", vacuous=_vacuous(q, graph, eventual)) if complete else Answer(q, "unknown")
     except TooLargeError as error:
         return Answer(q, "not checked", str(error))
 
 
-def _broken(q: Question, formula: Formula, graph: Prepared, calm: Settled | None) -> Lasso | None:
+def _broken(q: Question, formula: Formula, graph: Prepared, eventual: FinallyNever | None) -> Lasso | None:
     """A run that breaks a formula, of those that a question is about."""
-    if calm is None:
+    if eventual is None:
         return decide(graph, formula, q.weak, q.strong)
-    lasso = decide(calm.graph, formula, q.weak, q.strong, q.finite)
-    return None if lasso is None else calm.back(lasso)
+    lasso = decide(eventual.graph, formula, q.weak, q.strong, q.finite)
+    return None if lasso is None else eventual.back(lasso)
 
 
-def _vacuous(q: Question, graph: Prepared, calm: Settled | None) -> tuple[Premise, ...]:
+def _vacuous(q: Question, graph: Prepared, eventual: FinallyNever | None) -> tuple[Premise, ...]:
     """The premises that no fair run satisfies."""
     formulas: dict[tuple[Span, Formula], Premise] = {(p.of.span, p.formula): p for c in q.claims for p in c.premises}
-    found = {span for span, formula in formulas if _broken(q, negation(formula), graph, calm) is not None}
-    return tuple({span: p for (span, _), p in formulas.items() if span not in found}.values())
+    nonvacuous = {span for span, formula in formulas if _broken(q, negation(formula), graph, eventual) is not None}
+    return tuple({span: p for (span, _), p in formulas.items() if span not in nonvacuous}.values())
 
 
 # Showing a run -------------------------------------------------------------------------------------------------------
@@ -140,11 +140,11 @@ class _Run:
         """Take a step along an edge, rather one to these worlds; where the run stays, there is none."""
         if h.edge == STAYS:
             return
-        found = list(self._along(h))
-        if not found:
+        candidates = list(self._along(h))
+        if not candidates:
             what = f"a step from state {h.source} to state {h.target} of the graph"
             raise disagreement(self.plan.universe, self.world, what, "found", "not found")
-        entry = next((e for e in found if e.world in rather), found[0])
+        entry = next((e for e in candidates if e.world in rather), candidates[0])
         self.entries.append(entry)
         self.world = entry.world
 

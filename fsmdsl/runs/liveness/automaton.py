@@ -29,7 +29,7 @@ from fsmdsl.runs.liveness.graph import BITS
 
 MAX_STATES = 512
 MAX_COMPARED = 2_000_000
-"""So many pairs of ways to satisfy a formula are compared at most, which takes a second or two."""
+"""Maximum number of pairs of ways to satisfy a formula that are compared, which takes a second or two."""
 
 
 class TooLargeError(Exception):
@@ -92,14 +92,14 @@ class _Tableau:
 
     def __init__(self, place: dict[int, int]) -> None:
         self.place = place
-        self.known: dict[Formula, tuple[Term, ...]] = {}
+        self.cache: dict[Formula, tuple[Term, ...]] = {}
         self.compared = 0
 
     def moves(self, f: Formula) -> tuple[list[tuple[Move, ...]], int]:
         """The transitions of every state that can be reached, and the number of acceptance sets."""
         number = {f: 0}
         todo = [f]
-        found: list[list[tuple[Term, int]]] = []
+        rows: list[list[tuple[Term, int]]] = []
         while todo:
             row: list[tuple[Term, int]] = []
             for term in self.terms(todo.pop(0)):
@@ -110,20 +110,20 @@ class _Tableau:
                     if len(number) > MAX_STATES:
                         raise TooLargeError(f"its automaton has more than {MAX_STATES} states")
                 row.append((term, number[after]))
-            found.append(row)
-        promised = list(dict.fromkeys(p for row in found for term, _ in row for p in term.promises))
+            rows.append(row)
+        promised = list(dict.fromkeys(p for row in rows for term, _ in row for p in term.promises))
         bit = {p: 1 << n for n, p in enumerate(promised)}
         every = (1 << len(promised)) - 1
         return [
             tuple(Move(t.must, t.value, goal, every & ~sum(bit[p] for p in t.promises)) for t, goal in row)
-            for row in found
+            for row in rows
         ], len(promised)
 
     def terms(self, f: Formula) -> tuple[Term, ...]:
         """The ways to satisfy a formula, none of them contained in another."""
-        if f not in self.known:
-            self.known[f] = self._least(self._terms(f))
-        return self.known[f]
+        if f not in self.cache:
+            self.cache[f] = self._least(self._terms(f))
+        return self.cache[f]
 
     def _terms(self, f: Formula) -> Iterable[Term]:
         match f:
@@ -131,10 +131,10 @@ class _Tableau:
                 bit = 1 << self.place[atom]
                 return [Term(bit, bit if positive else 0, _NOTHING, _NOTHING)]
             case And(parts):
-                found: tuple[Term, ...] = (Term(0, 0, _NOTHING, _NOTHING),)
+                terms: tuple[Term, ...] = (Term(0, 0, _NOTHING, _NOTHING),)
                 for x in parts:
-                    found = self._least(_both(found, self.terms(x)))
-                return found
+                    terms = self._least(_both(terms, self.terms(x)))
+                return terms
             case Or(parts):
                 return [t for x in parts for t in self.terms(x)]
             case Next(body):
@@ -148,15 +148,15 @@ class _Tableau:
 
     def _least(self, terms: Iterable[Term]) -> tuple[Term, ...]:
         """Without those that ask for no less than another."""
-        kept: list[Term] = []
+        minimal: list[Term] = []
         for t in dict.fromkeys(terms):
-            self.compared += len(kept)
+            self.compared += len(minimal)
             if self.compared > MAX_COMPARED:
                 raise TooLargeError("it is too long to make an automaton of it")
-            if not any(_weaker(x, t) for x in kept):
-                kept = [x for x in kept if not _weaker(t, x)]
-                kept.append(t)
-        return tuple(kept)
+            if not any(_weaker(x, t) for x in minimal):
+                minimal = [x for x in minimal if not _weaker(t, x)]
+                minimal.append(t)
+        return tuple(minimal)
 
 
 _NOTHING: frozenset[Formula] = frozenset()
@@ -194,9 +194,9 @@ def _finished(names: tuple[int, ...], moves: list[tuple[Move, ...]], sets: int) 
     living = _leading_to(moves, {q for q in range(len(moves)) if good[block[q]]})
     if 0 not in living:
         return Automaton(names, (), 0, (), (), None)
-    kept = [q for q in range(len(moves)) if q in living]
-    moves, sets = _needed(moves, block, good, sets, kept)
-    moves, useful = _merged(moves, [good[block[q]] for q in kept])
+    states = [q for q in range(len(moves)) if q in living]
+    moves, sets = _needed(moves, block, good, sets, states)
+    moves, useful = _merged(moves, [good[block[q]] for q in states])
     truth = next((q for q, row in enumerate(moves) if row == (Move(0, 0, q, (1 << sets) - 1),)), None)
     return Automaton(names, tuple(moves), sets, tuple(_blocks(moves)), tuple(useful), truth)
 
@@ -215,7 +215,7 @@ def _useful(moves: list[tuple[Move, ...]], block: list[int], sets: int) -> dict[
         for move in row:
             if block[move.goal] == block[q]:
                 accept[block[q]] = max(accept[block[q]], 0) | move.accept
-    return {b: found == (1 << sets) - 1 for b, found in accept.items()}
+    return {b: bits == (1 << sets) - 1 for b, bits in accept.items()}
 
 
 def _leading_to(moves: list[tuple[Move, ...]], aims: set[int]) -> set[int]:
@@ -227,14 +227,14 @@ def _leading_to(moves: list[tuple[Move, ...]], aims: set[int]) -> set[int]:
 
 
 def _needed(
-    moves: list[tuple[Move, ...]], block: list[int], good: dict[int, bool], sets: int, kept: list[int]
+    moves: list[tuple[Move, ...]], block: list[int], good: dict[int, bool], sets: int, states: list[int]
 ) -> tuple[list[tuple[Move, ...]], int]:
     """Some of the states, and the sets that some transition inside a useful component is not in."""
     inside = [m for q, row in enumerate(moves) if good[block[q]] for m in row if block[m.goal] == block[q]]
     open_sets = [n for n in range(sets) if not all(m.accept >> n & 1 for m in inside)]
-    number = {q: n for n, q in enumerate(kept)}
+    number = {q: n for n, q in enumerate(states)}
     rows: list[tuple[Move, ...]] = []
-    for q in kept:
+    for q in states:
         row: dict[Move, None] = {}
         for move in moves[q]:
             if move.goal in number:
@@ -261,8 +261,8 @@ def _merged(moves: list[tuple[Move, ...]], useful: list[bool]) -> tuple[list[tup
 
 def _widest(row: list[Move]) -> Iterator[Move]:
     """Without transitions beside which there is another that can be taken more often, and is accepted as much."""
-    listed = list(dict.fromkeys(row))
-    return (m for m in listed if not any(_wider(x, m) for x in listed))
+    distinct = list(dict.fromkeys(row))
+    return (m for m in distinct if not any(_wider(x, m) for x in distinct))
 
 
 def _wider(x: Move, than: Move) -> bool:

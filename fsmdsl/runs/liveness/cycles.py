@@ -31,7 +31,7 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FairnessGoal:
     """What a cycle has to fulfil: this in any case, this if it is enabled all along, this if it is enabled anywhere."""
 
     needed: int
@@ -44,35 +44,33 @@ class Wanted:
         return (self.needed & ~done) | weak | (self.strong & anywhere & ~done), weak
 
 
-def fair_part(engine: Engine, g: Network, wanted: Wanted) -> tuple[int, Ints] | None:
+def fair_part(engine: Engine, g: Network, goal: FairnessGoal) -> tuple[int, Ints] | None:
     """The first node that is in a part of the graph that a fair cycle can fill, and the members of that part."""
     k, n = engine.kernels, g.nodes
-    alive, listed = engine.filled(n, 1), engine.ints(range(n))
+    alive, worklist = engine.filled(n, 1), engine.ints(range(n))
     component, low, index, stack, trail = (engine.filled(n) for _ in range(5))
     edge, inner, entry = engine.filled(n, wide=True), engine.filled(n), engine.filled(n)
     done, all_along, anywhere, missing = (engine.filled(n, wide=True) for _ in range(4))
     best, member, size = -1, engine.filled(0), n
     while size:
-        count = k.components(g.offsets, g.targets, alive, listed, size, component, low, index, stack, trail, edge)
+        count = k.components(g.offsets, g.targets, alive, worklist, size, component, low, index, stack, trail, edge)
         k.weigh(
-            g.offsets, g.targets, g.marks, g.enabled, alive, listed, size, component, count,
+            g.offsets, g.targets, g.marks, g.enabled, alive, worklist, size, component, count,
             inner, done, all_along, anywhere, entry,
         )  # fmt: skip
-        chosen = k.judge(
-            count, wanted.needed, wanted.weak, wanted.strong, inner, done, all_along, anywhere, entry, missing
-        )
+        chosen = k.judge(count, goal.needed, goal.weak, goal.strong, inner, done, all_along, anywhere, entry, missing)
         if chosen >= 0 and (best < 0 or entry[chosen] < best):
             best = int(entry[chosen])
             member = engine.filled(n)
-            k.enclose(listed, size, component, chosen, member, n)
-        size = k.cut(g.enabled, alive, listed, size, component, missing)
+            k.enclose(worklist, size, component, chosen, member, n)
+        size = k.cut(g.enabled, alive, worklist, size, component, missing)
     return None if best < 0 else (best, member)
 
 
 # A loop --------------------------------------------------------------------------------------------------------------
 
 
-def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: Ints) -> list[Hop]:
+def fair_loop(engine: Engine, g: Network, goal: FairnessGoal, start: int, member: Ints) -> list[Hop]:
     """A short way from a node of such a part and back that is fair: always on to the nearest thing that is lacking."""
     source, came = engine.filled(g.nodes + 1), engine.filled(g.nodes, wide=True)
     queue, seen = engine.filled(g.nodes), engine.filled(g.nodes)
@@ -80,7 +78,7 @@ def fair_loop(engine: Engine, g: Network, wanted: Wanted, start: int, member: In
     walk: list[Hop] = []
     at, done, all_along, anywhere = start, 0, int(g.enabled[start]), int(g.enabled[start])
     while True:
-        lacking, avoided = wanted.open(done, all_along, anywhere)
+        lacking, avoided = goal.open(done, all_along, anywhere)
         if not lacking and at == start and walk:
             return walk
         aim = -1 if lacking else start
@@ -106,7 +104,7 @@ def _way(g: Network, start: int, last: int, source: Ints, came: Ints) -> list[Ho
     return way[::-1]
 
 
-def trimmed(g: Network, wanted: Wanted, loop: list[Hop]) -> tuple[list[Hop], list[Hop]]:
+def trimmed(g: Network, goal: FairnessGoal, loop: list[Hop]) -> tuple[list[Hop], list[Hop]]:
     """The shortest part of a loop that is a fair loop itself, and the way to it."""
     best = (0, len(loop))
     if len(loop) > LONGEST_TRIMMED:
@@ -117,7 +115,7 @@ def trimmed(g: Network, wanted: Wanted, loop: list[Hop]) -> tuple[list[Hop], lis
             done |= int(g.marks[loop[end].edge])
             all_along &= int(g.enabled[loop[end].target])
             anywhere |= int(g.enabled[loop[end].target])
-            if loop[end].target == loop[begin].source and not wanted.open(done, all_along, anywhere)[0]:
+            if loop[end].target == loop[begin].source and not goal.open(done, all_along, anywhere)[0]:
                 best = (begin, end + 1)
                 break
     return loop[: best[0]], loop[best[0] : best[1]]

@@ -13,13 +13,13 @@ from itertools import pairwise
 
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.liveness.automaton import Automaton, Move, TooLargeError, automaton
-from fsmdsl.runs.liveness.cycles import Network, Wanted, fair_loop, fair_part, trimmed
+from fsmdsl.runs.liveness.cycles import FairnessGoal, Network, fair_loop, fair_part, trimmed
 from fsmdsl.runs.liveness.engine import Engine, engine
 from fsmdsl.runs.liveness.formula import Formula, negation
 from fsmdsl.runs.liveness.graph import BITS, STAYS, Graph, Hop, Ints, Lasso
 
 MAX_NODES = 1 << 31
-"""So many pairs of a state and an automaton's state have numbers of 32 bits."""
+"""Maximum number of pairs of a state and an automaton's state: they are numbered with 32 bits."""
 
 
 OPEN = -1 << BITS
@@ -27,8 +27,8 @@ OPEN = -1 << BITS
 
 
 class Prepared:
-    """A graph as the kernels want it, with what all decisions need and is worked out once. `unknown`: the states of
-    which nobody has looked what follows them, where the graph does not say so itself."""
+    """A graph as the kernels want it, with what all decisions need and is worked out once. `unknown`: the states
+    that are not expanded, where the graph does not say so itself."""
 
     def __init__(
         self, graph: Graph, using: Engine | None = None, deliveries: int = 0, unknown: Iterable[int] | None = None
@@ -45,9 +45,9 @@ class Prepared:
     @cached_property
     def enabled(self) -> Ints:
         """The obligations that some edge of each state fulfils, and deliveries of waiting messages (`MessageWaits`)."""
-        found = self.engine.filled(self.states, wide=True)
-        self.engine.kernels.gather(self.offsets, self.marks, found, self.states, self.deliveries)
-        return found
+        obligations = self.engine.filled(self.states, wide=True)
+        self.engine.kernels.gather(self.offsets, self.marks, obligations, self.states, self.deliveries)
+        return obligations
 
     @cached_property
     def levels(self) -> Levels:
@@ -59,17 +59,17 @@ class Prepared:
 
     @cached_property
     def _blank(self) -> Ints:
-        found = self.engine.filled(self.states, wide=True)
+        letters = self.engine.filled(self.states, wide=True)
         for state in self.open:
-            found[state] = OPEN
-        return found
+            letters[state] = OPEN
+        return letters
 
     def letters(self, atoms: tuple[int, ...]) -> Ints:
         """Which of these atoms are true in each state: the first is bit 0. Below 0 where a state is `open`."""
-        found = copy(self._blank)
+        letters = copy(self._blank)
         for place, atom in enumerate(atoms):
-            self.engine.kernels.spread(self.columns[atom // BITS], atom % BITS, place, found, self.states)
-        return found
+            self.engine.kernels.spread(self.columns[atom // BITS], atom % BITS, place, letters, self.states)
+        return letters
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0, fi
     if graph.states * len(a.moves) >= MAX_NODES:
         raise TooLargeError(f"its automaton has {len(a.moves)} states, too many for a graph of {graph.states}")
     needed = sum(1 << n for n in free[: a.sets])
-    return _Product(graph, a, free[: a.sets]).lasso(Wanted(needed, weak, strong), finite)
+    return _Product(graph, a, free[: a.sets]).lasso(FairnessGoal(needed, weak, strong), finite)
 
 
 class _Product:
@@ -126,9 +126,9 @@ class _Product:
         self.nodes = graph.engine.filled(nodes, wide=True)
         self.parents = graph.engine.filled(nodes)
 
-    def lasso(self, wanted: Wanted, finite: int) -> Lasso | None:
+    def lasso(self, goal: FairnessGoal, finite: int) -> Lasso | None:
         """A fair run that the automaton accepts."""
-        found, g = self.graph.engine.filled(2), self.graph
+        hit, g = self.graph.engine.filled(2), self.graph
         order, starts, depths = _no_levels(g.engine)
         if self.waits:
             order, starts, depths = g.levels.order, g.levels.starts, g.levels.depths
@@ -136,43 +136,43 @@ class _Product:
             g.offsets, g.targets, self.letters, order, starts, depths,
             self.first, self.must, self.value, self.goal, self.size, 0, g.firsts,
             -1 if self.automaton.truth is None else self.automaton.truth,
-            self.number, self.nodes, self.parents, found,
+            self.number, self.nodes, self.parents, hit,
         )  # fmt: skip
-        if found[0] >= 0:
-            return Lasso(self._hops(self._path(int(found[1]))), (), int(found[0]))
-        kept = g.engine.filled(int(count))
-        used = wanted.weak | wanted.strong | finite
-        network = self._network(int(count), kept, used)
+        if hit[0] >= 0:
+            return Lasso(self._hops(self._path(int(hit[1]))), (), int(hit[0]))
+        subset = g.engine.filled(int(count))
+        used = goal.weak | goal.strong | finite
+        network = self._network(int(count), subset, used)
         if finite:
             g.engine.kernels.drop(network.offsets, network.targets, network.marks, network.nodes, finite)
-        part = fair_part(g.engine, network, wanted)
+        part = fair_part(g.engine, network, goal)
         if part is None:
             return None
         entry, member = part
-        way, loop = trimmed(network, wanted, fair_loop(g.engine, network, wanted, entry, member))
-        stem = self._hops(self._path(int(kept[entry])))
-        hops = [self._along(network, kept, x, used, finite) for x in (*way, *loop)]
+        way, loop = trimmed(network, goal, fair_loop(g.engine, network, goal, entry, member))
+        stem = self._hops(self._path(int(subset[entry])))
+        hops = [self._along(network, subset, x, used, finite) for x in (*way, *loop)]
         return _shortened((*stem, *hops[: len(way)]), tuple(hops[len(way) :]))
 
-    def _network(self, count: int, kept: Ints, used: int) -> Network:
+    def _network(self, count: int, subset: Ints, used: int) -> Network:
         """The part of the product in which the automaton can accept."""
         g, k = self.graph, self.graph.engine.kernels
         block, useful = g.engine.ints(self.automaton.block), g.engine.ints(map(int, self.automaton.useful))
         local = g.engine.filled(count)
-        total = int(k.restrict(self.nodes, count, self.size, useful, local, kept))
+        total = int(k.restrict(self.nodes, count, self.size, useful, local, subset))
         offsets, enabled = g.engine.filled(total + 1, wide=True), g.engine.filled(total, wide=True)
         edges = int(
             k.degrees(
                 g.offsets, self.letters, g.enabled, used,
                 self.first, self.must, self.value, self.goal, self.size, block,
-                self.nodes, kept, total, offsets, enabled,
+                self.nodes, subset, total, offsets, enabled,
             )
         )  # fmt: skip
         targets, marks = g.engine.filled(edges), g.engine.filled(edges, wide=True)
         k.connect(
             g.offsets, g.targets, g.marks, self.letters, used,
             self.first, self.must, self.value, self.goal, self.accept, self.size, block,
-            self.number, self.nodes, local, kept, total, targets, marks,
+            self.number, self.nodes, local, subset, total, targets, marks,
         )  # fmt: skip
         return Network(offsets, targets, marks, enabled, total)
 
@@ -197,9 +197,9 @@ class _Product:
         """Any edges will do."""
         return tuple(self._hop(source, target, 0) for source, target in pairwise(path))
 
-    def _along(self, network: Network, kept: Ints, hop: Hop, used: int, finite: int) -> Hop:
+    def _along(self, network: Network, subset: Ints, hop: Hop, used: int, finite: int) -> Hop:
         """An edge of the product as one of the graph."""
-        source, target = (self._state(int(kept[x])) for x in (hop.source, hop.target))
+        source, target = (self._state(int(subset[x])) for x in (hop.source, hop.target))
         return self._hop(source, target, int(network.marks[hop.edge]) & used, finite)
 
     def _hop(self, source: int, target: int, marks: int, unwanted: int = 0) -> Hop:

@@ -55,13 +55,13 @@ class Compiled:
         """See `Plain`. Arrays of the right kind are used as they are."""
         kind = "q" if wide else "i"
         if isinstance(values, array | memoryview):
-            given = memoryview(values)
-            if given.format == kind:
+            view = memoryview(values)
+            if view.format == kind:
                 return values
-            if given.format == "q":
-                made = self.filled(len(values))
-                self.kernels.narrow(values, made, len(values))
-                return made
+            if view.format == "q":
+                numbers = self.filled(len(values))
+                self.kernels.narrow(values, numbers, len(values))
+                return numbers
         return array(kind, values)
 
     def filled(self, count: int, value: int = 0, *, wide: bool = False) -> Ints:
@@ -82,8 +82,8 @@ def _compiled(hurry: bool) -> Compiled | None:
     """Compiled kernels, if there is a compiler. They are kept in the cache."""
     if missing() is not None:
         return None
-    made = tuple(x for part in OF_GRAPHS for x in listings(Path(str(part.__file__))))
-    job = Job(made, tuple(x.function.name for x in made))
+    functions = tuple(x for part in OF_GRAPHS for x in listings(Path(str(part.__file__))))
+    job = Job(functions, tuple(x.function.name for x in functions))
     try:
         return Compiled(compiled_here(job, store=True, hurry=hurry), apart=not hurry)
     except (ImportError, OSError, RuntimeError):
@@ -93,20 +93,20 @@ def _compiled(hurry: bool) -> Compiled | None:
 def _on_arrays(function: Callable[..., int]) -> Callable[..., int]:
     """A function that is given arrays and numbers, instead of addresses and numbers."""
 
-    def called(*given: Any) -> int:
-        return function(*(x if isinstance(x, int) else _address(x) for x in given))
+    def called(*arguments: Any) -> int:
+        return function(*(x if isinstance(x, int) else _address(x) for x in arguments))
 
     return called
 
 
 def _apart(function: Callable[..., int]) -> Callable[..., int]:
-    """The same, in a thread of its own. Who waits for it can be interrupted, and leaves it to itself with the arrays
-    that it works on, which the thread keeps alive."""
+    """The same, in a thread of its own. The caller can be interrupted while it waits. The thread then continues, and
+    keeps the arrays alive that it works on."""
 
-    def called(*given: Any) -> int:
+    def called(*arguments: Any) -> int:
         crew = Crew(1)
         try:
-            return crew.each(lambda _: _on_arrays(function)(*given))[0]
+            return crew.each(lambda _: _on_arrays(function)(*arguments))[0]
         finally:
             crew.close()
 

@@ -28,14 +28,14 @@ class FairnessConstraints:
 
     def of(self, p: m.Property) -> tuple[int, int, int, tuple[str, ...]]:
         """What a property relies on, as bits: the weak ones, the strong ones, and what happens finitely often; and the
-        names that nobody knows."""
+        names that no instance has."""
         weak = strong = 0
         unanswered: list[str] = []
         for fairness in p.under:
             promised = [(name, *self._bits(name, fairness.each)) for name in fairness.names]
             promised += [(f"deliver {words(d)}", *self._delivered(d)) for d in fairness.deliveries]
-            for name, bits, known in promised:
-                if not known:
+            for name, bits, is_known in promised:
+                if not is_known:
                     unanswered.append(name)
                 if fairness.strength == "weak":
                     weak |= bits
@@ -46,20 +46,20 @@ class FairnessConstraints:
 
     def _bits(self, name: str, each: Sequence[str]) -> tuple[int, bool]:
         """The obligations under a name, and whether some instance knows it at all."""
-        bits, known = 0, False
+        bits, is_known = 0, False
         for instance, machine in enumerate(self.universe.machines):
-            names = _meant(machine, name)
-            known = known or bool(names & _names(machine))
+            names = _aliases(machine, name)
+            is_known = is_known or bool(names & _names(machine))
             followed = [t for t in machine.transitions if {t.label, trigger_name(t.trigger)} & names]
             ignored = {i.event for i in machine.ignores if i.event in names}
             events = dict.fromkeys([*(trigger_name(t.trigger) for t in followed), *sorted(ignored)])
-            parameters = {e: _named(machine, e, each) for e in events}
+            parameters = {e: _parameters(machine, e, each) for e in events}
             for kind in dict.fromkeys(parameters.values()):
                 follows = frozenset(t.index for t in followed if parameters[trigger_name(t.trigger)] == kind)
                 ignores = frozenset(e for e in ignored if parameters[e] == kind)
-                for given in self._values(name, kind):
-                    bits |= 1 << self._number(Obligation(instance, name, follows, ignores, given))
-        return bits, known
+                for arguments in self._values(name, kind):
+                    bits |= 1 << self._number(Obligation(instance, name, follows, ignores, arguments))
+        return bits, is_known
 
     def _values(self, name: str, parameters: Sequence[m.Variable]) -> Iterator[tuple[tuple[m.Variable, Value], ...]]:
         """All values that they can have together."""
@@ -108,7 +108,7 @@ class FairnessConstraints:
         return self.obligations.index(o)
 
 
-def _named(machine: m.Machine, trigger: str | None, names: Sequence[str]) -> tuple[m.Variable, ...]:
+def _parameters(machine: m.Machine, trigger: str | None, names: Sequence[str]) -> tuple[m.Variable, ...]:
     """The parameters of an event that have these names."""
     event = machine.event_named.get(trigger or "")
     return () if event is None else tuple(p for p in event.parameters if p.name in names)
@@ -123,7 +123,7 @@ def words(d: m.Delivery) -> str:
     return d.span.quote or d.channel
 
 
-def _meant(machine: m.Machine, name: str) -> frozenset[str | None]:
+def _aliases(machine: m.Machine, name: str) -> frozenset[str | None]:
     """The name, and what is behind the machine's own name in it."""
     fronts = (f"{x}." for x in (machine.name, machine.qualified))
     return frozenset({name, *(name.removeprefix(x) for x in fronts if name.startswith(x))})

@@ -16,7 +16,7 @@ from fsmdsl.runs.liveness.graph import STAYS, Graph, Hop, Ints, Lasso
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FinallyNever:
     """A graph with such ends, behind all other states, and the states that they stand for."""
 
     graph: Prepared
@@ -36,18 +36,18 @@ class Settled:
         return h if h.edge == STAYS else Hop(h.source, h.edge - bisect_left(self.ends, h.source), h.target)
 
 
-def settled(graph: Prepared, apart: int) -> Settled:
+def finally_never(graph: Prepared, apart: int) -> FinallyNever:
     """A graph in which edges with this mark are looked at as above. Takes time in proportion to the edges."""
     using = graph.engine
-    listed = using.filled(graph.states, -1)
-    count = using.kernels.ending(graph.offsets, graph.marks, apart, graph.states, listed)
-    ends = using.ints(listed[n] for n in range(count))
+    end_states = using.filled(graph.states, -1)
+    count = using.kernels.ending(graph.offsets, graph.marks, apart, graph.states, end_states)
+    ends = using.ints(end_states[n] for n in range(count))
     edges = len(graph.targets) + count
     offsets, marks = using.filled(graph.states + count + 1, wide=True), using.filled(edges, wide=True)
     targets = using.filled(edges)
     using.kernels.finally_never(
-        graph.offsets, graph.targets, graph.marks, apart, graph.states, listed, count, offsets, targets, marks
+        graph.offsets, graph.targets, graph.marks, apart, graph.states, end_states, count, offsets, targets, marks
     )
     columns = tuple(using.ints(chain(x, [x[s] for s in ends]), wide=True) for x in graph.columns)
-    made = Graph(offsets, targets, marks, columns, firsts=graph.firsts)
-    return Settled(Prepared(made, using, graph.deliveries, graph.open), graph.states, ends)
+    with_ends = Graph(offsets, targets, marks, columns, firsts=graph.firsts)
+    return FinallyNever(Prepared(with_ends, using, graph.deliveries, graph.open), graph.states, ends)

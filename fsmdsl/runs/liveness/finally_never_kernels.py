@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 def ending(offsets: Words, marks: Words, apart: int, states: int, ends: Ints) -> int:
     """The states from which edges with a mark in `apart` lead on, and no others. Returns how many."""
-    found = 0
+    count = 0
     for state in range(states):
         others = 0
         for edge in range(offsets[state], offsets[state + 1]):
             if marks[edge] & apart == 0:
                 others = 1
         if others == 0 and offsets[state] < offsets[state + 1]:
-            ends[found] = state
-            found += 1
-    return found
+            ends[count] = state
+            count += 1
+    return count
 
 
 def finally_never(

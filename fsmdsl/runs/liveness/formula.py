@@ -68,13 +68,13 @@ def conjunction(parts: Iterable[Formula]) -> Formula:
     flat: set[Formula] = set()
     for x in parts:
         flat |= x.parts if isinstance(x, And) else {x}
-    settled = {
+    persistent = {
         x: x.right.right
         for x in flat
         if isinstance(x, Until) and isinstance(x.right, Release) and (x.left, x.right.left) == (TRUE, FALSE)
     }
-    if len(settled) > 1:
-        flat = flat - set(settled) | {eventually(always(conjunction(settled.values())))}
+    if len(persistent) > 1:
+        flat = flat - set(persistent) | {eventually(always(conjunction(persistent.values())))}
     if FALSE in flat or any(isinstance(x, Literal) and Literal(x.atom, not x.positive) in flat for x in flat):
         return FALSE
     return next(iter(flat)) if len(flat) == 1 else And(frozenset(flat))

@@ -8,8 +8,8 @@ join the same states. Bit `i` of `marks[e]` is set when the step fulfils obligat
 fulfils is enabled in its source. Atom `i` of the plan is true in state `s` when bit `i % 62` of `atoms[i // 62][s]` is
 set.
 
-A state without edges is the end of a run, which stays there for ever. Two kinds of states are an exception: nobody has
-looked what follows them, so no run is continued there. They are those from `expanded` on (a limit was reached), and
+A state without edges is the end of a run, which stays there for ever. Two kinds of states are an exception: they
+are not expanded, so no run is continued there. They are those from `expanded` on (a limit was reached), and
 those where the atom `bound` is false (they are beyond the bounds of the system).
 """
 
@@ -21,7 +21,8 @@ from typing import Protocol
 from fsmdsl.dataclasses import dataclass, field
 
 BITS = 62
-"""So many atoms fit into a column, and so many obligations into the marks of an edge, of a signed word of 64 bits."""
+"""Maximum number of atoms in a column, and of obligations in the marks of an edge: the bits of a signed 64-bit word,
+without its sign."""
 
 
 class Ints(Protocol):
@@ -58,7 +59,7 @@ class Graph:
 
     @property
     def open(self) -> Iterable[int]:
-        """The states of which nobody has looked what follows them."""
+        """The states that are not expanded."""
         rest = range(self.states if self.expanded is None else self.expanded, self.states)
         if self.bound is None:
             return rest

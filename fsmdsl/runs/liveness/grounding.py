@@ -38,40 +38,40 @@ Bound = Mapping[str, Value]
 def questions(universe: Universe, *, stutters: bool = False) -> Plan:
     """What there is to decide about the runs of a system: all its properties but `recovers`, which only asks which
     steps are crashes. See `Plan.stutters`."""
-    duties = FairnessConstraints(universe)
-    ground = Grounding(universe, duties)
-    asked: list[Question] = []
+    fairness = FairnessConstraints(universe)
+    grounding = Grounding(universe, fairness)
+    questions: list[Question] = []
     for p in universe.system.properties:
         if not isinstance(p.formula, m.Recovers):
-            asked.append(_question(ground, duties, p, p.formula, asked))
+            questions.append(_question(grounding, fairness, p, p.formula, questions))
     if any(isinstance(p.formula, m.Recovers) for p in universe.system.properties):
-        duties.note_crashes()
-    stuck = tuple(ground.stuck.values())
+        fairness.note_crashes()
+    stuck = tuple(grounding.stuck.values())
     within = universe.system.bound
-    bound = None if within is None else ground.atoms.setdefault(Atom(within), len(ground.atoms))
-    return Plan(universe, tuple(ground.atoms), tuple(duties.obligations), tuple(asked), stuck, stutters, bound)
+    bound = None if within is None else grounding.atoms.setdefault(Atom(within), len(grounding.atoms))
+    return Plan(universe, tuple(grounding.atoms), tuple(fairness.obligations), tuple(questions), stuck, stutters, bound)
 
 
 def _question(
-    ground: Grounding, duties: FairnessConstraints, p: m.Property, e: m.Expr, before: Sequence[Question] = ()
+    grounding: Grounding, fairness: FairnessConstraints, p: m.Property, e: m.Expr, before: Sequence[Question] = ()
 ) -> Question:
     """A property as a question; one that cannot be decided leaves nothing behind that others would have to share."""
-    atoms, stuck, obligations = dict(ground.atoms), dict(ground.stuck), list(duties.obligations)
+    atoms, stuck, obligations = dict(grounding.atoms), dict(grounding.stuck), list(fairness.obligations)
     unanswered: tuple[str, ...] = ()
     try:
-        weak, strong, finite, unanswered = duties.of(p)
+        weak, strong, finite, unanswered = fairness.of(p)
         claims = []
-        for claim in ground.claims(e, {}, ()):
+        for claim in grounding.claims(e, {}, ()):
             claims.append(claim)
             if len(claims) > MAX_CLAIMS:
                 raise UncheckedError(f"it has more than {MAX_CLAIMS} parts, one for each combination of its variables")
     except (UncheckedError, TooManyValuesError) as error:
-        ground.atoms, ground.stuck, duties.obligations = atoms, stuck, obligations
-        why = _together(ground.universe, p, e, before) if obligations else None
+        grounding.atoms, grounding.stuck, fairness.obligations = atoms, stuck, obligations
+        why = _together(grounding.universe, p, e, before) if obligations else None
         return Question(p, (), 0, 0, 0, unanswered, why or str(error))
     distinct = {c.formula: c for c in reversed(claims)}
-    kept = tuple(c for c in claims if distinct[c.formula] is c)
-    return Question(p, kept, weak, strong, finite, unanswered)
+    unique = tuple(c for c in claims if distinct[c.formula] is c)
+    return Question(p, unique, weak, strong, finite, unanswered)
 
 
 def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Question]) -> str | None:
@@ -89,42 +89,42 @@ def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Que
 class Grounding:
     """The atoms found so far, and how they are found."""
 
-    def __init__(self, universe: Universe, duties: FairnessConstraints | None = None) -> None:
+    def __init__(self, universe: Universe, fairness: FairnessConstraints | None = None) -> None:
         self.universe = universe
-        self.duties = duties or FairnessConstraints(universe)
+        self.fairness = fairness or FairnessConstraints(universe)
         self.atoms: dict[Atom, int] = {}
         self.stuck: dict[int, Stuck] = {}
         """By the number of the atom."""
 
     # Claims
 
-    def claims(self, e: m.Expr, bound: Bound, told: tuple[str, ...]) -> Iterator[Claim]:
+    def claims(self, e: m.Expr, bound: Bound, bindings: tuple[str, ...]) -> Iterator[Claim]:
         """The parts of a property that have to hold each for itself, and for which instances they are."""
         values = tuple(bound.items())
         match e:
             case _ if not temporal(e):
-                yield Claim(told, values, self.formula(e, bound, True), ())
+                yield Claim(bindings, values, self.formula(e, bound, True), ())
             case m.Logic(operator="and"):
                 for x in e.operands:
-                    yield from self.claims(x, bound, told)
+                    yield from self.claims(x, bound, bindings)
             case m.Quantified(kind="all") if constant(self.universe, e.over):
                 for v in self.values(e, bound):
-                    named = f"{e.variable} = {value_text(self.universe, m.element_of(e.over.type), v)}"
-                    yield from self.claims(e.body, {**bound, e.variable: v}, (*told, named))
+                    binding = f"{e.variable} = {value_text(self.universe, m.element_of(e.over.type), v)}"
+                    yield from self.claims(e.body, {**bound, e.variable: v}, (*bindings, binding))
             case m.Temporal(operator="always"):
-                for c in self.claims(e.operands[0], bound, told):
+                for c in self.claims(e.operands[0], bound, bindings):
                     premises = (Premise(x.of, f.eventually(x.formula)) for x in c.premises)
                     yield Claim(c.bindings, c.bound, f.always(c.formula), tuple(premises))
             case m.Binary(operator="=>"):
                 premise = Premise(e.left, self.formula(e.left, bound, True))
-                for c in self.claims(e.right, bound, told):
+                for c in self.claims(e.right, bound, bindings):
                     either = f.disjunction([self.formula(e.left, bound, False), c.formula])
                     yield Claim(c.bindings, c.bound, either, (premise, *c.premises))
             case m.Temporal(operator="~>"):
                 premise = Premise(e.operands[0], f.eventually(self.formula(e.operands[0], bound, True)))
-                yield Claim(told, values, self.formula(e, bound, True), (premise,))
+                yield Claim(bindings, values, self.formula(e, bound, True), (premise,))
             case _:
-                yield Claim(told, values, self.formula(e, bound, True), ())
+                yield Claim(bindings, values, self.formula(e, bound, True), ())
 
     def values(self, e: m.Quantified, bound: Bound) -> tuple[Value, ...]:
         """What a quantifier's variable could stand for: what is in the collection, in one state or another."""
@@ -184,8 +184,8 @@ class Grounding:
                 parts = (self.body(e, x, bound, positive) for x in self.values(e, bound))
                 whole = _joined(parts, (e.kind == "all") is positive)
                 return _joined([*self.surely(e.over, bound, positive), whole], positive)
-            case m.Temporal(operator="stuck", operands=(whom,)):
-                return self._stuck(e, whom, bound, positive)
+            case m.Temporal(operator="stuck", operands=(instance,)):
+                return self._stuck(e, instance, bound, positive)
             case m.Temporal():
                 return self._temporal(e, [of(x) for x in e.operands], bound, positive)
             case _:
@@ -219,11 +219,11 @@ class Grounding:
 
     # Atoms
 
-    def _stuck(self, e: m.Temporal, whom: m.Expr, bound: Bound, positive: bool) -> Formula:
-        if not constant(self.universe, whom):
-            raise UncheckedError(f"`{words(whom)}` changes, and `stuck` asks of one instance for ever")
+    def _stuck(self, e: m.Temporal, who: m.Expr, bound: Bound, positive: bool) -> Formula:
+        if not constant(self.universe, who):
+            raise UncheckedError(f"`{words(who)}` changes, and `stuck` asks of one instance for ever")
         try:
-            instance = value(self.universe, self.universe.start, whom, locals=bound)
+            instance = value(self.universe, self.universe.start, who, locals=bound)
         except FaultError as error:
             raise UncheckedError(fault_message(self.universe, error.fault)) from error
         assert isinstance(instance, int)
@@ -232,7 +232,7 @@ class Grounding:
         atom, waiting = (
             self.atoms.setdefault(x, len(self.atoms)) for x in (self._about(e, bound), Atom(here, (), instance))
         )
-        self.stuck[atom] = Stuck(atom, waiting, self.duties.any_move(instance, moves(machine)))
+        self.stuck[atom] = Stuck(atom, waiting, self.fairness.any_move(instance, moves(machine)))
         return Literal(atom, positive)
 
     def _about(self, e: m.Expr, bound: Bound) -> Atom:

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 # Arrays --------------------------------------------------------------------------------------------------------------
 
 
-def narrow(wide: Words, made: Ints, count: int) -> None:
+def narrow(wide: Words, numbers: Ints, count: int) -> None:
     """Numbers with 64 bits as numbers with 32, which is enough for them."""
     for at in range(count):
-        made[at] = wide[at]
+        numbers[at] = wide[at]
 
 
 # The state graph -----------------------------------------------------------------------------------------------------
@@ -27,10 +27,10 @@ def narrow(wide: Words, made: Ints, count: int) -> None:
 def gather(offsets: Words, marks: Words, enabled: Words, states: int, behind: int) -> None:
     """For each state, the marks of all its edges together; of the marks in `behind`, the one behind each counts too."""
     for state in range(states):
-        found = 0
+        union = 0
         for edge in range(offsets[state], offsets[state + 1]):
-            found |= marks[edge]
-        enabled[state] = found | (found >> 1 & behind)
+            union |= marks[edge]
+        enabled[state] = union | (union >> 1 & behind)
 
 
 def levels(offsets: Words, targets: Ints, parents: Ints, order: Ints, starts: Ints, firsts: int) -> int:
@@ -69,44 +69,44 @@ def reachable_obligations(offsets: Words, targets: Ints, ahead: Words, states: i
     changed = 0
     state = states - 1
     while state >= 0:
-        found = ahead[state]
+        union = ahead[state]
         for edge in range(offsets[state], offsets[state + 1]):
-            found |= ahead[targets[edge]]
-        if found != ahead[state]:
-            ahead[state] = found
+            union |= ahead[targets[edge]]
+        if union != ahead[state]:
+            ahead[state] = union
             changed += 1
         state -= 1
     return changed
 
 
-def exclude(given: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> None:
+def exclude(condition: Words, bit: int, ahead: Words, mark: int, column: Words, place: int, states: int) -> None:
     """Set the bit `place` of a column where a bit is given and a mark is not ahead."""
     for state in range(states):
-        if ((given[state] >> bit) & 1) > ((ahead[state] >> mark) & 1):
+        if ((condition[state] >> bit) & 1) > ((ahead[state] >> mark) & 1):
             column[state] |= 1 << place
 
 
 # The product with an automaton ---------------------------------------------------------------------------------------
 # Node `s * size + q`: the run is in state s, the automaton in q. Transition t of the automaton goes from q, for t from
 # `first[q]` to `first[q + 1]`, to `goal[t]`, where the letter of s and `must[t]` make `value[t]`.
-# A letter below 0 is that of a state of which nobody has looked what follows it.
+# A letter below 0 is that of a state that has not been expanded: its successors are unknown.
 
 
 def search(
     offsets: Words, targets: Ints, letters: Words,
     order: Ints, starts: Ints, depths: int,
     first: Ints, must: Words, value: Words, goal: Ints, size: int, start: int, firsts: int, truth: int,
-    number: Ints, nodes: Words, parents: Ints, found: Ints,
+    number: Ints, nodes: Words, parents: Ints, hit: Ints,
 ) -> int:  # fmt: skip
     """All nodes that can be reached, breadth first: `nodes` in that order, the `number` of each (-1 when handed in),
     its parent (a node's number; -1: none; -2 - s: state s while the automaton waited). Returns how many.
 
     With `depths` the automaton may wait in `start` for as long as it likes, without nodes of its own; `order` and
     `starts` (see `levels`) tell when it can be where. Ends early when the automaton gets to `truth`, where it accepts
-    whatever comes: `found` is the state that was read last, and its node as a parent; else -1.
+    whatever comes: `hit` is the state that was read last, and its node as a parent; else -1.
     """
     count = head = depth = 0
-    found[0] = -1
+    hit[0] = -1
     if depths == 0:
         while count < firsts:
             number[count * size + start] = count
@@ -129,8 +129,8 @@ def search(
             for t in range(first[q], first[q + 1]):
                 if letters[state] & must[t] == value[t]:
                     if goal[t] == truth:
-                        found[0] = state
-                        found[1] = me
+                        hit[0] = state
+                        hit[1] = me
                         return count
                     edge, end = offsets[state], offsets[state + 1]
                     stays = edge == end and letters[state] >= 0
@@ -147,14 +147,14 @@ def search(
     return count
 
 
-def restrict(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kept: Ints) -> int:
+def restrict(nodes: Words, count: int, size: int, useful: Ints, local: Ints, subset: Ints) -> int:
     """Number anew, in the same order, the nodes in which the automaton is in a useful state. Returns how many."""
     left = 0
     for node in range(count):
         local[node] = -1
         if useful[nodes[node] % size]:
             local[node] = left
-            kept[left] = node
+            subset[left] = node
             left += 1
     return left
 
@@ -162,13 +162,13 @@ def restrict(nodes: Words, count: int, size: int, useful: Ints, local: Ints, kep
 def degrees(
     offsets: Words, letters: Words, enabled: Words, used: int,
     first: Ints, must: Words, value: Words, goal: Ints, size: int, block: Ints,
-    nodes: Words, kept: Ints, total: int, product_offsets: Words, product_enabled: Words,
+    nodes: Words, subset: Ints, total: int, product_offsets: Words, product_enabled: Words,
 ) -> int:  # fmt: skip
     """Where the edges of each node kept begin, and what is enabled in it. Returns the number of edges."""
     edges = 0
     for node in range(total):
         product_offsets[node] = edges
-        state, q = nodes[kept[node]] // size, nodes[kept[node]] % size
+        state, q = nodes[subset[node]] // size, nodes[subset[node]] % size
         product_enabled[node] = enabled[state] & used
         degree = offsets[state + 1] - offsets[state]
         if degree == 0 and letters[state] >= 0:
@@ -183,12 +183,12 @@ def degrees(
 def connect(
     offsets: Words, targets: Ints, marks: Words, letters: Words, used: int,
     first: Ints, must: Words, value: Words, goal: Ints, accept: Words, size: int, block: Ints,
-    number: Ints, nodes: Words, local: Ints, kept: Ints, total: int, product_targets: Ints, product_marks: Words,
+    number: Ints, nodes: Words, local: Ints, subset: Ints, total: int, product_targets: Ints, product_marks: Words,
 ) -> None:  # fmt: skip
     """The edges between nodes kept, where the automaton does not leave its block: what each fulfils and accepts."""
     at = 0
     for node in range(total):
-        state, q = nodes[kept[node]] // size, nodes[kept[node]] % size
+        state, q = nodes[subset[node]] // size, nodes[subset[node]] % size
         for t in range(first[q], first[q + 1]):
             if block[goal[t]] == block[q] and letters[state] & must[t] == value[t]:
                 begin, end = offsets[state], offsets[state + 1]
@@ -206,18 +206,18 @@ def connect(
 
 
 def components(
-    offsets: Words, targets: Ints, alive: Ints, listed: Ints, size: int,
+    offsets: Words, targets: Ints, alive: Ints, worklist: Ints, size: int,
     component: Ints, low: Ints, index: Ints, stack: Ints, trail: Ints, edge: Words,
 ) -> int:  # fmt: skip
     """The strongly connected components of the nodes listed, which are those alive: `component` of each, numbered from
     0. Returns how many. Tarjan's algorithm, with a stack of its own (SIAM Journal on Computing 1, 1972)."""
     for k in range(size):
-        index[listed[k]] = 0
-        component[listed[k]] = -1
-    at = clock = found = height = 0
+        index[worklist[k]] = 0
+        component[worklist[k]] = -1
+    at = clock = count = height = 0
     while at < size:
         depth = -1
-        w = listed[at]
+        w = worklist[at]
         at += 1
         while depth >= 0 or index[w] == 0:
             if index[w] == 0:
@@ -243,17 +243,17 @@ def components(
                 low[trail[depth]] = low[v]
             if low[v] == index[v]:
                 height -= 1
-                component[stack[height]] = found
+                component[stack[height]] = count
                 while stack[height] != v:
                     height -= 1
-                    component[stack[height]] = found
-                found += 1
-    return found
+                    component[stack[height]] = count
+                count += 1
+    return count
 
 
 def weigh(
-    offsets: Words, targets: Ints, marks: Words, enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints,
-    count: int, inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints,
+    offsets: Words, targets: Ints, marks: Words, enabled: Words, alive: Ints, worklist: Ints, size: int,
+    component: Ints, count: int, inner: Ints, done: Words, all_along: Words, anywhere: Words, entry: Ints,
 ) -> None:  # fmt: skip
     """For each component: has it an edge inside (`inner`), what its edges fulfil, what is enabled all along and
     anywhere, and its first node."""
@@ -261,7 +261,7 @@ def weigh(
         inner[c] = done[c] = anywhere[c] = 0
         all_along[c] = entry[c] = -1
     for at in range(size):
-        node = listed[at]
+        node = worklist[at]
         c = component[node]
         if entry[c] < 0 or node < entry[c]:
             entry[c] = node
@@ -292,36 +292,36 @@ def judge(
     return best
 
 
-def cut(enabled: Words, alive: Ints, listed: Ints, size: int, component: Ints, missing: Words) -> int:
+def cut(enabled: Words, alive: Ints, worklist: Ints, size: int, component: Ints, missing: Words) -> int:
     """Keep of each component the nodes in which nothing that is missing is enabled. Returns how many are left."""
     left = 0
     for at in range(size):
-        node = listed[at]
+        node = worklist[at]
         lacks = missing[component[node]]
         if lacks != 0 and enabled[node] & lacks == 0:
-            listed[left] = node
+            worklist[left] = node
             left += 1
         else:
             alive[node] = 0
     return left
 
 
-def enclose(listed: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> None:
+def enclose(worklist: Ints, size: int, component: Ints, chosen: int, member: Ints, nodes: int) -> None:
     """Note which nodes are in a component."""
     for at in range(nodes):
         member[at] = 0
     for at in range(size):
-        if component[listed[at]] == chosen:
-            member[listed[at]] = 1
+        if component[worklist[at]] == chosen:
+            member[worklist[at]] = 1
 
 
 def approach(
     offsets: Words, targets: Ints, marks: Words, enabled: Words, member: Ints,
-    start: int, aim: int, wanted: int, unwanted: int,
+    start: int, aim: int, lacking: int, avoided: int,
     source: Ints, came: Words, queue: Ints, seen: Ints, turn: int, nodes: int,
 ) -> int:  # fmt: skip
-    """The last edge of a shortest way inside a component that ends with an edge that fulfils some of `wanted`, or in a
-    node where not all of `unwanted` is enabled, or in `aim`. At least one edge long; -1: there is none.
+    """The last edge of a shortest way inside a component that ends with an edge that fulfils some of `lacking`, or in a
+    node where not all of `avoided` is enabled, or in `aim`. At least one edge long; -1: there is none.
 
     `came` is the edge by which a node was reached and `source` its other end, where `seen` is this `turn`."""
     queue[0] = start
@@ -333,7 +333,7 @@ def approach(
         for edge in range(offsets[node], offsets[node + 1]):
             target = targets[edge]
             if member[target]:
-                if marks[edge] & wanted or unwanted & ~enabled[target] or target == aim:
+                if marks[edge] & lacking or avoided & ~enabled[target] or target == aim:
                     source[nodes] = node
                     return edge
                 if seen[target] != turn:

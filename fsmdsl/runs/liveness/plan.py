@@ -1,7 +1,7 @@
 """What an explorer has to record so that the properties of a system can be decided, and what is then decided.
 
-`questions` (in `ground`) makes a plan from a system. An explorer evaluates the atoms in every state and notes on every
-edge which obligations the step fulfils; `record` shows how.
+`questions` (in `grounding`) makes a plan from a system. An explorer evaluates the atoms in every state and notes on
+every edge which obligations the step fulfils; `record` shows how.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Obligation:
     name: str
     transitions: frozenset[int] = field(compare=False)
     ignored: frozenset[str] = field(compare=False)
-    given: tuple[tuple[m.Variable, Value], ...] = ()
+    arguments: tuple[tuple[m.Variable, Value], ...] = ()
     """The parameters that have a certain value; any other may have any."""
 
     def places(self, machine: m.Machine, trigger: str | None) -> list[tuple[int, m.Type, Value]]:
         """Which arguments of its machine's trigger have to have which values, by place, with their types."""
         event = machine.event_named.get(trigger or "")
-        return [] if event is None else [(event.parameters.index(p), p.type, x) for p, x in self.given]
+        return [] if event is None else [(event.parameters.index(p), p.type, x) for p, x in self.arguments]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ class Marks:
 
     def __init__(self, plan: Plan) -> None:
         self._channels = [x.channel for x in plan.universe.queues]
-        self._followed: dict[tuple[int, int], list[_Kept]] = {}
-        self._ignored: dict[tuple[int, str], list[_Kept]] = {}
+        self._followed: dict[tuple[int, int], list[_Match]] = {}
+        self._ignored: dict[tuple[int, str], list[_Match]] = {}
         self._delivered: dict[tuple[int, Message], int] = {}
         self._waiting: dict[tuple[int, Message], int] = {}
         self._crash = 0
@@ -44,36 +44,36 @@ class Marks:
 
     def of(self, world: World, step: Step, cascade: Sequence[TraceEvent]) -> int:
         """As bits: of a step from a world. What a crash has cut short does not count."""
-        found = 0
+        bits = 0
         if isinstance(step, ChannelStep) and step.kind == "deliver":
-            held, channel = world.channels[step.queue], self._channels[step.queue]
-            message = held[step.position]
-            found |= self._delivered.get((step.queue, message), 0)
-            for x in {message} if channel.chooses else held:
-                found |= self._waiting.get((step.queue, x), 0)
+            messages, channel = world.channels[step.queue], self._channels[step.queue]
+            message = messages[step.position]
+            bits |= self._delivered.get((step.queue, message), 0)
+            for x in {message} if channel.chooses else messages:
+                bits |= self._waiting.get((step.queue, x), 0)
         for happening in cascade:
             match happening:
                 case Followed(instance, transition, arguments=arguments):
-                    found |= _bits(self._followed.get((instance, transition), ()), arguments)
+                    bits |= _bits(self._followed.get((instance, transition), ()), arguments)
                 case Ignored(instance, event, arguments):
-                    found |= _bits(self._ignored.get((instance, event), ()), arguments)
+                    bits |= _bits(self._ignored.get((instance, event), ()), arguments)
                 case Crashed():
-                    found = 0
+                    bits = 0
                 case _:
                     pass
-        return found | self._crash if isinstance(step, CrashStep) else found
+        return bits | self._crash if isinstance(step, CrashStep) else bits
 
 
-_Kept = tuple[list[tuple[int, m.Type, Value]], int]
+_Match = tuple[list[tuple[int, m.Type, Value]], int]
 """Where which arguments have to be, and the bit of what is fulfilled then."""
 
 
-def _bits(kept: Iterable[_Kept], arguments: tuple[Value, ...]) -> int:
+def _bits(matches: Iterable[_Match], arguments: tuple[Value, ...]) -> int:
     """What is fulfilled with these arguments."""
-    found = 0
-    for places, bit in kept:
-        found |= bit if all(arguments[n] == x for n, _, x in places) else 0
-    return found
+    bits = 0
+    for places, bit in matches:
+        bits |= bit if all(arguments[n] == x for n, _, x in places) else 0
+    return bits
 
 
 def atoms(plan: Plan, world: World) -> list[int]:

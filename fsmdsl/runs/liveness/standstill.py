@@ -1,4 +1,4 @@
-"""Who can never move again: for each state of a graph, what `stuck(x)` is worth.
+"""Instances that can never move again: the value of `stuck(x)` in each state of a graph.
 
 An instance is stuck in a state where it is in no final state, transitions lead on from where it is, and in no step that
 can still come does it follow one. Transitions on a crash do not count. Once stuck, it stays so.
@@ -32,7 +32,7 @@ def moves(machine: m.Machine) -> frozenset[int]:
 def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
     """Fill in the atoms of a graph that are about standing still. Takes time in proportion to the edges, a few times.
 
-    Behind states of which nobody has looked what follows them, everything may still happen.
+    Behind a state that has not been expanded, everything may still happen.
     """
     if not stuck:
         return

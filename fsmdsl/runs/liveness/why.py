@@ -61,12 +61,14 @@ class Word:
 
     def _settled(self, left: list[bool], right: list[bool], release: bool) -> list[bool]:
         """From the end to the beginning; twice, since what comes after the end is known after the first time only."""
-        found = [release] * (self.length + 1)
+        values = [release] * (self.length + 1)
         for _ in range(2):
-            found[self.length] = found[self.back]
+            values[self.length] = values[self.back]
             for n in reversed(range(self.length)):
-                found[n] = right[n] and (left[n] or found[n + 1]) if release else right[n] or (left[n] and found[n + 1])
-        return found[:-1]
+                values[n] = (
+                    right[n] and (left[n] or values[n + 1]) if release else right[n] or (left[n] and values[n + 1])
+                )
+        return values[:-1]
 
 
 class _Reader:
@@ -76,7 +78,7 @@ class _Reader:
         self.universe = universe
         self.stuck = stuck
         self.chosen = chosen
-        self.ground = Grounding(universe)
+        self.grounding = Grounding(universe)
         worlds = [trace.start, *(e.world for e in trace.entries)]
         repeats = trace.loop is not None and trace.loop < len(trace.entries)
         self.worlds = worlds[:-1] if repeats else worlds
@@ -84,93 +86,95 @@ class _Reader:
 
     def values(self, e: m.Expr, bound: Bound) -> list[bool]:
         """At which places a condition is true."""
-        return self.along(self.ground.formula(e, bound, True))
+        return self.along(self.grounding.formula(e, bound, True))
 
     def along(self, f: Formula) -> list[bool]:
         """At which places a formula is true."""
-        true = [self._true(a) for a in self.ground.atoms]
+        true = [self._true(a) for a in self.grounding.atoms]
         return Word(len(self.worlds), self.back, true).values(f)
 
     def _true(self, a: Atom) -> list[bool]:
-        """At which places an atom is true. Who is stuck stays so."""
+        """The places at which an atom is true. An instance that is stuck remains stuck."""
         if not a.of_graphs:
             return [a.true(self.universe, w) for w in self.worlds]
-        known = list(self.stuck[a])[: len(self.worlds)]
-        return [*known, *known[-1:] * (len(self.worlds) - len(known))]
+        values = list(self.stuck[a])[: len(self.worlds)]
+        return [*values, *values[-1:] * (len(self.worlds) - len(values))]
 
-    def why(self, e: m.Expr, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
+    def why(self, e: m.Expr, at: int, bound: Bound, bindings: tuple[Binding, ...]) -> Iterator[Reason]:
         """Why a formula is false at a place."""
         match e:
             case _ if not temporal(e):
-                found = reasons(Frame(self.universe, self.worlds[at], None, bound), e)
-                yield from (Reason(told, f"{_when(at)}, {line(self.universe, x)}", x.bindings) for x in found)
-            case m.Quantified() if not all(self.along(x)[at] for x in self.ground.surely(e.over, bound, True)):
-                yield Reason(told, f"{_when(at)}, `{words(e.over)}` has no value")
+                causes = reasons(Frame(self.universe, self.worlds[at], None, bound), e)
+                yield from (Reason(bindings, f"{_when(at)}, {line(self.universe, x)}", x.bindings) for x in causes)
+            case m.Quantified() if not all(self.along(x)[at] for x in self.grounding.surely(e.over, bound, True)):
+                yield Reason(bindings, f"{_when(at)}, `{words(e.over)}` has no value")
             case m.Quantified(kind="all"):
                 v = self._failing(e, at, bound)
-                named = Binding(e.variable, v, m.element_of(e.over.type))
-                yield from self.why(e.body, at, {**bound, e.variable: v}, (*told, named))
+                binding = Binding(e.variable, v, m.element_of(e.over.type))
+                yield from self.why(e.body, at, {**bound, e.variable: v}, (*bindings, binding))
             case m.Logic(operator="and"):
-                yield from self.why(next(x for x in e.operands if not self.values(x, bound)[at]), at, bound, told)
+                yield from self.why(next(x for x in e.operands if not self.values(x, bound)[at]), at, bound, bindings)
             case m.Logic(operator="or"):
                 for x in e.operands:
-                    yield from self.why(x, at, bound, told)
+                    yield from self.why(x, at, bound, bindings)
             case m.Binary(operator="=>"):
-                yield Reason(told, f"{_when(at)}, `{words(e.left)}` holds")
-                yield from self.why(e.right, at, bound, told)
+                yield Reason(bindings, f"{_when(at)}, `{words(e.left)}` holds")
+                yield from self.why(e.right, at, bound, bindings)
             case m.Temporal():
-                yield from self._temporal(e, at, bound, told)
-            case m.Not(operand=m.Temporal(operator="stuck", operands=(whom,))):
-                yield Reason(told, f"{_when(at)}, no step that can still come is one of `{words(whom)}`")
+                yield from self._temporal(e, at, bound, bindings)
+            case m.Not(operand=m.Temporal(operator="stuck", operands=(instance,))):
+                yield Reason(bindings, f"{_when(at)}, no step that can still come is one of `{words(instance)}`")
             case _:
-                yield Reason(told, f"{_when(at)}, `{words(e)}` is false")
+                yield Reason(bindings, f"{_when(at)}, `{words(e)}` is false")
 
     def _failing(self, e: m.Quantified, at: int, bound: Bound) -> Value:
         """A value for which the body fails: the one that was chosen, if it does."""
-        failing = [x for x in self.ground.values(e, bound) if not self.along(self.ground.body(e, x, bound, True))[at]]
+        failing = [
+            x for x in self.grounding.values(e, bound) if not self.along(self.grounding.body(e, x, bound, True))[at]
+        ]
         return self.chosen[e.variable] if self.chosen.get(e.variable) in failing else failing[0]
 
-    def _temporal(self, e: m.Temporal, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
+    def _temporal(self, e: m.Temporal, at: int, bound: Bound, bindings: tuple[Binding, ...]) -> Iterator[Reason]:
         inner = e.operands[0]
         match e.operator:
             case "always":
-                yield from self.why(inner, self._first(self.values(inner, bound), False, at), bound, told)
+                yield from self.why(inner, self._first(self.values(inner, bound), False, at), bound, bindings)
             case "next":
                 after = at + 1 if at + 1 < len(self.worlds) else self.back
-                yield from self.why(inner, after, bound, told)
+                yield from self.why(inner, after, bound, bindings)
             case "eventually" if isinstance(inner, m.Temporal) and inner.operator == "always":
                 holds = self.values(inner.operands[0], bound)
                 place = self._first(holds, False, max(at, self.back))
-                yield Reason(told, f"`{words(inner.operands[0])}` is false again and again")
-                yield from self.why(inner.operands[0], place, bound, told)
+                yield Reason(bindings, f"`{words(inner.operands[0])}` is false again and again")
+                yield from self.why(inner.operands[0], place, bound, bindings)
             case "eventually":
-                yield Reason(told, f"{_since(at)}, `{words(inner)}` is never true")
+                yield Reason(bindings, f"{_since(at)}, `{words(inner)}` is never true")
             case "until":
-                yield from self._until(e, at, bound, told)
+                yield from self._until(e, at, bound, bindings)
             case "~>":
                 never = self.values(m.Temporal("eventually", e.operands[1:]), bound)
                 left = self.values(inner, bound)
                 place = self._first([a and not b for a, b in zip(left, never, strict=True)], True, at)
-                yield Reason(told, f"{_when(place)}, `{words(inner)}` holds")
-                yield Reason(told, f"{_since(place)}, `{words(e.operands[1])}` is never true")
+                yield Reason(bindings, f"{_when(place)}, `{words(inner)}` holds")
+                yield Reason(bindings, f"{_since(place)}, `{words(e.operands[1])}` is never true")
             case "stuck":
-                yield Reason(told, f"{_when(at)}, `{words(e)}` is false")
+                yield Reason(bindings, f"{_when(at)}, `{words(e)}` is false")
             case _:
                 assert_never(e.operator)
 
-    def _until(self, e: m.Temporal, at: int, bound: Bound, told: tuple[Binding, ...]) -> Iterator[Reason]:
+    def _until(self, e: m.Temporal, at: int, bound: Bound, bindings: tuple[Binding, ...]) -> Iterator[Reason]:
         left, right = e.operands
         holds = self.values(left, bound)
         if not self.values(m.Temporal("always", (left,)), bound)[at]:
-            yield from self.why(left, self._first(holds, False, at), bound, told)
-            yield Reason(told, f"`{words(right)}` is not true before")
+            yield from self.why(left, self._first(holds, False, at), bound, bindings)
+            yield Reason(bindings, f"`{words(right)}` is not true before")
         else:
-            yield Reason(told, f"{_since(at)}, `{words(right)}` is never true")
+            yield Reason(bindings, f"{_since(at)}, `{words(right)}` is never true")
 
-    def _first(self, values: list[bool], wanted: bool, at: int) -> int:
+    def _first(self, values: list[bool], value: bool, at: int) -> int:
         """The next place with a value, round the loop if need be."""
         places = chain(range(at, len(values)), range(min(at, self.back), at))
-        return next(n for n in places if values[n] is wanted)
+        return next(n for n in places if values[n] is value)
 
 
 def _when(at: int) -> str:

@@ -63,13 +63,13 @@ def check(universe: Universe, recovers: m.Recovers, search: Searched) -> Answer:
     wrong = trial.ends() or trial.repeats() or trial.arrives()
     if wrong is not None:
         return wrong
-    found = trial.found
+    parts = trial.parts
     if search.stopped is not None:
-        why = "" if found.complete else "; nor was all seen that is reached without a crash"
+        why = "" if parts.complete else "; nor was all seen that is reached without a crash"
         return Answer("unknown", f"bounded: {search.stopped}{why}")
-    told = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
+    notes = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
     how_far = extent(None, search.beyond)
-    return Answer("holds", f"{how_far}: {search.states} states, {len(found.free)} of them without a crash", told)
+    return Answer("holds", f"{how_far}: {search.states} states, {len(parts.free)} of them without a crash", notes)
 
 
 class _Trial:
@@ -79,7 +79,7 @@ class _Trial:
         self.universe = universe
         self.slots: tuple[Slot, ...] = compared(self.universe, recovers)
         self.search = search
-        self.found = parts(self.universe, search)
+        self.parts = parts(self.universe, search)
         self.again: tuple[Step, ...] = () if universe.system.recover is None else (RecoverStep(),)
         self.over: dict[Place, Ending] = {}
         """The worlds in which recovery has ended."""
@@ -88,13 +88,13 @@ class _Trial:
 
     def ends(self) -> Answer | None:
         """Neither a crash nor `recover` fails."""
-        if self.found.failing:
-            crash = min(self.found.failing, key=_number)
+        if self.parts.failing:
+            crash = min(self.parts.failing, key=_number)
             return self._fails("recovery does not begin: the crash itself fails", *crash)
         if not self.again:
-            self.over = {after: (at, None) for after, at in sorted(self.found.crashes.items(), key=lambda x: x[1])}
+            self.over = {after: (at, None) for after, at in sorted(self.parts.crashes.items(), key=lambda x: x[1])}
             return None
-        for number in sorted(self.found.crashes):
+        for number in sorted(self.parts.crashes):
             after = self._after(number, RecoverStep())
             if after is None:
                 return self._fails("recovery does not end: `recover` fails", number, RecoverStep())
@@ -158,8 +158,8 @@ class _Trial:
         old, new = projection(self._world(before), self.slots), projection(after, self.slots)
         if old == new:
             return None
-        told = changes(self.universe, self.slots, old, new)
-        why = f"recovery is not idempotent: {what} changes {told}"
+        delta = changes(self.universe, self.slots, old, new)
+        why = f"recovery is not idempotent: {what} changes {delta}"
         return _answer(self._trace(*self._ending(before, ending), *more), why)
 
     # It ends where the system could be without the crash
@@ -167,17 +167,17 @@ class _Trial:
     def arrives(self) -> Answer | None:
         """Every world in which recovery ends is like one without a crash; unknown if these were not all found. Those
         beyond the bounds of the system are not compared."""
-        others = [x for x in self.over if not (isinstance(x, int) and self.found.is_free[x])]
+        others = [x for x in self.over if not (isinstance(x, int) and self.parts.is_free[x])]
         others = [x for x in others if within(self.universe, self._world(x))]
-        if not (others and self.found.complete):
+        if not (others and self.parts.complete):
             return None
-        known = dict.fromkeys(projection(self._world(n), self.slots) for n in self.found.free)
+        projections = dict.fromkeys(projection(self._world(n), self.slots) for n in self.parts.free)
         for place in others:
-            if projection(self._world(place), self.slots) not in known:
+            if projection(self._world(place), self.slots) not in projections:
                 trace = self._trace(*self._ending(place, self.over[place]))
-                told = difference(self.universe, self.slots, trace, known)
+                explanation = difference(self.universe, self.slots, trace, projections)
                 more = ("within the bound: states beyond it were not compared",) if self.search.beyond else ()
-                return _answer(trace, *told, *more)
+                return _answer(trace, *explanation, *more)
         return None
 
     # Stepping
@@ -207,5 +207,5 @@ class _Trial:
         return trace
 
 
-def _answer(trace: Trace, *told: str) -> Answer:
-    return Answer("violated", f"a trace of {trace.length}", told, trace)
+def _answer(trace: Trace, *explanation: str) -> Answer:
+    return Answer("violated", f"a trace of {trace.length}", explanation, trace)

@@ -29,7 +29,7 @@ def compared(universe: Universe, recovers: m.Recovers) -> tuple[Slot, ...]:
         for n, machine in enumerate(universe.machines)
         for slot in (
             *([Slot(n, None)] if states else []),
-            *(Slot(n, k) for k, f in enumerate(machine.fields) if states or _named(recovers.fields, machine, f)),
+            *(Slot(n, k) for k, f in enumerate(machine.fields) if states or _matches_name(recovers.fields, machine, f)),
         )
     )
 
@@ -39,22 +39,22 @@ def not_there(universe: Universe, recovers: m.Recovers) -> tuple[str, ...]:
     return tuple(
         name
         for name in recovers.fields
-        if not any(_named((name,), machine, f) for machine in universe.machines for f in machine.fields)
+        if not any(_matches_name((name,), machine, f) for machine in universe.machines for f in machine.fields)
     )
 
 
-def _named(names: Sequence[str], machine: m.Machine, field: m.Field) -> bool:
+def _matches_name(names: Sequence[str], machine: m.Machine, field: m.Field) -> bool:
     return any(x in names for x in (field.name, f"{machine.name}.{field.name}", f"{machine.qualified}.{field.name}"))
 
 
-def held(world: World, slot: Slot) -> Value:
-    """What a slot holds."""
+def slot_value(world: World, slot: Slot) -> Value:
+    """The value of a slot in a world."""
     n, k = slot
     return world.states[n] if k is None else world.fields[n][k]
 
 
 def projection(world: World, slots: Sequence[Slot]) -> Projection:
-    """What all slots hold."""
+    """The values of all slots."""
     states, fields = world.states, world.fields
     return tuple([states[n] if k is None else fields[n][k] for n, k in slots])
 
@@ -69,12 +69,12 @@ def name(universe: Universe, slot: Slot) -> str:
 
 
 def value(universe: Universe, slot: Slot, x: Value) -> str:
-    """What is held, as the author would write it."""
+    """The value of a slot, as the author would write it."""
     n, k = slot
     return str(x) if k is None else value_text(universe, universe.machines[n].fields[k].type, x)
 
 
-def said(universe: Universe, slot: Slot, x: Value) -> str:
+def statement(universe: Universe, slot: Slot, x: Value) -> str:
     """`c0.user is g1`, `c0 is in Used`."""
     return f"{name(universe, slot)} {'is in' if slot.field is None else 'is'} {value(universe, slot, x)}"
 
@@ -86,9 +86,9 @@ def written(universe: Universe, slot: Slot, x: Value) -> str:
 
 def changes(universe: Universe, slots: Sequence[Slot], before: Projection, after: Projection) -> str:
     """`c0.user from none to g1`, for all that differ."""
-    told = (
+    parts = (
         f"{name(universe, slot)} from {value(universe, slot, x)} to {value(universe, slot, y)}"
         for slot, x, y in zip(slots, before, after, strict=True)
         if x != y
     )
-    return ", ".join(told)
+    return ", ".join(parts)

@@ -71,57 +71,57 @@ def _crash_bit(search: Searched) -> int | None:
 
 
 def _by_graph(search: Searched, bit: int) -> Parts:
-    found, graph = Parts(search), search.graph()
+    parts, graph = Parts(search), search.graph()
 
     def follow(at: int) -> None:
         for e in range(graph.offsets[at], graph.offsets[at + 1]):
             if graph.marks[e] & bit:
-                found.crash(at, graph.targets[e])
-            elif found.is_free[at]:
-                found.step(graph.targets[e])
+                parts.crash(at, graph.targets[e])
+            elif parts.is_free[at]:
+                parts.step(graph.targets[e])
 
-    for at in found.free:  # grows on the way
+    for at in parts.free:  # grows on the way
         follow(at)
     for at in range(search.states):
-        if not found.is_free[at]:
+        if not parts.is_free[at]:
             follow(at)
-    return found
+    return parts
 
 
 # By the definition ---------------------------------------------------------------------------------------------------
 
 
 def _by_definition(universe: Universe, search: Searched) -> Parts:
-    found = Parts(search)
-    for at in found.free:  # grows on the way
-        for step, target in _outgoing(search, at, found):
+    parts = Parts(search)
+    for at in parts.free:  # grows on the way
+        for step, target in _outgoing(search, at, parts):
             if _of_everything(step):
-                _crash(universe, search, at, step, target, found)
+                _crash(universe, search, at, step, target, parts)
             elif target is None:
-                found.complete = found.complete and _fails(universe, search, at, step)
+                parts.complete = parts.complete and _fails(universe, search, at, step)
             else:
-                found.step(target)
+                parts.step(target)
     for at in range(search.states):
-        if not found.is_free[at]:
-            for step, target in _outgoing(search, at, found):
+        if not parts.is_free[at]:
+            for step, target in _outgoing(search, at, parts):
                 if _of_everything(step):
-                    _crash(universe, search, at, step, target, found)
-    return found
+                    _crash(universe, search, at, step, target, parts)
+    return parts
 
 
-def _crash(universe: Universe, search: Searched, at: int, step: CrashStep, target: int | None, found: Parts) -> None:
+def _crash(universe: Universe, search: Searched, at: int, step: CrashStep, target: int | None, parts: Parts) -> None:
     if target is not None:
-        found.crash(at, target)
+        parts.crash(at, target)
     elif _fails(universe, search, at, step):
-        found.failing.append((at, step))
+        parts.failing.append((at, step))
 
 
 def _fails(universe: Universe, search: Searched, at: int, step: Step) -> bool:
     return fire(universe, search.world(at), step).fault is not None
 
 
-def _outgoing(search: Searched, at: int, found: Parts) -> Iterator[Edge]:
+def _outgoing(search: Searched, at: int, parts: Parts) -> Iterator[Edge]:
     try:
         yield from search.outgoing(at)
     except TooManyValuesError:
-        found.complete = False
+        parts.complete = False

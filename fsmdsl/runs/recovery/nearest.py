@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fsmdsl.runs.recovery.compared import Projection, Slot, projection, said, value, written
+from fsmdsl.runs.recovery.compared import Projection, Slot, projection, statement, value, written
 from fsmdsl.runs.recovery.writes import story
 from fsmdsl.runs.trace import Trace
 from fsmdsl.step import Universe, Value
 
 FEW = 3
-"""So many values that would go with the rest are named."""
+"""Maximum number of values that an explanation names as those that would go with the rest."""
 
 
 def difference(
@@ -18,18 +18,18 @@ def difference(
 ) -> tuple[str, ...]:
     """What is wrong with the end of a run, compared with what is reached without a crash. Takes one pass over that."""
     end = projection(trace.end, slots)
-    told = story(universe, trace)
-    near, agreements = _nearest(end, projection(told.meant, slots), free)
+    account = story(universe, trace)
+    near, agreements = _nearest(end, projection(account.goal, slots), free)
     differs = [n for n, (x, y) in enumerate(zip(end, near, strict=True)) if x != y]
     begun = projection(trace.start, slots)
     moved = [n for n, (x, y) in enumerate(zip(end, begun, strict=True)) if x != y]
     core = _core(len(slots), [*differs, *moved], agreements)
     when = "recovery" if universe.system.recover is not None else "the crash"
-    causes = (told.cause(slots[n], end[n], near[n]) for n in differs)
+    causes = (account.cause(slots[n], end[n], near[n]) for n in differs)
     return (f"after {when} {_together(universe, slots, end, core, differs, free)}", *causes)
 
 
-def _nearest(end: Projection, meant: Projection, free: Iterable[Projection]) -> tuple[Projection, set[int]]:
+def _nearest(end: Projection, goal: Projection, free: Iterable[Projection]) -> tuple[Projection, set[int]]:
     """Of those that agree with `end` in most slots the first that is most like what was meant; and in which slots
     there is agreement, as bits."""
     best: tuple[tuple[int, int], Projection] | None = None
@@ -39,7 +39,7 @@ def _nearest(end: Projection, meant: Projection, free: Iterable[Projection]) -> 
         agreements.add(agreement)
         count = agreement.bit_count()
         if best is None or count >= best[0][0]:
-            rank = (count, _agreement(x, meant).bit_count())
+            rank = (count, _agreement(x, goal).bit_count())
             if best is None or rank > best[0]:
                 best = (rank, x)
     assert best is not None
@@ -57,13 +57,13 @@ def _agreement(a: Projection, b: Projection) -> int:
 def _core(count: int, telling: Sequence[int], agreements: Collection[int]) -> list[int]:
     """A smallest part of `end` that never comes without a crash: none of its slots can be left out. Those that tell
     most are kept."""
-    kept = list(dict.fromkeys([*telling, *range(count)]))
+    slots = list(dict.fromkeys([*telling, *range(count)]))
     bits = (1 << count) - 1
-    for n in reversed(kept.copy()):
+    for n in reversed(slots.copy()):
         less = bits & ~(1 << n)
         if not any(x & less == less for x in agreements):
             bits = less
-    return [n for n in kept if bits >> n & 1]
+    return [n for n in slots if bits >> n & 1]
 
 
 def _together(
@@ -77,15 +77,15 @@ def _together(
     """`c0.user is g1 and g1.cells is {}; without a crash the first comes only together with g1.cells = {c0}`."""
     odd = next(n for n in core if n in differs)
     rest = [n for n in core if n != odd]
-    wrong = said(universe, slots[odd], end[odd])
+    wrong = statement(universe, slots[odd], end[odd])
     if not rest:
         return f"{wrong}, which it never is without a crash"
-    given = " and ".join(said(universe, slots[n], end[n]) for n in rest)
+    context = " and ".join(statement(universe, slots[n], end[n]) for n in rest)
     with_it: dict[Value, None] = {x[odd]: None for x in free if all(x[n] == end[n] for n in rest)}
     if len(with_it) > FEW:
-        return f"{given} while {wrong}; without a crash these never come together"
+        return f"{context} while {wrong}; without a crash these never come together"
     others = " or ".join(
         written(universe, slots[odd], x) if k == 0 else value(universe, slots[odd], x) for k, x in enumerate(with_it)
     )
     only = "these come" if len(rest) > 1 else "the former comes"
-    return f"{given} while {wrong}; without a crash {only} only together with {others}"
+    return f"{context} while {wrong}; without a crash {only} only together with {others}"

@@ -1,4 +1,4 @@
-"""How a crash went, write by write: what it cut off, and who wrote what is there afterwards."""
+"""How a crash went, write by write: what it cut off, and the origin of each value that is there afterwards."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.runs.recovery.compared import Slot, held, written
+from fsmdsl.runs.recovery.compared import Slot, slot_value, written
 from fsmdsl.runs.trace import Entry, Trace
 from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, RecoverStep, TraceEvent, Universe, Value, World, fire
 from fsmdsl.step.describe import describe
 
 Writer = Literal["before", "step", "reset", "crash", "recover"]
-"""Who wrote last: a step before the crash, the step that was cut, the crash itself, its transitions, `recover`."""
+"""The last writer: a step before the crash, the step that was cut, the crash itself, its transitions, `recover`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Cut:
     """As the author would write it."""
     done: tuple[TraceEvent, ...]
     lost: tuple[TraceEvent, ...]
-    meant: World
+    goal: World
     """Where it would have led."""
 
 
@@ -40,16 +40,16 @@ class Story:
     after: tuple[tuple[Writer, TraceEvent], ...]
 
     @property
-    def meant(self) -> World:
+    def goal(self) -> World:
         """Where the step under way would have led; without one, the world before."""
-        return self.before if self.step is None else self.step.meant
+        return self.before if self.step is None else self.step.goal
 
-    def cause(self, slot: Slot, has: Value, wanted: Value) -> str:
+    def cause(self, slot: Slot, has: Value, expected: Value) -> str:
         """Why a slot holds something, and not what goes with the rest."""
-        it, instead = written(self.universe, slot, has), written(self.universe, slot, wanted)
+        it, instead = written(self.universe, slot, has), written(self.universe, slot, expected)
         noun = "change" if slot.field is None else "write"
         for cut in (*reversed(self.recoveries), *self._steps()):
-            if self._was_cut_off(cut, slot, wanted):
+            if self._was_cut_off(cut, slot, expected):
                 return f"the {noun} `{instead}` of `{cut.name}` was lost"
         match self._writer(slot, has):
             case "step":
@@ -67,15 +67,15 @@ class Story:
     def _steps(self) -> tuple[Cut, ...]:
         return () if self.step is None else (self.step,)
 
-    def _was_cut_off(self, cut: Cut, slot: Slot, wanted: Value) -> bool:
+    def _was_cut_off(self, cut: Cut, slot: Slot, expected: Value) -> bool:
         """A change of state comes after the effects of its transition, so that one may have begun to be followed."""
         part = (*cut.done, *cut.lost) if slot.field is None else cut.lost
-        return held(cut.meant, slot) == wanted and any(self._writes(slot, h, wanted) for h in part)
+        return slot_value(cut.goal, slot) == expected and any(self._writes(slot, h, expected) for h in part)
 
     def _reset(self, slot: Slot, has: Value) -> str:
         assert slot.field is not None
         why = f"`{self.universe.machines[slot.instance].fields[slot.field].name}` is not durable"
-        old = held(self.before, slot)
+        old = slot_value(self.before, slot)
         if old == has:
             return f"the crash leaves `{written(self.universe, slot, has)}`: {why}"
         return f"the write `{written(self.universe, slot, old)}` was lost in the crash: {why}"

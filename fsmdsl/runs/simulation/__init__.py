@@ -7,14 +7,29 @@ from __future__ import annotations
 
 from fsmdsl.runs.simulation.begin import NoSuchError, begin, called, closed_system, subject
 from fsmdsl.runs.simulation.choices import Choice, Offered, choices, chosen, matching, offered
-from fsmdsl.runs.simulation.questions import Asked, asked
+from fsmdsl.runs.simulation.questions import ConditionValue, condition_values
 from fsmdsl.runs.simulation.refusals import why_not
-from fsmdsl.runs.simulation.replay import Found, ReplayError, found_in, replayed
+from fsmdsl.runs.simulation.replay import RecordedRun, ReplayError, recorded_runs, replayed
 from fsmdsl.runs.simulation.session import Session
 
 __all__ = [
-    "Asked", "Choice", "Found", "NoSuchError", "Offered", "ReplayError", "Session", "asked", "begin", "called",
-    "choices", "chosen",
+    "Choice",
+    "ConditionValue",
+    "NoSuchError",
+    "Offered",
+    "RecordedRun",
+    "ReplayError",
+    "Session",
+    "begin",
+    "called",
+    "choices",
+    "chosen",
     "closed_system",
-    "found_in", "matching", "offered", "replayed", "subject", "why_not",
-]  # fmt: skip
+    "condition_values",
+    "matching",
+    "offered",
+    "recorded_runs",
+    "replayed",
+    "subject",
+    "why_not",
+]

@@ -35,8 +35,8 @@ def begin(model: m.Model, system: m.System) -> Session:
 def closed_system(model: m.Model, machine: m.Machine) -> m.System:
     """A machine by itself, with what it has to do with, see `closed`; its names can stand in a scenario."""
     system = closed(model, machine)
-    named = (replace(x, name=f"{x.name}_") if x.name in RESERVED else x for x in system.instances)
-    return replace(system, instances=tuple(named))
+    instances = (replace(x, name=f"{x.name}_") if x.name in RESERVED else x for x in system.instances)
+    return replace(system, instances=tuple(instances))
 
 
 def called(system: m.System, model: m.Model) -> str:
@@ -52,13 +52,13 @@ def subject(model: m.Model, system: str | None = None, machine: str | None = Non
     Names may be qualified. Raises `NoSuchError`.
     """
     if system is not None:
-        return _named(model.systems, system, "system")
+        return _lookup(model.systems, system, "system")
     if machine is not None:
-        return closed_system(model, _named(model.machines, machine, "machine"))
-    listed = list(model.systems.values())
-    if len(listed) == 1:
-        return listed[0]
-    if listed:
+        return closed_system(model, _lookup(model.machines, machine, "machine"))
+    systems = list(model.systems.values())
+    if len(systems) == 1:
+        return systems[0]
+    if systems:
         raise NoSuchError(f"say which system with `--system`: {_names(model.systems)}")
     if len(model.machines) == 1:
         return closed_system(model, next(iter(model.machines.values())))
@@ -67,12 +67,12 @@ def subject(model: m.Model, system: str | None = None, machine: str | None = Non
     raise NoSuchError(f"there is no system; say which machine with `--machine`: {_names(model.machines)}")
 
 
-def _named(among: Mapping[str, X], name: str, what: str) -> X:
-    found = [x for x in among.values() if name in (x.name, x.qualified)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NoSuchError(f"several {what}s are called `{name}`: {', '.join(f'`{x.qualified}`' for x in found)}")
+def _lookup(among: Mapping[str, X], name: str, what: str) -> X:
+    matches = [x for x in among.values() if name in (x.name, x.qualified)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NoSuchError(f"several {what}s are called `{name}`: {', '.join(f'`{x.qualified}`' for x in matches)}")
     advice = did_you_mean(name, (y for x in among.values() for y in (x.name, x.qualified)))
     there = f"there are {_names(among)}" if among else "there is none"
     raise NoSuchError(f"there is no {what} `{name}`; {advice or there}")

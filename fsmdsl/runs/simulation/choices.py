@@ -45,7 +45,7 @@ class Choice:
     text: str
     kind: Kind
     instance: str | None
-    """To whom it happens, if to one."""
+    """The instance that it happens to, if there is one."""
     leads: str = ""
     fault: Fault | None = None
 
@@ -64,8 +64,8 @@ def offered(universe: Universe, world: World) -> Offered:
         steps, faults = enabled(universe, world), unoffered(universe, world)
     except TooManyValuesError as error:
         return Offered((), f"the environment would have to choose among {error}")
-    told = [f"{fault_message(universe, x)} ({x.kind})" for x in faults]
-    problem = f"a condition of the environment has no value here: {'; '.join(told)}" if told else None
+    messages = [f"{fault_message(universe, x)} ({x.kind})" for x in faults]
+    problem = f"a condition of the environment has no value here: {'; '.join(messages)}" if messages else None
     tried = len(steps) <= TRIED
     return Offered(tuple(_choice(universe, world, n, step, tried) for n, step in enumerate(steps, 1)), problem)
 
@@ -73,13 +73,13 @@ def offered(universe: Universe, world: World) -> Offered:
 def choices(session: Session) -> Offered:
     """The choices where a session stands. At the beginning of a run, the other worlds that it can begin in are among
     them, behind the steps."""
-    universe, found = session.universe, offered(session.universe, session.world)
+    universe, offer = session.universe, offered(session.universe, session.world)
     if session.at or len(universe.starts) == 1:
-        return found
+        return offer
     others = (Trace(universe, x) for x in universe.starts if x != session.start)
-    numbered = enumerate(others, len(found.choices) + 1)
+    numbered = enumerate(others, len(offer.choices) + 1)
     starts = (Choice(n, x.start, f"start with {', '.join(first_choices(x))}", "start", None) for n, x in numbered)
-    return replace(found, choices=(*found.choices, *starts))
+    return replace(offer, choices=(*offer.choices, *starts))
 
 
 def chosen(session: Session, choice: Choice) -> Session:
@@ -121,12 +121,16 @@ def matching(choices: Sequence[Choice], text: str) -> list[Choice]:
     """The choices meant by a number or a text: those that read so, else begin so, else have it in them."""
     if text.isascii() and text.isdecimal():
         return [c for c in choices if c.number == int(text[:9])]
-    wanted = _squeezed(text)
-    if not wanted:
+    key = _squeezed(text)
+    if not key:
         return []
-    known = [(c, _squeezed(c.text)) for c in choices]
-    exact = [c for c, said in known if said == wanted]
-    return exact or [c for c, said in known if said.startswith(wanted)] or [c for c, said in known if wanted in said]
+    candidates = [(c, _squeezed(c.text)) for c in choices]
+    exact = [c for c, label in candidates if label == key]
+    return (
+        exact
+        or [c for c, label in candidates if label.startswith(key)]
+        or [c for c, label in candidates if key in label]
+    )
 
 
 def _squeezed(text: str) -> str:

@@ -53,7 +53,7 @@ def _instance(
 
 
 def _first(t: m.Type, group_of: Mapping[str, m.InstanceGroup]) -> m.Expr:
-    """The value of a parameter for which nobody gives one."""
+    """The value of a parameter without an argument."""
     match t:
         case m.RefType(machine):
             return m.InstanceRef(group_of[machine].name, 0, t)
@@ -68,23 +68,23 @@ def _first(t: m.Type, group_of: Mapping[str, m.InstanceGroup]) -> m.Expr:
 
 
 def _around(model: m.Model, machine: m.Machine) -> list[str]:
-    """The machines that one has to do with, directly or through others: those it refers to, and who sends to it."""
-    found: dict[str, None] = {}
+    """The machines that one depends on, directly or through others: those it refers to, and those that send to it."""
+    names: dict[str, None] = {}
     todo = [machine]
     while todo:
         for name in _mentioned(todo.pop(0)):
             if name in model.channels:
                 continue
-            if name not in found:
-                found[name] = None
+            if name not in names:
+                names[name] = None
                 todo.append(model.machines[name])
-    return list(found)
+    return list(names)
 
 
 def _mentioned(machine: m.Machine) -> Iterator[str]:
-    listed = [p.type for e in machine.events for p in e.parameters]
-    listed += [p.type for a in machine.actions for p in a.parameters]
-    for t in [*(p.type for p in machine.params), *(f.type for f in machine.fields), *listed]:
+    types = [p.type for e in machine.events for p in e.parameters]
+    types += [p.type for a in machine.actions for p in a.parameters]
+    for t in [*(p.type for p in machine.params), *(f.type for f in machine.fields), *types]:
         yield from referred(t)
     for event in machine.events:
         yield from (s for s in event.senders if s != "environment")

@@ -13,8 +13,8 @@ from fsmdsl.step.evaluate import Frame
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One thing asked: an invariant, or a `reachable` condition. `why` has the parts of an invariant that fail."""
+class ConditionValue:
+    """An invariant or a `reachable` condition, and its value in a world. `why`: the parts of an invariant that fail."""
 
     kind: Literal["invariant", "reachable"]
     name: str
@@ -22,20 +22,22 @@ class Asked:
     why: tuple[str, ...] = ()
 
 
-def asked(universe: Universe, world: World) -> list[Asked]:
-    """Everything that is asked of each state, with the answer."""
-    found = [_invariant(universe, world, x, x.name, [None]) for x in universe.system.invariants]
+def condition_values(universe: Universe, world: World) -> list[ConditionValue]:
+    """The invariants and `reachable` conditions of a system, each with its value in a world."""
+    values = [_invariant(universe, world, x, x.name, [None]) for x in universe.system.invariants]
     for machine in dict.fromkeys(universe.machines):
         instances = [n for n, y in enumerate(universe.machines) if y is machine]
-        found += [_invariant(universe, world, x, f"{machine.name}: {x.name}", instances) for x in machine.invariants]
+        values += [_invariant(universe, world, x, f"{machine.name}: {x.name}", instances) for x in machine.invariants]
     for r in universe.system.reachables:
-        found.append(Asked("reachable", r.name, _holds(universe, world, r.condition, None)))
-    return found
+        values.append(ConditionValue("reachable", r.name, _holds(universe, world, r.condition, None)))
+    return values
 
 
-def _invariant(universe: Universe, world: World, x: m.Invariant, name: str, instances: Sequence[int | None]) -> Asked:
+def _invariant(
+    universe: Universe, world: World, x: m.Invariant, name: str, instances: Sequence[int | None]
+) -> ConditionValue:
     failing = [n for n in instances if not _holds(universe, world, x.condition, n)]
-    return Asked("invariant", name, not failing, tuple(_why(universe, world, x, failing)))
+    return ConditionValue("invariant", name, not failing, tuple(_why(universe, world, x, failing)))
 
 
 def _why(universe: Universe, world: World, x: m.Invariant, failing: Sequence[int | None]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Why something cannot come now: the state that does not handle it, the guard that does not hold, who would send it."""
+"""Why something cannot happen now: the state that ignores it, the guard that does not hold, its possible senders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.runs.explain import explain
-from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.simulation.choices import offered
 from fsmdsl.runs.simulation.sendings import Sending, TooManyError, sendings
 from fsmdsl.step import Fault, FaultError, Universe, Value, World
@@ -18,8 +18,8 @@ from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.offers import awaited, standing_still
 from fsmdsl.text.diagnostics import did_you_mean
 
-MAX_LISTED = 6
-"""So many ways to send an event are listed; of the rest, how many there are."""
+MAX_LINES = 6
+"""Maximum number of ways to send an event that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +36,21 @@ def why_not(universe: Universe, world: World, text: str) -> list[str]:
     """Why an event (`schedule`, `g0.schedule`, `g0.schedule({c0})`), an answer (`g0.deploy.ok`), a timer (its label or
     source) or `recover` is not possible in a world; where it is, what it would do."""
     text = text.strip()
-    possible = [c for c in offered(universe, world).choices if _is_meant(c.text, text)]
+    possible = [c for c in offered(universe, world).choices if _matches(c.text, text)]
     if possible:
-        return [line for c in possible[:MAX_LISTED] for line in _possible(universe, c.text, c.leads, c.fault)]
+        return [line for c in possible[:MAX_LINES] for line in _possible(universe, c.text, c.leads, c.fault)]
     if text.startswith(("crash", "recover")):
         return [_restart(universe, world, text)]
-    meant = _meant(universe, text)
-    if not meant:
+    triggers = _triggers(universe, text)
+    if not triggers:
         pairs = [(universe.name(n), e) for n, x in enumerate(universe.machines) for e in _names(x)]
-        known = [f"{name}.{e}" if "." in text else e for name, e in pairs]
-        advice = did_you_mean(text.partition("(")[0], known)
+        names = [f"{name}.{e}" if "." in text else e for name, e in pairs]
+        advice = did_you_mean(text.partition("(")[0], names)
         return [f"there is no event, answer or timer `{text}` here{f'; {advice}' if advice else ''}"]
-    return [line for t in meant for line in _why(universe, world, t)]
+    return [line for t in triggers for line in _why(universe, world, t)]
 
 
-def _is_meant(choice: str, text: str) -> bool:
+def _matches(choice: str, text: str) -> bool:
     """Is a choice meant by all of it, by it without its arguments, or by the event alone?"""
     head = choice.partition("(")[0]
     return "".join(text.split()) == "".join(choice.split()) or text in (head, head.partition(".")[2])
@@ -58,7 +58,7 @@ def _is_meant(choice: str, text: str) -> bool:
 
 def _possible(universe: Universe, text: str, leads: str, fault: Fault | None) -> Iterator[str]:
     if fault is not None:
-        first, *rest = fault_told(universe, fault)
+        first, *rest = fault_lines(universe, fault)
         yield f"{text} is possible, and fails: {first} ({fault.kind})"
         yield from (f"  {line}" for line in rest)
     else:
@@ -97,7 +97,7 @@ def _timers(machine: m.Machine) -> list[m.Transition]:
 _TIMEOUT = re.compile(r"timeout\s+(\S+)(?:\s+of\s+(\S+))?$")
 
 
-def _meant(universe: Universe, text: str) -> list[_Trigger]:
+def _triggers(universe: Universe, text: str) -> list[_Trigger]:
     timeout = _TIMEOUT.match(text)
     if timeout is not None:
         whose, name = timeout.groups()
@@ -106,11 +106,11 @@ def _meant(universe: Universe, text: str) -> list[_Trigger]:
     head, bracket, rest = text.partition("(")
     arguments = "".join(f"({rest}".split()) if bracket else None
     whose, dot, name = head.strip().partition(".")
-    found = [
+    triggers = [
         _Trigger(n, name, arguments) for n in _called(universe, whose) if dot and name in _names(universe.machines[n])
     ]
-    if found:
-        return found
+    if triggers:
+        return triggers
     every = enumerate(universe.machines)
     return [_Trigger(n, head.strip(), arguments) for n, machine in every if head.strip() in _names(machine)]
 
@@ -182,16 +182,16 @@ def _sent(universe: Universe, world: World, t: _Trigger, candidates: Sequence[m.
     except TooManyError as error:
         yield f"the environment would have to choose among {error}"
         return
-    told: list[str] = []
+    lines: list[str] = []
     for way in ways:
-        given = shown_arguments(universe, event.parameters, way.arguments)
-        if t.arguments in (None, "".join(given.split())):
-            told += [f"{name}.{t.name}{given}: {line}" for line in _against(universe, world, t, way, candidates)]
-    told = list(dict.fromkeys(told))
-    yield from told[:MAX_LISTED]
-    if len(told) > MAX_LISTED:
-        yield f"and {len(told) - MAX_LISTED:,} more; name the arguments to see one"
-    if not told:
+        arguments = shown_arguments(universe, event.parameters, way.arguments)
+        if t.arguments in (None, "".join(arguments.split())):
+            lines += [f"{name}.{t.name}{arguments}: {line}" for line in _against(universe, world, t, way, candidates)]
+    lines = list(dict.fromkeys(lines))
+    yield from lines[:MAX_LINES]
+    if len(lines) > MAX_LINES:
+        yield f"and {len(lines) - MAX_LINES:,} more; name the arguments to see one"
+    if not lines:
         what = f"{name}.{t.name}{t.arguments or ''}"
         yield f"no line of the environment of `{universe.system.name}` sends {what} here"
 

@@ -19,25 +19,25 @@ class ReplayError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecordedRun:
     """A run in a document of `fsm verify`, and what it shows."""
 
     system: str
     """Qualified."""
-    shown: str
+    title: str
     """`invariant s7`."""
     outcome: str
     explanation: tuple[str, ...]
     trace: Data = field(repr=False)
 
 
-def found_in(document: object) -> list[Found]:
+def recorded_runs(document: object) -> list[RecordedRun]:
     """The runs that a document of kind `verify` has. Raises `ReplayError`."""
     if not isinstance(document, dict) or document.get("kind") != "verify":
         raise ReplayError("this is not what `fsm verify --format json` prints")
     try:
         return [
-            Found(f"{x['module']}.{x['name']}", _shown(v), str(v["outcome"]), tuple(v["explanation"]), v["trace"])
+            RecordedRun(f"{x['module']}.{x['name']}", _title(v), str(v["outcome"]), tuple(v["explanation"]), v["trace"])
             for x in document["systems"]
             for v in x["verdicts"]
             if v["trace"] is not None
@@ -46,7 +46,7 @@ def found_in(document: object) -> list[Found]:
         raise ReplayError(f"this is not what `fsm verify --format json` prints: {error}") from error
 
 
-def _shown(v: Data) -> str:
+def _title(v: Data) -> str:
     return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 
@@ -68,24 +68,24 @@ def replayed(universe: Universe, trace: Data) -> Session:
 
 
 def _entries(universe: Universe, world: World, steps: Sequence[object]) -> Iterator[Entry]:
-    for n, told in enumerate(steps, 1):
-        if not isinstance(told, dict) or not isinstance(text := told.get("step"), str):
+    for n, record in enumerate(steps, 1):
+        if not isinstance(record, dict) or not isinstance(text := record.get("step"), str):
             raise ReplayError(f"step {n} of the run says no `step`")
         try:
-            listed = enabled(universe, world)
+            possible = enabled(universe, world)
         except TooManyValuesError as error:
             raise ReplayError(f"step {n}, `{text}`: it cannot be said what is possible here: {error}") from error
-        fits = [(s, fire(universe, world, s)) for s in listed if describe(universe, s, world) == text]
-        step, result = _meant(universe, fits, told, n)
+        fits = [(s, fire(universe, world, s)) for s in possible if describe(universe, s, world) == text]
+        step, result = _matching_step(universe, fits, record, n)
         yield Entry(step, result.cascade, result.world, result.fault)
         world = result.world
 
 
-def _meant(universe: Universe, fits: list[tuple[Step, Result]], told: Data, n: int) -> tuple[Step, Result]:
+def _matching_step(universe: Universe, fits: list[tuple[Step, Result]], record: Data, n: int) -> tuple[Step, Result]:
     for step, result in fits:
-        if world_data(universe, result.world) == told.get("world") and _fault(result) == _told_fault(told):
+        if world_data(universe, result.world) == record.get("world") and _fault(result) == _fault_kind(record):
             return step, result
-    text = told["step"]
+    text = record["step"]
     if fits:
         raise ReplayError(f"step {n}, `{text}`, leads to another state than the run tells: the spec has changed since")
     raise ReplayError(f"step {n}, `{text}`, is not possible there: the spec has changed since")
@@ -95,6 +95,6 @@ def _fault(result: Result) -> str | None:
     return None if result.fault is None else result.fault.kind
 
 
-def _told_fault(told: Data) -> object:
-    fault = told.get("fault")
+def _fault_kind(record: Data) -> object:
+    fault = record.get("fault")
     return fault.get("kind") if isinstance(fault, dict) else None

@@ -38,30 +38,30 @@ def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list
 
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:
-    found = _headline(exploration, v)
+    diagnostic = _headline(exploration, v)
     # A fault's first line is the headline.
     for line in v.explanation[1:] if v.kind == "fault" else v.explanation:
-        found = found.note(line)
-    return found if v.trace is None else replace(found, run=_run(v.trace))
+        diagnostic = diagnostic.note(line)
+    return diagnostic if v.trace is None else replace(diagnostic, run=_run(v.trace))
 
 
 def _circular_wait(v: Verdict) -> Diagnostic:
     assert v.trace is not None
     headline, *lines = v.explanation
-    found = CIRCULAR_WAIT.at(v.span, headline)
+    diagnostic = CIRCULAR_WAIT.at(v.span, headline)
     for line in lines:
-        found = found.note(line)
-    return replace(found, run=_run(v.trace))
+        diagnostic = diagnostic.note(line)
+    return replace(diagnostic, run=_run(v.trace))
 
 
 def _run(trace: Trace) -> str:
     """The steps of a run, in a line."""
     steps = trace.steps()
     first, rest = steps[: trace.loop], [] if trace.loop is None else steps[trace.loop :]
-    told = list(first)
+    parts = list(first)
     if trace.loop is not None:
-        told.append(f"for ever {', '.join(rest)}" if rest else "nothing more")
-    return f"run: {', then '.join(told)}" if told else "already so in the beginning"
+        parts.append(f"for ever {', '.join(rest)}" if rest else "nothing more")
+    return f"run: {', then '.join(parts)}" if parts else "already so in the beginning"
 
 
 def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
@@ -91,22 +91,22 @@ def _recoveries(system: m.System) -> list[Span]:
 def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> Iterator[Diagnostic]:
     """What was tested in none of the systems that have it. Where steps fail, it might be tested behind them."""
     beyond = {i.machine for x in others for i in x.instances}
-    found: defaultdict[tuple[str, Span], list[tuple[str, Verdict]]] = defaultdict(list)
+    verdicts_of: defaultdict[tuple[str, Span], list[tuple[str, Verdict]]] = defaultdict(list)
     unsure: set[tuple[str, Span]] = set()
     for x in explored:
         fails = any(v.kind == "fault" for v in x.violations)
         for v in x.verdicts:
             if v.kind in ("invariant", "property", "refinement") and v.machine not in beyond:
-                name = v.shown if v.kind == "refinement" else v.name
-                found[name, v.span].append((x.system.name, v))
+                name = v.label if v.kind == "refinement" else v.name
+                verdicts_of[name, v.span].append((x.system.name, v))
                 unsure |= {(name, v.span)} if fails else set()
-    for (name, span), verdicts in found.items():
+    for (name, span), verdicts in verdicts_of.items():
         if (name, span) in unsure:
             continue
         never = set.intersection(*({u.span for u in v.untested} for _, v in verdicts))
         where = ", ".join(f"`{system}`" for system, _ in verdicts)
         for u in outermost(u for u in verdicts[0][1].untested if u.span in never):
-            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but vacuously: {u.told}")
+            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but vacuously: {u.message}")
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from time import perf_counter
 
 from fsmdsl import model as m
-from fsmdsl.runs.rejection import fault_told
+from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.search_result import Searched
-from fsmdsl.runs.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Shown, on_states
+from fsmdsl.runs.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Evidence, on_states
 from fsmdsl.runs.verdicts.verdict import Coverage, Exploration, Outcome, Verdict, VerdictKind
 from fsmdsl.step import Universe
 from fsmdsl.text.budget import LimitError
@@ -19,14 +19,14 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
     """Every verdict: invariants, witnesses, steps that fail, deadlock, properties of runs, recovery.
 
     Where a limit comes first, what was found is reported without a run, and properties are unknown."""
-    found: list[Verdict] = []
+    verdicts: list[Verdict] = []
     try:
-        for v in _verdicts(search, Shown(search, search.budget.reached if search.budget.raised else None)):
-            found.append(v)  # noqa: PERF402 - what comes before the limit stays
+        for v in _verdicts(search, Evidence(search, search.budget.reached if search.budget.raised else None)):
+            verdicts.append(v)  # noqa: PERF402 - what comes before the limit stays
     except LimitError as error:
-        rest = list(_verdicts(search, Shown(search, str(error))))
-        found += rest[len(found) :]
-    return tuple(found)
+        rest = list(_verdicts(search, Evidence(search, str(error))))
+        verdicts += rest[len(verdicts) :]
+    return tuple(verdicts)
 
 
 def judged(search: Searched, begun: float) -> Exploration:
@@ -54,8 +54,8 @@ def without_start(universe: Universe, begun: float) -> Exploration:
     """Of a system without a first state: that is the violation, and nothing else is checked."""
     fault, system = universe.fault, universe.system
     assert fault is not None
-    told = fault_told(universe, fault)
-    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, told)
+    explanation = fault_lines(universe, fault)
+    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, explanation)
     rest = unanswered(universe.model, system, "there is no first state", "not checked")
     verdicts = tuple(violation if v.kind == "fault" else v for v in rest)
     reason, spent = "not explored: there is no first state", perf_counter() - begun
@@ -68,24 +68,24 @@ def unanswered(model: m.Model, system: m.System, basis: str, outcome: Outcome = 
     def unknown(kind: VerdictKind, name: str, span: Span, machine: str | None = None) -> Verdict:
         return Verdict(kind, name, outcome, basis, span, machine=machine)
 
-    found = [unknown("invariant", x.name, x.span) for x in system.invariants]
+    verdicts = [unknown("invariant", x.name, x.span) for x in system.invariants]
     for machine in (model.machines[name] for name in dict.fromkeys(i.machine for i in system.instances)):
-        found += [
+        verdicts += [
             unknown("invariant", f"{machine.name}: {x.name}", x.span, machine.qualified) for x in machine.invariants
         ]
-    found += [unknown("reachable", x.name, x.span) for x in system.reachables]
-    found += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
-    found += [unknown("property", x.name, x.span) for x in system.properties]
-    return (*found, *(unknown("refinement", x.path, x.span) for x in (system.refines,) if x is not None))
+    verdicts += [unknown("reachable", x.name, x.span) for x in system.reachables]
+    verdicts += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
+    verdicts += [unknown("property", x.name, x.span) for x in system.properties]
+    return (*verdicts, *(unknown("refinement", x.path, x.span) for x in (system.refines,) if x is not None))
 
 
-def _verdicts(search: Searched, shown: Shown) -> Iterator[Verdict]:
-    yield from on_states(search, shown)
+def _verdicts(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
+    yield from on_states(search, evidence)
     system = search.universe.system
     if system.properties or system.refines is not None:
         from fsmdsl.runs.verdicts.judge_runs import on_runs
 
-        yield from on_runs(search, shown)
+        yield from on_runs(search, evidence)
 
 
 def coverage(search: Searched) -> Coverage:

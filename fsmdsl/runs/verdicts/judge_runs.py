@@ -13,15 +13,15 @@ from fsmdsl.runs.recovery import check as recovers
 from fsmdsl.runs.refinement import check as refines
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.trace import Trace
-from fsmdsl.runs.verdicts.judge_states import Shown, basis, untested_parts, vacuous_lines, within_bound
+from fsmdsl.runs.verdicts.judge_states import Evidence, basis, untested_parts, vacuous_lines, within_bound
 from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict
 from fsmdsl.step.describe import words
 
 
-def on_runs(search: Searched, shown: Shown) -> Iterator[Verdict]:
+def on_runs(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
     """What was asked of runs, a verdict each."""
-    if shown.limit is not None or search.abandoned:
-        yield from _open(search, "unknown", f"bounded: {shown.limit or search.stopped}")
+    if evidence.limit is not None or search.abandoned:
+        yield from _open(search, "unknown", f"bounded: {evidence.limit or search.stopped}")
     elif search.undecided is not None:
         yield from _open(search, "not checked", search.undecided)
     else:
@@ -43,8 +43,8 @@ def _properties(search: Searched) -> Iterator[Verdict]:
         if isinstance(p.formula, m.Recovers):
             a = recovers(search.universe, p.formula, search)
             parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
-            told = vacuous_lines(parts) or a.explanation
-            yield Verdict("property", p.name, a.outcome, a.basis, p.span, told, a.trace, parts)
+            explanation = vacuous_lines(parts) or a.explanation
+            yield Verdict("property", p.name, a.outcome, a.basis, p.span, explanation, a.trace, parts)
         else:
             yield decided[p.name]
 
@@ -60,15 +60,18 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
         if a.outcome == "violated":
             first = a.breaches[0]
             trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
-            found = why(search.plan, a.question, first, trace)
-            told = (*lines(search.universe, found), *_unanswered(a))
-            deciding = tuple(dict.fromkeys(x for reason in found for x in reason.values))
-            yield p.name, Verdict("property", p.name, "violated", _run(trace), p.span, told, trace, deciding=deciding)
+            reasons = why(search.plan, a.question, first, trace)
+            explanation = (*lines(search.universe, reasons), *_unanswered(a))
+            deciding = tuple(dict.fromkeys(x for reason in reasons for x in reason.values))
+            yield (
+                p.name,
+                Verdict("property", p.name, "violated", _run(trace), p.span, explanation, trace, deciding=deciding),
+            )
         else:
             parts = _untested_on_runs(search, a, never) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
-            told = (*vacuous_lines(parts), *_unanswered(a))
-            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, told, None, parts)
+            explanation = (*vacuous_lines(parts), *_unanswered(a))
+            yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, explanation, None, parts)
 
 
 def _refinement(search: Searched) -> Iterator[Verdict]:
@@ -79,8 +82,10 @@ def _refinement(search: Searched) -> Iterator[Verdict]:
     still = f"no step of `{search.universe.system.name}` is one of `{x.path}`: nothing is seen to change there"
     parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
     rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
-    told = a.explanation or vacuous_lines(parts)
-    yield Verdict("refinement", x.path, a.outcome, a.reason or rests, x.span, told, a.trace, parts, images=a.images)
+    explanation = a.explanation or vacuous_lines(parts)
+    yield Verdict(
+        "refinement", x.path, a.outcome, a.reason or rests, x.span, explanation, a.trace, parts, images=a.images
+    )
 
 
 def _unanswered(a: Answer) -> Iterator[str]:
@@ -96,21 +101,21 @@ def _untested_on_runs(
     p = a.question.property
     never = untested.get(QuestionKey("property", p.name), ())
     fair = ("fair run" if p.under else "run") + " with finitely many crashes" * p.finite
-    known = {x.span for x in never}
-    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in known)
+    spans = {x.span for x in never}
+    more = (Untested(_of_no_run(words(x.of), x.formula, fair), p.span) for x in a.vacuous if x.of.span not in spans)
     return (*never, *(within_bound(search, x) for x in more))
 
 
-def _of_no_run(shown: str, f: Formula, run: str) -> str:
+def _of_no_run(text: str, f: Formula, run: str) -> str:
     match f:
         case Until(left, right) if left == TRUE and _is_of_one_state(right):
-            return f"`{shown}` is never true"
+            return f"`{text}` is never true"
         case _ if f == FALSE:
-            return f"`{shown}` is never true"
+            return f"`{text}` is never true"
         case _ if _is_of_one_state(f):
-            return f"`{shown}` is false in the beginning"
+            return f"`{text}` is false in the beginning"
         case _:
-            return f"`{shown}` is true of no {run}"
+            return f"`{text}` is true of no {run}"
 
 
 def _is_of_one_state(f: Formula) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.runs.circular_wait import waiting_told
-from fsmdsl.runs.rejection import fault_told, no_way_on
+from fsmdsl.runs.circular_wait import describe_waiting
+from fsmdsl.runs.rejection import fault_lines, no_way_on
 from fsmdsl.runs.search_result import Finding, Question, Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.vacuity import premises, untested
@@ -18,8 +18,8 @@ NO_FAULT, NO_DEADLOCK = "no step fails", "no deadlock"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """How verdicts are shown: with runs, or, when a limit has come, without."""
+class Evidence:
+    """The evidence of verdicts: the run to each finding, or none once a limit has been reached."""
 
     search: Searched
     limit: str | None = None
@@ -33,11 +33,11 @@ class Shown:
         return f"{self.limit}, before the run to it could be shown" if trace is None else f"a trace of {trace.length}"
 
 
-def on_states(search: Searched, shown: Shown) -> Iterator[Verdict]:
+def on_states(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
     """What was asked of states and steps, a verdict each."""
-    yield from _questions(search, shown)
-    yield from _faults(search, shown)
-    yield _deadlock(search, shown)
+    yield from _questions(search, evidence)
+    yield from _faults(search, evidence)
+    yield _deadlock(search, evidence)
 
 
 def basis(search: Searched) -> str:
@@ -50,54 +50,56 @@ def basis(search: Searched) -> str:
 
 
 def untested_parts(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:
-    """What passed without being tested; only who has seen everything can say."""
+    """The parts that passed without being tested. Only a complete search can tell."""
     if search.stopped is not None:
         return {}
-    found = untested(premises(search.universe), search.settled.keys())
-    return {key: tuple(within_bound(search, x) for x in parts) for key, parts in found.items()}
+    by_question = untested(premises(search.universe), search.settled.keys())
+    return {key: tuple(within_bound(search, x) for x in parts) for key, parts in by_question.items()}
 
 
 def within_bound(search: Searched, x: Untested) -> Untested:
     """What was not tested, as far as is known: beyond the bounds it may be."""
-    return replace(x, told=f"{x.told} within the bound") if search.beyond else x
+    return replace(x, message=f"{x.message} within the bound") if search.beyond else x
 
 
 def vacuous_lines(parts: Iterable[Untested]) -> tuple[str, ...]:
     """What to say of parts that passed without being tested."""
-    return tuple(f"vacuous: {x.told}" for x in outermost(parts))
+    return tuple(f"vacuous: {x.message}" for x in outermost(parts))
 
 
-def _questions(search: Searched, shown: Shown) -> Iterator[Verdict]:
+def _questions(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
     never = untested_parts(search)
     for q in {q.key: q for q in search.questions}.values():
         if q.kind == "premise":
             continue
-        found = search.settled.get(q.key)
-        trace = None if found is None else shown.trace(found)
-        parts = never.get(q.key, ()) if found is None else ()
-        told = vacuous_lines(parts) if found is None else found.explanation
-        rests = basis(search) if found is None else shown.basis(trace)
-        outcome = _outcome(search, q, found)
-        yield Verdict(q.kind, q.name, outcome, rests, q.asked.span, told, trace, parts, q.key.machine or None)
+        finding = search.settled.get(q.key)
+        trace = None if finding is None else evidence.trace(finding)
+        parts = never.get(q.key, ()) if finding is None else ()
+        explanation = vacuous_lines(parts) if finding is None else finding.explanation
+        rests = basis(search) if finding is None else evidence.basis(trace)
+        outcome = _outcome(search, q, finding)
+        yield Verdict(
+            q.kind, q.name, outcome, rests, q.declaration.span, explanation, trace, parts, q.key.machine or None
+        )
 
 
-def _outcome(search: Searched, q: Question, found: Finding | None) -> Outcome:
+def _outcome(search: Searched, q: Question, finding: Finding | None) -> Outcome:
     """A finding breaks an invariant, and is what `reachable` wants. No finding says something once all was seen."""
-    if found is not None:
+    if finding is not None:
         return "violated" if q.kind == "invariant" else "holds"
     if search.stopped is not None:
         return "unknown"
     return "holds" if q.kind == "invariant" else "violated"
 
 
-def _faults(search: Searched, shown: Shown) -> Iterator[Verdict]:
+def _faults(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
     first = search.universe.fault
     if first is not None:
         yield _fault(search.universe, first, Trace(search.universe, search.universe.start), "the initial values")
     for finding in search.faults.values():
         assert finding.fault is not None
-        trace = shown.trace(finding)
-        yield _fault(search.universe, finding.fault, trace, shown.basis(trace))
+        trace = evidence.trace(finding)
+        yield _fault(search.universe, finding.fault, trace, evidence.basis(trace))
     span = search.universe.system.span
     if search.unshown is not None:
         rests = f"{search.unshown}, before it could be said which and why"
@@ -108,16 +110,16 @@ def _faults(search: Searched, shown: Shown) -> Iterator[Verdict]:
 
 
 def _fault(universe: Universe, fault: Fault, trace: Trace | None, rests: str) -> Verdict:
-    return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_told(universe, fault), trace)
+    return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_lines(universe, fault), trace)
 
 
-def _deadlock(search: Searched, shown: Shown) -> Verdict:
+def _deadlock(search: Searched, evidence: Evidence) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
-        trace = shown.trace(search.deadlock)
+        trace = evidence.trace(search.deadlock)
         stands = () if trace is None else (no_way_on(trace),)
-        return Verdict("deadlock", NO_DEADLOCK, "violated", shown.basis(trace), span, stands, trace)
+        return Verdict("deadlock", NO_DEADLOCK, "violated", evidence.basis(trace), span, stands, trace)
     outcome: Outcome = "holds" if search.stopped is None else "unknown"
-    trace = None if search.waiting is None else shown.trace(search.waiting)
-    told = () if trace is None else waiting_told(search.circular, trace, search.waiting_states)
-    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span, told, trace)
+    trace = None if search.waiting is None else evidence.trace(search.waiting)
+    explanation = () if trace is None else describe_waiting(search.circular, trace, search.waiting_states)
+    return Verdict("deadlock", NO_DEADLOCK, outcome, basis(search), span, explanation, trace)

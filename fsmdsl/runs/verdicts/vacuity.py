@@ -34,7 +34,7 @@ class Premise:
     instance: int | None
     condition: m.Expr
     """Closed: it has no variables but its own. Where it has no value, it is not true."""
-    told: str
+    message: str
     """What to say if it is never true."""
     span: Span
 
@@ -44,37 +44,39 @@ class Premise:
         return replace(self.of, premise=self.number)
 
     @property
-    def asked(self) -> m.Reachable:
+    def as_reachable(self) -> m.Reachable:
         """The question whether it is ever true."""
-        return m.Reachable(self.told, self.condition, "", self.span)
+        return m.Reachable(self.message, self.condition, "", self.span)
 
 
 def premises(universe: Universe) -> list[Premise]:
     """The premises of all invariants, of the system and of each instance, and of properties."""
     system = universe.system
-    found: list[Premise] = []
+    premises: list[Premise] = []
     for x in system.invariants:
-        found += _premises(universe, QuestionKey("invariant", x.name), None, x.condition)
+        premises += _premises(universe, QuestionKey("invariant", x.name), None, x.condition)
     for n, machine in enumerate(universe.machines):
         for x in machine.invariants:
-            found += _premises(universe, QuestionKey("invariant", x.name, machine.qualified), n, x.condition)
+            premises += _premises(universe, QuestionKey("invariant", x.name, machine.qualified), n, x.condition)
     for y in system.properties:
         if not isinstance(y.formula, m.Recovers):
-            found += _premises(universe, QuestionKey("property", y.name), None, y.formula)
-    return found
+            premises += _premises(universe, QuestionKey("property", y.name), None, y.formula)
+    return premises
 
 
-def untested(asked: Iterable[Premise], held: Collection[QuestionKey]) -> dict[QuestionKey, tuple[Untested, ...]]:
+def untested(
+    premises: Iterable[Premise], tested_keys: Collection[QuestionKey]
+) -> dict[QuestionKey, tuple[Untested, ...]]:
     """What was not tested of invariants and properties: by `of`, each premise that was true in no world and no
-    instance. `held` has the keys of those that were; all worlds must have been asked."""
-    listed = list(asked)
-    place = {p.key: p.span for p in listed}
-    found: defaultdict[QuestionKey, dict[Span, Untested]] = defaultdict(dict)
-    for p in listed:
-        if p.key not in held:
+    instance. `tested_keys` has the keys of those that were; all worlds must have been explored."""
+    all_premises = list(premises)
+    place = {p.key: p.span for p in all_premises}
+    by_question: defaultdict[QuestionKey, dict[Span, Untested]] = defaultdict(dict)
+    for p in all_premises:
+        if p.key not in tested_keys:
             outer = None if p.outer is None else place[replace(p.of, premise=p.outer)]
-            found[p.of].setdefault(p.span, Untested(p.told, p.span, outer))
-    return {of: tuple(parts.values()) for of, parts in found.items()}
+            by_question[p.of].setdefault(p.span, Untested(p.message, p.span, outer))
+    return {of: tuple(parts.values()) for of, parts in by_question.items()}
 
 
 # Finding them --------------------------------------------------------------------------------------------------------
@@ -89,58 +91,60 @@ class _For:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _Assumption:
     """To the right of `=>`."""
 
     premise: m.Expr
 
 
-_Around = tuple[_For | _Given, ...]
+_Around = tuple[_For | _Assumption, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Condition:
     around: _Around
     condition: m.Expr
-    told: str
+    message: str
     span: Span
     outer: int | None
 
 
 def _premises(universe: Universe, of: QuestionKey, instance: int | None, e: m.Expr) -> Iterator[Premise]:
-    found: list[_Found] = []
-    _look(universe, e, (), None, found)
-    for n, x in enumerate(found):
-        yield Premise(of, n, x.outer, instance, _closed(x.around, x.condition), x.told, x.span)
+    conditions: list[_Condition] = []
+    _look(universe, e, (), None, conditions)
+    for n, x in enumerate(conditions):
+        yield Premise(of, n, x.outer, instance, _closed(x.around, x.condition), x.message, x.span)
 
 
-def _look(universe: Universe, e: m.Expr, around: _Around, outer: int | None, found: list[_Found]) -> None:
+def _look(universe: Universe, e: m.Expr, around: _Around, outer: int | None, conditions: list[_Condition]) -> None:
     """Only where a part must hold for the whole to hold: inside an `or` or `if` another part may be what is tested."""
     match e:
         case m.Logic(operator="and") | m.Temporal(operator="always"):
             for x in e.operands:
-                _look(universe, x, around, outer, found)
+                _look(universe, x, around, outer, conditions)
         case m.Quantified(kind="all"):
             inner = (*around, _For(e.variable, e.over))
-            _look(universe, e.body, inner, _some(universe, e, inner, outer, found), found)
+            _look(universe, e.body, inner, _some(universe, e, inner, outer, conditions), conditions)
         case m.Not(operand=m.Quantified(kind="some") as some):
-            _some(universe, some, (*around, _For(some.variable, some.over)), outer, found)
+            _some(universe, some, (*around, _For(some.variable, some.over)), outer, conditions)
         case m.Binary(operator="=>") if not temporal(e.left):
-            told = _never(e.left, around)
-            found.append(_Found(around, e.left, told, e.left.span, outer))
-            _look(universe, e.right, (*around, _Given(e.left)), len(found) - 1, found)
+            message = _never(e.left, around)
+            conditions.append(_Condition(around, e.left, message, e.left.span, outer))
+            _look(universe, e.right, (*around, _Assumption(e.left)), len(conditions) - 1, conditions)
         case m.Temporal(operator="~>", operands=(left, _)) if not temporal(left):
-            found.append(_Found(around, left, _never(left, around), left.span, outer))
+            conditions.append(_Condition(around, left, _never(left, around), left.span, outer))
         case _:
             return
 
 
-def _some(universe: Universe, e: m.Quantified, inner: _Around, outer: int | None, found: list[_Found]) -> int | None:
+def _some(
+    universe: Universe, e: m.Quantified, inner: _Around, outer: int | None, conditions: list[_Condition]
+) -> int | None:
     """Note that a quantifier must find something, unless it always does; the premise for what is inside it."""
     if _never_empty(universe, e.over):
         return outer
-    found.append(_Found(inner, HOLDS, f"`{words(e.over)}` is always empty", e.over.span, outer))
-    return len(found) - 1
+    conditions.append(_Condition(inner, HOLDS, f"`{words(e.over)}` is always empty", e.over.span, outer))
+    return len(conditions) - 1
 
 
 def _never_empty(universe: Universe, over: m.Expr) -> bool:
@@ -155,10 +159,10 @@ def _never_empty(universe: Universe, over: m.Expr) -> bool:
             return False
 
 
-def _never(premise: m.Expr, around: Sequence[_For | _Given]) -> str:
-    given = next((x.premise for x in reversed(around) if isinstance(x, _Given)), None)
-    if given is not None:
-        return f"`{words(premise)}` is never true where `{words(given)}` is"
+def _never(premise: m.Expr, around: Sequence[_For | _Assumption]) -> str:
+    assumption = next((x.premise for x in reversed(around) if isinstance(x, _Assumption)), None)
+    if assumption is not None:
+        return f"`{words(premise)}` is never true where `{words(assumption)}` is"
     if isinstance(premise, m.InState) and isinstance(premise.target, m.Self):
         machine = premise.target.type
         of = machine.machine.rpartition(".")[2] if isinstance(machine, m.RefType) else "instance"
@@ -172,7 +176,7 @@ def _closed(around: _Around, condition: m.Expr) -> m.Expr:
         match x:
             case _For(variable, over):
                 condition = m.Quantified("some", variable, over, condition, m.BOOL, condition.span)
-            case _Given(premise):
+            case _Assumption(premise):
                 condition = m.Logic("and", (premise, condition), m.BOOL, condition.span)
             case _:
                 assert_never(x)

@@ -110,7 +110,7 @@ class QuestionKey:
 class Untested:
     """A part of what holds that was not checked, for its premise is never true."""
 
-    told: str
+    message: str
     span: Span
     """The premise; the same in all systems that have the formula."""
     outer: Span | None = None
@@ -119,13 +119,13 @@ class Untested:
 
 def outermost(parts: Iterable[Untested]) -> tuple[Untested, ...]:
     """Those that are not so because of another, each text once."""
-    listed = list(parts)
-    known = {x.span for x in listed}
-    found: dict[str, Untested] = {}
-    for x in listed:
-        if x.outer not in known:
-            found.setdefault(x.told, x)
-    return tuple(found.values())
+    all_parts = list(parts)
+    spans = {x.span for x in all_parts}
+    by_message: dict[str, Untested] = {}
+    for x in all_parts:
+        if x.outer not in spans:
+            by_message.setdefault(x.message, x)
+    return tuple(by_message.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,11 @@ class Verdict:
     @property
     def reasons(self) -> tuple[str, ...]:
         """The explanation, without what the run itself says: why its last step fails."""
-        told = self.kind == "fault" and self.trace is not None and self.trace.fault is not None
-        return self.explanation[1:] if told else self.explanation
+        in_run = self.kind == "fault" and self.trace is not None and self.trace.fault is not None
+        return self.explanation[1:] if in_run else self.explanation
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """What was asked, as a line of text names it: `invariant s7`, `no deadlock`, `fault unhandled`."""
         match self.kind, self.outcome:
             case "deadlock", "violated":
@@ -242,7 +242,7 @@ class Exploration:
     beyond: int = 0
     """How many of the states were found to be beyond the bounds of the system: no step from them was followed."""
     tally: Tally | None = None
-    """None: nobody has counted."""
+    """None: not counted."""
 
     @property
     def complete(self) -> bool:

@@ -3,8 +3,8 @@
 A folder has one manifest, and for each time that the search was saved a file from each rank with what it had found
 since the last time: states never change, so nothing is written twice. Files are written under another name, brought to
 the disk, and renamed; the manifest comes last. Whatever is interrupted, the folder holds the last search that was saved
-as a whole. The manifest has the check sums of all files, and of itself, and the seal of the user who has saved it: who
-goes on with it believes what is there, so nothing that somebody else has written may be taken for it.
+as a whole. The manifest has the check sums of all files, and of itself, and the seal of the user who has saved it:
+a search that continues trusts the files, so nothing that another user has written may pass for them.
 
 States stand under their numbers, which do not depend on how many ranks there are; so any number of them can go on.
 """
@@ -164,9 +164,9 @@ def read_manifest(folder: Path, of: str, system: str) -> Saved:
     """What is saved in a folder. Raises `SavedError`, also where it is not a search of this identity."""
     saved = read_any(folder)
     if saved.identity != of:
-        told = "" if saved.system == system else f" (it was saved for `{saved.system}`)"
+        remark = "" if saved.system == system else f" (it was saved for `{saved.system}`)"
         raise SavedError(
-            f"`{folder}` holds a search of another model than `{system}` is now{told}; the spec, its settings, or the"
+            f"`{folder}` holds a search of another model than `{system}` is now{remark}; the spec, its settings, or the"
             " version of fsmdsl have changed: start anew with `--save` and another folder"
         )
     return saved
@@ -182,11 +182,11 @@ def read_any(folder: Path) -> Saved:
         content = json.loads(_read_manifest(path))
         if content["format"] != FORMAT:
             raise SavedError(f"`{path}` was written by another version of fsmdsl, in format {content['format']}")
-        given = content.pop("seal")
-        told = content.pop("sha256")
-        if told != _sum_of(content):
+        signature = content.pop("seal")
+        checksum = content.pop("sha256")
+        if checksum != _sum_of(content):
             raise SavedError(f"`{path}` is damaged: its check sum is not the one that it states")
-        if not _is_own(content, given):
+        if not _is_own(content, signature):
             raise SavedError(f"`{path}` is not believed: {FOREIGN}")
         return _saved(content)
     except FileNotFoundError:
@@ -204,9 +204,9 @@ def _read_manifest(path: Path) -> bytes:
         raise SavedError(f"`{path}` is not believed: {error}") from None
 
 
-def _is_own(content: Mapping[str, Any], given: object) -> bool:
+def _is_own(content: Mapping[str, Any], signature: object) -> bool:
     try:
-        return is_sealed(_text_of(content), given)
+        return is_sealed(_text_of(content), signature)
     except (OSError, ValueError) as error:
         raise SavedError(f"cannot find out whether this user has saved a search: {error}") from None
 
@@ -237,8 +237,8 @@ def _saved(content: dict[str, Any]) -> Saved:
     )
 
 
-def _part(nth: int, rank: int, listed: Sequence[object]) -> Part:
-    name, states, length, checked = listed
+def _part(nth: int, rank: int, fields: Sequence[object]) -> Part:
+    name, states, length, checked = fields
     if name != part_name(nth, rank) or re.fullmatch("[0-9a-f]{64}", _text(checked)) is None:
         raise ValueError("part")
     return Part(part_name(nth, rank), _number(states, 0, 1 << 62), _number(length, 8 * _HEAD, 1 << 62), _text(checked))
@@ -287,33 +287,33 @@ def read_part(folder: Path, part: Part, width: int, count: int) -> Loaded:
         raise _damaged(path, "its length is not that of its states")
     if not states:
         return Loaded((), ())
-    listed = data.numbers[_HEAD : _HEAD + 3 * spans]
-    found = [Span(*listed[k : k + 3]) for k in range(0, 3 * spans, 3)]
-    places = [x.place for x in found]
+    raw = data.numbers[_HEAD : _HEAD + 3 * spans]
+    span_list = [Span(*raw[k : k + 3]) for k in range(0, 3 * spans, 3)]
+    places = [x.place for x in span_list]
     if places[:1] != [0] or places != sorted(set(places)) or places[-1] >= states:
         raise _damaged(path, "its spans are not one behind the other")
-    if any(not (0 <= x.number < count and 0 <= x.origin < count) for x in found):
+    if any(not (0 <= x.number < count and 0 <= x.origin < count) for x in span_list):
         raise _damaged(path, "a span is not among the states")
-    return _laid_out(data, words, states, found, bool(numbered))
+    return _loaded(data, words, states, span_list, bool(numbered))
 
 
 def _damaged(path: Path, why: str) -> SavedError:
     return SavedError(f"`{path}` is damaged: {why}")
 
 
-def _laid_out(data: Memory, words: int, count: int, found: Sequence[Span], numbered: bool) -> Loaded:
-    at_words = data.address + 8 * (_HEAD + 3 * len(found))
+def _loaded(data: Memory, words: int, count: int, spans: Sequence[Span], numbered: bool) -> Loaded:
+    at_words = data.address + 8 * (_HEAD + 3 * len(spans))
     at_numbers = at_words + 8 * words * count
     at_origins = at_numbers + 4 * count * numbered
-    kept = [data]
+    memory = [data]
     if not numbered:
-        given = Memory(count, "I")
-        first = found[0].number
-        given.numbers[:count] = memoryview(array("I", range(first, first + count)))
-        kept.append(given)
-        at_numbers = given.address
-    listed = stretches(found, words, (at_words, at_numbers, at_origins), 0, count)
-    return Loaded(tuple(listed), tuple(kept))
+        sequence = Memory(count, "I")
+        first = spans[0].number
+        sequence.numbers[:count] = memoryview(array("I", range(first, first + count)))
+        memory.append(sequence)
+        at_numbers = sequence.address
+    parts = stretches(spans, words, (at_words, at_numbers, at_origins), 0, count)
+    return Loaded(tuple(parts), tuple(memory))
 
 
 def files(saved: Saved, rank: int, size: int) -> Iterator[tuple[Part, ...]]:

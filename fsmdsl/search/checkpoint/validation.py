@@ -37,10 +37,10 @@ def board_problem(lowered: Lowered, board: list[int], count: int) -> str | None:
 
 def board_of(lowered: Lowered, board: list[int]) -> list[int]:
     """A board with what a search has found, and everything else as a search begins."""
-    found = row(lowered)
+    counters = row(lowered)
     for place in counted(lowered):
-        found[place] = board[place]
-    return found
+        counters[place] = board[place]
+    return counters
 
 
 def states_problem(lowered: Lowered, loaded: Loaded, count: int) -> str | None:

@@ -49,8 +49,8 @@ class Saver(Store):
         self._folder = None if keeping.save is None else keeping.save / self._system
         self._last = perf_counter()
         self._parts: tuple[tuple[Part, ...], ...] = ()
-        self._kept = 0
-        """So many states of this rank are on disk."""
+        self._saved_states = 0
+        """Number of states of this rank on disk."""
         self._stand = (0, 0)
         """How far the search was then: states expanded and found."""
         self.resumed: Saved | None = None
@@ -73,9 +73,9 @@ class Saver(Store):
             problem = str(error)
         except OSError as error:
             problem = f"{doing}: {reason(error)}"
-        told = agreed(self._exchange, problem)
-        if told is not None:
-            raise SavedError(told)
+        message = agreed(self._exchange, problem)
+        if message is not None:
+            raise SavedError(message)
 
     def _read(self, resume: Path) -> Saved | None:
         folder = resume / self._system
@@ -134,9 +134,9 @@ class Saver(Store):
         return loaded
 
     def resumed_with(self, states: int) -> None:
-        """So many states of this rank were saved before, where the search goes on in the same folder."""
+        """Note how many states of this rank were saved before, if the search continues in the same folder."""
         if self._parts and self.resumed is not None:
-            self._kept, self._stand = states, (self.resumed.frontier.first, self.resumed.frontier.count)
+            self._saved_states, self._stand = states, (self.resumed.frontier.first, self.resumed.frontier.count)
 
     # Saving
 
@@ -150,13 +150,13 @@ class Saver(Store):
         stand = engine.frontier.first, engine.frontier.count
         if self._folder is None or self._failed or stand == self._stand:
             return
-        portion, upto = _portion(engine, self._kept, self._exchange.rank)
+        portion, upto = _portion(engine, self._saved_states, self._exchange.rank)
         try:
             self._write(self._folder, engine, portion)
         except SavedError as error:
             self._failed, self.note = True, f"no longer saved: {error}; what was saved before is still there"
         else:
-            self._kept, self._stand, self._last = upto, stand, perf_counter()
+            self._saved_states, self._stand, self._last = upto, stand, perf_counter()
 
     def _write(self, folder: Path, engine: Engine, portion: Portion) -> None:
         """Raises `SavedError`, in all ranks."""
@@ -197,23 +197,23 @@ def _same(a: Path | None, b: Path | None) -> bool:
     return a is not None and b is not None and a.resolve() == b.resolve()
 
 
-def _portion(engine: Plain | Compiled | Distributed, kept: int, rank: int) -> tuple[Portion, int]:
+def _portion(engine: Plain | Compiled | Distributed, start: int, rank: int) -> tuple[Portion, int]:
     """The states of a rank from a place on, and how many it has. What all have found for themselves the first saves."""
     width = engine.lowered.layout.words
     match engine:
         case Plain():
-            count = engine.frontier.count if rank == 0 else kept
-            words = memoryview(array("q", chain.from_iterable(engine.states[kept:count])))
-            origins = memoryview(array("I", engine.preds[kept:count]))
-            return Portion(words, None, origins, (Span(0, kept, 0),)), count
+            count = engine.frontier.count if rank == 0 else start
+            words = memoryview(array("q", chain.from_iterable(engine.states[start:count])))
+            origins = memoryview(array("I", engine.preds[start:count]))
+            return Portion(words, None, origins, (Span(0, start, 0),)), count
         case Compiled():
             count = engine.frontier.count
-            words = engine.words.numbers[kept * width : count * width]
-            return Portion(words, None, engine.preds.numbers[kept:count], (Span(0, kept, 0),)), count
+            words = engine.words.numbers[start * width : count * width]
+            return Portion(words, None, engine.preds.numbers[start:count], (Span(0, start, 0),)), count
         case Distributed():
             share = engine.share
-            words = share.words.numbers[kept * width : share.count * width]
-            numbers, origins = (x.numbers[kept : share.count] for x in (share.numbers, share.origins))
-            begun = max((n for n, s in enumerate(share.spans) if s.place <= kept), default=0)
-            spans = [Span(max(s.place - kept, 0), s.number, s.origin) for s in share.spans[begun:]]
+            words = share.words.numbers[start * width : share.count * width]
+            numbers, origins = (x.numbers[start : share.count] for x in (share.numbers, share.origins))
+            begun = max((n for n, s in enumerate(share.spans) if s.place <= start), default=0)
+            spans = [Span(max(s.place - start, 0), s.number, s.origin) for s in share.spans[begun:]]
             return Portion(words, numbers, origins, tuple(spans)), share.count

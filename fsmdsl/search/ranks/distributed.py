@@ -27,16 +27,16 @@ CAP = 1 << 18
 """Room for the successors that a rank finds in one block; more is made where it does not do."""
 
 LEAST_MESSAGE = 1 << 10
-"""So many successors a block should bring from each rank to each other, that little time goes into exchanging few."""
+"""Number of successors that each rank should send to each other in a block: small messages waste time."""
 
 MAX_BLOCK = 1 << 20
-"""So many a rank should find in one block at most: they take 100 bytes each."""
+"""Maximum number of successors that a rank should find in one block: each takes 100 bytes."""
 
 SEEN = 1 << 15
-"""So many states that were sent are remembered, so as not to be sent again."""
+"""Number of sent states that are remembered, so that they are not sent again."""
 
 CHUNK = 1 << 20
-"""So many states are brought together at once."""
+"""Number of states that are collected at once."""
 
 NEVER = 1 << 62
 
@@ -65,28 +65,28 @@ class Distributed:
         self._hold(CAP)
         self._seen = Memory(SEEN * (share.width + 1))
         self._keys, self._order, self._spare, self._spared, self._slots = (Scratch() for _ in range(5))
-        self._sent, self._moved, self._given, self._dealt = (Scratch() for _ in range(4))
+        self._sent, self._moved, self._numbers, self._dealt = (Scratch() for _ in range(4))
         self._counts, self._places = Memory(DIGITS), Memory(2 * exchange.size)
         self._target = min(max(CAP // 2, LEAST_MESSAGE * exchange.size), MAX_BLOCK)
         self._step = LEAST_MESSAGE * exchange.size
-        self._known: dict[int, tuple[tuple[int, ...], int]] = {}
+        self._cache: dict[int, tuple[tuple[int, ...], int]] = {}
         self._merged: list[int] | None = None
         self.sent = 0
         """Bytes handed to other ranks."""
 
-    def _hold(self, cap: int, kept: int = 0) -> None:
+    def _hold(self, cap: int, count: int = 0) -> None:
         """Room for so many successors; the first of them are kept."""
         stride = self.lowered.stride
         out, hashes, origins = Memory(cap * stride), Memory(cap), Memory(cap, "I")
-        if kept:
-            out.numbers[: kept * stride] = self._out.numbers[: kept * stride]
-            hashes.numbers[:kept] = self._hashes.numbers[:kept]
-            origins.numbers[:kept] = self._origins.numbers[:kept]
+        if count:
+            out.numbers[: count * stride] = self._out.numbers[: count * stride]
+            hashes.numbers[:count] = self._hashes.numbers[:count]
+            origins.numbers[:count] = self._origins.numbers[:count]
         self._out, self._hashes, self._origins, self._marks = out, hashes, origins, Memory(cap)
         self._cap = cap
 
     def run(self, pause: Callable[[], bool], most: int | None) -> bool:
-        """See `Engine`; by all together, who agree when to pause."""
+        """See `Engine`. All ranks run together, and agree when to pause."""
         while self.frontier.advance():
             if pause():
                 return False
@@ -104,19 +104,19 @@ class Distributed:
         n = self._expand(first, last)
         received, count = self._exchange_states(n, first)
         share.make_room(count)
-        known = share.count
+        start = share.count
         keys, slots = self._keys.at(count), self._slots.at(count)
         share.count = self._f["admit_block"](
-            received.address, count, share.words.address, known, known, share.table.address, share.slots - 1,
+            received.address, count, share.words.address, start, start, share.table.address, share.slots - 1,
             share.bits, keys, slots,
         )  # fmt: skip
-        new = share.count - known
+        new = share.count - start
         order = self._order.at(new)
         self._sort(keys, order, new)
-        given, total, most = self._number(new, last - first, n)
-        share.reach(known, frontier.count, frontier.count + total, first, last)
+        numbers, total, most = self._number(new, last - first, n)
+        share.reach(start, frontier.count, frontier.count + total, first, last)
         self._f["arrange_block"](
-            keys, order, new, given.address, known, first, share.words.address, share.numbers.address,
+            keys, order, new, numbers.address, start, first, share.words.address, share.numbers.address,
             share.origins.address, share.table.address, slots, share.bits, self._moved.at(new * share.width),
         )  # fmt: skip
         frontier.first, frontier.count = last, frontier.count + total
@@ -157,7 +157,7 @@ class Distributed:
         received, got = self._all_to_all(self._sent.memory, counts)
         return received, sum(got) // each
 
-    def _number(self, new: int, stretch: int, found: int) -> tuple[Memory, int, int]:
+    def _number(self, new: int, stretch: int, successors: int) -> tuple[Memory, int, int]:
         """The numbers of the new states, in the order of their keys; how many are new in all ranks; how many successors
         a rank has found at most."""
         size, rank = self.exchange.size, self.exchange.rank
@@ -167,11 +167,11 @@ class Distributed:
         order = self._dealt.at(count)
         self._sort(dealt.address, order, count)
         counts = [count if r == rank else 0 for r in range(size)]
-        *counts, most = self.exchange.all_reduce([*counts, found], "max")
+        *counts, most = self.exchange.all_reduce([*counts, successors], "max")
         first = self.frontier.count + sum(counts[:rank])
-        self._f["number_keys"](order, count, first, self._given.at(count))
-        given, _ = self._all_to_all(self._given.memory, got)
-        return given, sum(counts), most
+        self._f["number_keys"](order, count, first, self._numbers.at(count))
+        numbers, _ = self._all_to_all(self._numbers.memory, got)
+        return numbers, sum(counts), most
 
     def _sort(self, keys: int, order: int, n: int) -> None:
         self._f["sort_keys"](keys, order, n, self._spare.at(n), self._spared.at(n), self._counts.address)
@@ -230,19 +230,19 @@ class Distributed:
             merged[place] += number
         return merged
 
-    def look_up(self, wanted: Iterable[int]) -> None:
+    def look_up(self, states: Iterable[int]) -> None:
         """Learn the words and origins of these states, and of those that they came from; by all together."""
         each = self.share.width + 1
-        asked = sorted(set(wanted) - self._known.keys())
-        while asked:
-            answer = [x for number in asked for x in self._told(number)]
-            told = self.exchange.all_reduce(answer, "sum")
-            for k, number in enumerate(asked):
-                *words, origin = told[k * each : (k + 1) * each]
-                self._known[number] = tuple(words), origin
-            asked = sorted({self._known[x][1] for x in asked} - self._known.keys())
+        missing = sorted(set(states) - self._cache.keys())
+        while missing:
+            answer = [x for number in missing for x in self._own_row(number)]
+            rows = self.exchange.all_reduce(answer, "sum")
+            for k, number in enumerate(missing):
+                *words, origin = rows[k * each : (k + 1) * each]
+                self._cache[number] = tuple(words), origin
+            missing = sorted({self._cache[x][1] for x in missing} - self._cache.keys())
 
-    def _told(self, number: int) -> list[int]:
+    def _own_row(self, number: int) -> list[int]:
         place, width = self.share.has(number), self.share.width
         if place is None:
             return [0] * (width + 1)
@@ -251,18 +251,18 @@ class Distributed:
     def state(self, number: int) -> tuple[int, ...]:
         """See `Engine`; by all together, for a state that was not looked up."""
         self.look_up([number])
-        return self._known[number][0]
+        return self._cache[number][0]
 
     def origin(self, number: int) -> int:
         """See `Engine`; by all together, for a state that was not looked up."""
         self.look_up([number])
-        return self._known[number][1]
+        return self._cache[number][1]
 
     def find(self, words: tuple[int, ...]) -> int | None:
         """See `Engine`; by all together."""
         place = self.share.find(words)
-        found = self.exchange.all_reduce([0 if place is None else self.share.number(place) + 1], "max")[0]
-        return found - 1 if found else None
+        number = self.exchange.all_reduce([0 if place is None else self.share.number(place) + 1], "max")[0]
+        return number - 1 if number else None
 
     # Bringing it together
 

@@ -82,24 +82,25 @@ class Mpi:
 
     def all_to_all(self, sent: Memory, counts: Sequence[int]) -> tuple[Memory, list[int]]:
         """See `Exchange`."""
-        told, heard = array("q", counts), array("q", bytes(8 * self.size))
+        sent_counts, received_counts = array("q", counts), array("q", bytes(8 * self.size))
         self._meet()
-        self._all.Alltoall(told, heard)
-        total = sum(heard)
+        self._all.Alltoall(sent_counts, received_counts)
+        total = sum(received_counts)
         if total > len(self._received.numbers):
             self._received = _memory(2 * total)
         word = self._mpi.INT64_T
         self._all.Alltoallv(
-            [sent.numbers, (told, _places(told)), word], [self._received.numbers, (heard, _places(heard)), word]
+            [sent.numbers, (sent_counts, _places(sent_counts)), word],
+            [self._received.numbers, (received_counts, _places(received_counts)), word],
         )
-        return self._received, list(heard)
+        return self._received, list(received_counts)
 
     def all_reduce(self, numbers: Sequence[int], how: Together) -> list[int]:
         """See `Exchange`."""
-        given, found = array("q", numbers), array("q", bytes(8 * len(numbers)))
+        own, totals = array("q", numbers), array("q", bytes(8 * len(numbers)))
         self._meet()
-        self._all.Allreduce(given, found, self._mpi.SUM if how == "sum" else self._mpi.MAX)
-        return list(found)
+        self._all.Allreduce(own, totals, self._mpi.SUM if how == "sum" else self._mpi.MAX)
+        return list(totals)
 
     def _meet(self) -> None:
         """Wait until all are here. MPI itself would keep a processor busy with waiting, which another rank may need."""
@@ -146,8 +147,8 @@ def agreed(exchange: Exchange, problem: str | None) -> str | None:
         return None
     own = first == exchange.size - exchange.rank
     data = (problem or "").encode()[: 8 * _TEXT].ljust(8 * _TEXT, b"\0") if own else bytes(8 * _TEXT)
-    told = array("q", exchange.all_reduce(array("q", data), "sum")).tobytes()
-    return told.rstrip(b"\0").decode(errors="ignore")
+    text = array("q", exchange.all_reduce(array("q", data), "sum")).tobytes()
+    return text.rstrip(b"\0").decode(errors="ignore")
 
 
 _STARTERS: Mapping[str, str] = {

@@ -32,12 +32,12 @@ def address_block(
     for k in range(n):
         h = hashes[k]
         at = (h & mask) * (WORDS + 1)
-        known = seen[at + WORDS] != 0
+        was_sent = seen[at + WORDS] != 0
         for i in range(WORDS):
             if seen[at + i] != out[k * STRIDE + i]:
-                known = False
+                was_sent = False
         marks[k] = -1
-        if not known:
+        if not was_sent:
             for i in range(WORDS):
                 seen[at + i] = out[k * STRIDE + i]
             seen[at + WORDS] = 1
@@ -63,10 +63,10 @@ def address_block(
 
 
 def admit_block(
-    received: Words, n: int, words: Words, count: int, known: int, table: Halves, mask: int, bits: int, keys: Words,
+    received: Words, n: int, words: Words, count: int, start: int, table: Halves, mask: int, bits: int, keys: Words,
     slots: Words,
 ) -> int:  # fmt: skip
-    """Keep those states that are new, as they come, from number `known` on; their least keys, and their slots in the
+    """Keep those states that are new, as they come, from number `start` on; their least keys, and their slots in the
     table. How many states there are then."""
     low = (1 << bits) - 1
     for k in range(n):
@@ -78,11 +78,11 @@ def admit_block(
             table[slot] = tagged(h, bits) | count + 1
             for i in range(WORDS):
                 words[count * WORDS + i] = received[here + i]
-            keys[count - known] = received[here + WORDS]
-            slots[count - known] = slot
+            keys[count - start] = received[here + WORDS]
+            slots[count - start] = slot
             count += 1
-        elif at >= known and received[here + WORDS] < keys[at - known]:
-            keys[at - known] = received[here + WORDS]
+        elif at >= start and received[here + WORDS] < keys[at - start]:
+            keys[at - start] = received[here + WORDS]
     return count
 
 
@@ -149,20 +149,20 @@ def number_keys(order: Words, n: int, first: int, numbers: Words) -> None:
 
 
 def arrange_block(
-    keys: Words, order: Words, n: int, given: Words, known: int, first: int, words: Words, numbers: Halves, preds:
+    keys: Words, order: Words, n: int, new_numbers: Words, start: int, first: int, words: Words, numbers: Halves, preds:
     Halves, table: Halves, slots: Words, bits: int, spare: Words,
 ) -> None:  # fmt: skip
     """Bring new states into the order of their keys, and write down their numbers and where they came from."""
     low = (1 << bits) - 1
     for k in range(n * WORDS):
-        spare[k] = words[known * WORDS + k]
+        spare[k] = words[start * WORDS + k]
     for k in range(n):
         for i in range(WORDS):
-            words[(known + k) * WORDS + i] = spare[order[k] * WORDS + i]
-        numbers[known + k] = given[k] & 0xFFFFFFFF
-        preds[known + k] = first + (keys[k] >> 24) & 0xFFFFFFFF
+            words[(start + k) * WORDS + i] = spare[order[k] * WORDS + i]
+        numbers[start + k] = new_numbers[k] & 0xFFFFFFFF
+        preds[start + k] = first + (keys[k] >> 24) & 0xFFFFFFFF
         slot = slots[order[k]]
-        table[slot] = table[slot] & ~low | known + k + 1
+        table[slot] = table[slot] & ~low | start + k + 1
 
 
 def choose_block(

@@ -121,13 +121,13 @@ class Share:
         """The place of the state with these words, if it is here."""
         if not self.count:
             return None
-        sought, found = Memory(self.width), Memory(1)
+        sought, places = Memory(self.width), Memory(1)
         sought.numbers[:] = memoryview(array("q", words))
         self._f["find_block"](
             sought.address, 1, self.words.address, self.table.address, self.slots - 1, self.bits, 1,
-            found.address, 0,
+            places.address, 0,
         )  # fmt: skip
-        place = found.numbers[0]
+        place = places.numbers[0]
         return place if 0 <= place < self.count else None
 
     # Growing
@@ -191,17 +191,17 @@ class Loaded:
     memory: tuple[Memory, ...]
 
 
-def laid_out(states: Sequence[tuple[int, ...]], origins: Sequence[int]) -> Loaded:
+def from_lists(states: Sequence[tuple[int, ...]], origins: Sequence[int]) -> Loaded:
     """States that have the numbers from 0 on."""
     words = array("q", chain.from_iterable(states))
     memory = Memory(len(words)), Memory(len(states), "I"), Memory(len(states), "I")
-    for numbers, given in zip(memory, (words, array("I", range(len(states))), array("I", origins)), strict=True):
-        numbers.numbers[: len(given)] = memoryview(given)
+    for numbers, values in zip(memory, (words, array("I", range(len(states))), array("I", origins)), strict=True):
+        numbers.numbers[: len(values)] = memoryview(values)
     at_words, at_numbers, at_origins = (x.address for x in memory)
     return Loaded((Stretch(at_words, at_numbers, at_origins, len(states), 0, 0),), memory)
 
 
-def listed(loaded: Iterable[Loaded], width: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
+def states_of(loaded: Iterable[Loaded], width: int) -> Iterator[tuple[int, tuple[int, ...], int]]:
     """The states one by one: number, words, number of the origin."""
     for s in (s for x in loaded for s in x.stretches):
         words = (ctypes.c_int64 * (s.count * width)).from_address(s.words)
@@ -214,17 +214,17 @@ def listed(loaded: Iterable[Loaded], width: int) -> Iterator[tuple[int, tuple[in
 def append(share: Share, functions: dict[str, Function], loaded: Iterable[Loaded], rank: int, size: int) -> None:
     """Append those states that belong to a rank. None of their numbers is below those that there are. The table is to
     be made afterwards. Raises `FullError`."""
-    listed = [s for x in loaded for s in x.stretches]
-    for base in sorted({(s.number, s.origin) for s in listed}):
+    stretches = [s for x in loaded for s in x.stretches]
+    for base in sorted({(s.number, s.origin) for s in stretches}):
         if not share.spans or base != (share.spans[-1].number, share.spans[-1].origin):
             share.spans.append(Span(share.count, *base))
-        _append(share, functions, [s for s in listed if (s.number, s.origin) == base], rank, size)
+        _append(share, functions, [s for s in stretches if (s.number, s.origin) == base], rank, size)
 
 
-def _append(share: Share, functions: dict[str, Function], listed: list[Stretch], rank: int, size: int) -> None:
+def _append(share: Share, functions: dict[str, Function], stretches: list[Stretch], rank: int, size: int) -> None:
     count = 0
-    chosen = Memory(sum(s.count for s in listed) * (share.width + 2))
-    for s in listed:
+    chosen = Memory(sum(s.count for s in stretches) * (share.width + 2))
+    for s in stretches:
         count = functions["choose_block"](
             s.words, s.numbers, s.origins, s.count, s.number, s.origin, rank, size, chosen.address, count
         )

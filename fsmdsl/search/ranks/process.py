@@ -20,12 +20,12 @@ from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
 from fsmdsl.search.ranks.distributed import Distributed
 from fsmdsl.search.ranks.exchange import Exchange, agreed
-from fsmdsl.search.ranks.partition import BYTES, Share, append, laid_out
+from fsmdsl.search.ranks.partition import BYTES, Share, append, from_lists
 from fsmdsl.search.resumable import MISSING_STATES
 from fsmdsl.text.budget import available
 
 SMALL = 2_000
-"""So many states every rank looks at for itself before they are dealt out."""
+"""Number of states that every rank explores by itself before they are distributed."""
 
 BYTES_OF_EDGE = 16
 
@@ -84,8 +84,8 @@ class Ranks(Engines):
         assert isinstance(plain, Plain)
         saved, exchange, lowered = self._saver.resumed, self._exchange, self._search.lowered
         share = Share(lowered, functions, self._room())
-        known = [[laid_out(plain.states, plain.preds)]] if saved is None else self._saver.parts()
-        for loaded in known:
+        batches = [[from_lists(plain.states, plain.preds)]] if saved is None else self._saver.parts()
+        for loaded in batches:
             problem = None
             try:
                 append(share, functions, loaded, exchange.rank, exchange.size)
@@ -115,9 +115,9 @@ class Ranks(Engines):
         return self._code
 
     def _unavailable(self, problem: str | None) -> None:
-        told = agreed(self._exchange, problem)
-        if told is not None:
-            raise UnavailableError(told)
+        message = agreed(self._exchange, problem)
+        if message is not None:
+            raise UnavailableError(message)
 
     def _room(self) -> int:
         """For so many states this rank has memory."""

@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.runs.independence import independent
 from fsmdsl.runs.liveness.plan import Plan
-from fsmdsl.search.symmetry.arranging import MAX_ARRANGEMENTS, arrangements, division
+from fsmdsl.search.symmetry.arrangements import MAX_ARRANGEMENTS, arrangements, division
 from fsmdsl.search.symmetry.conditions import objection
 from fsmdsl.search.symmetry.sets import SymmetricSet, symmetric_sets
 from fsmdsl.step.universe import Universe
@@ -60,10 +60,10 @@ class Reduction:
 
     def notes(self) -> list[str]:
         """Why sets are not reduced, those with the same reason together."""
-        found: dict[str, list[str]] = {}
+        by_reason: dict[str, list[str]] = {}
         for name, why in self.refused.items():
-            found.setdefault(why, []).append(name)
-        return [f"not reduced by symmetry of {' and '.join(names)}: {why}" for why, names in found.items()]
+            by_reason.setdefault(why, []).append(name)
+        return [f"not reduced by symmetry of {' and '.join(names)}: {why}" for why, names in by_reason.items()]
 
 
 def reducible(universe: Universe, doubted: Mapping[str, str] | None = None, plan: Plan | None = None) -> Reduction:

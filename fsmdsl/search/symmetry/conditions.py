@@ -20,9 +20,9 @@ from fsmdsl.step.values import renamed
 def objection(universe: Universe, x: SymmetricSet, plan: Plan | None) -> str | None:
     """Why the members of a set cannot be exchanged for one another, as far as the text says. `plan`: what temporal
     properties ask, if they are to be decided."""
-    tests = (_compared, _named, _mapped, _recorded, _beginning, _crashing, _choosing)
-    found = (why for test in tests for why in test(universe, x))
-    return next(chain(found, _runs(universe, x, plan)), None)
+    tests = (_compared, _chosen_by_name, _mapped, _recorded, _beginning, _crashing, _choosing)
+    objections = (why for test in tests for why in test(universe, x))
+    return next(chain(objections, _runs(universe, x, plan)), None)
 
 
 def _compared(universe: Universe, x: SymmetricSet) -> Iterator[str]:
@@ -51,13 +51,13 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
 def _of_one(universe: Universe, x: SymmetricSet, o: FairnessConstraint) -> bool:
     """Does fairness promise something of one of them or another?"""
     match o:
-        case Obligation(instance, given=given):
-            return instance in x.numbers or any(_moves(x, p.type, value) for p, value in given)
+        case Obligation(instance, arguments=arguments):
+            return instance in x.numbers or any(_moves(x, p.type, value) for p, value in arguments)
         case Delivery(queue, message) | MessageWaits(queue, message):
             _, receiver, sender = universe.queues[queue]
             event = universe.machines[receiver].event_named[message.event]
-            arguments = zip(event.parameters, message.arguments, strict=True)
-            moved = any(_moves(x, p.type, value) for p, value in arguments)
+            contents = zip(event.parameters, message.arguments, strict=True)
+            moved = any(_moves(x, p.type, value) for p, value in contents)
             return moved or receiver in x.numbers or sender in x.numbers
         case Crashes():
             return False
@@ -79,7 +79,7 @@ def _moves(x: SymmetricSet, t: m.Type, value: Value) -> bool:
 # Named by itself -----------------------------------------------------------------------------------------------------
 
 
-def _named(universe: Universe, x: SymmetricSet) -> Iterator[str]:
+def _chosen_by_name(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     system = universe.system
     lets = (let.value for let in system.lets)
     for e in chain(offered(system), recovery(system), lets, required(system)):
@@ -99,12 +99,14 @@ def _recorded(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     """A set of records that refer to them relates them in a way that no order of theirs follows from."""
     system = universe.system
     computed = chain(*map(computed_by, _kinds(universe)), offered(system), recovery(system), required(system))
-    lets = (let.value for let in chain(system.lets, *(named.values() for named in universe.model.module_lets.values())))
+    lets = (
+        let.value for let in chain(system.lets, *(by_name.values() for by_name in universe.model.module_lets.values()))
+    )
     for machine in _kinds(universe):
-        held = [(f.name, f.type, f.span) for f in machine.fields]
-        held += [(p.name, p.type, p.span) for p in machine.params]
-        held += [(p.name, p.type, p.span) for event in machine.events for p in event.parameters]
-        for name, t, span in held:
+        places = [(f.name, f.type, f.span) for f in machine.fields]
+        places += [(p.name, p.type, p.span) for p in machine.params]
+        places += [(p.name, p.type, p.span) for event in machine.events for p in event.parameters]
+        for name, t, span in places:
             if unordered(t, x.machine):
                 yield f"`{name}` holds sets of records that refer to them ({span})"
     for e in (inner for whole in chain(computed, lets) for inner in expressions(whole)):
@@ -128,10 +130,10 @@ def _mapped(universe: Universe, x: SymmetricSet) -> Iterator[str]:
 def _beginning(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     """Does exchanging two neighbours change the first world or a parameter? All other exchanges come of these."""
     for a in x.numbers[:-1]:
-        yield from _told_apart(universe, a, a + 1)
+        yield from _differences(universe, a, a + 1)
 
 
-def _told_apart(universe: Universe, a: int, b: int) -> Iterator[str]:
+def _differences(universe: Universe, a: int, b: int) -> Iterator[str]:
     to = exchanged(a, b)
     for n, machine in enumerate(universe.machines):
         here, there = _values(universe, n), _values(universe, to(n))

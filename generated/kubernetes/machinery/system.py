@@ -118,12 +118,12 @@ class System:
         "_before",
         "_calls",
         "_channels",
+        "_count",
         "_delivering",
         "_followed",
         "_handling",
         "_listeners",
         "_machines",
-        "_made",
         "_outbox",
         "_pending",
         "_pending_before",
@@ -142,10 +142,10 @@ class System:
     def __init__(self) -> None:
         # By number, which is the order in which they were made.
         self._machines: dict[int, Machine] = {}
-        self._made = 0
+        self._count = 0
         self._channels: dict[tuple[type[Queue], tuple[Machine, ...]], Queue] = {}
         self._listeners: tuple[Listener, ...] = ()
-        # The step in progress: who is in the middle of an event, outermost first; what they were before.
+        # The step in progress: the parts in the middle of an event, outermost first; their earlier values.
         self._handling: list[object] = []
         self._before: dict[Part, Saved] = {}
         self._followed: list[Followed] = []
@@ -175,8 +175,8 @@ class System:
         return tuple(x for x in self._machines.values() if isinstance(x, kind))
 
     def _add(self, machine: Machine) -> int:
-        number = self._made
-        self._made += 1
+        number = self._count
+        self._count += 1
         self._machines[number] = machine
         return number
 
@@ -189,7 +189,7 @@ class System:
             del self._channels[key]
 
     def channel(self, kind: type[Q], *ends: Machine) -> Q:
-        """The one channel of a kind, or that of a receiver, or of a sender and a receiver. One that nobody made leads
+        """The one channel of a kind, or that of a receiver, or of a sender and a receiver. One that was not made leads
         out of the system."""
         channel = self._channels.get((kind, ends))
         return channel if isinstance(channel, kind) else kind(self)

@@ -77,24 +77,24 @@ class Requests(Channel):
             self._take(position).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
             if message.event == "RMUpdateRequestEvent":
                 arguments = [message.arguments[0].name]
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "RMUpdateRequestEvent":
-            items(given, "RMUpdateRequestEvent", 1)
-            self.rm_update_request_event(named(Request, given[0], "request"))
+            items(arguments, "RMUpdateRequestEvent", 1)
+            self.rm_update_request_event(named(Request, arguments[0], "request"))
         elif event == "RegisterRMEvent":
-            items(given, "RegisterRMEvent", 0)
+            items(arguments, "RegisterRMEvent", 0)
             self.register_rm_event()
         elif event == "ConfigUpdateRMEvent":
-            items(given, "ConfigUpdateRMEvent", 1)
-            self.config_update_rm_event(truth(given[0], "dropping"))
+            items(arguments, "ConfigUpdateRMEvent", 1)
+            self.config_update_rm_event(truth(arguments[0], "dropping"))
         else:
             raise ValueError(f"there is no message {event!r}")
 
@@ -173,29 +173,29 @@ class Proposals(Channel):
             self._take(0).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
             if message.event == "AllocationProposalBundleEvent":
                 arguments = [message.arguments[0].name]
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "AllocationProposalBundleEvent":
-            items(given, "AllocationProposalBundleEvent", 1)
-            self.allocation_proposal_bundle_event(named(Proposal, given[0], "proposal"))
+            items(arguments, "AllocationProposalBundleEvent", 1)
+            self.allocation_proposal_bundle_event(named(Proposal, arguments[0], "proposal"))
         elif event == "RejectedNewApplicationEvent":
-            items(given, "RejectedNewApplicationEvent", 0)
+            items(arguments, "RejectedNewApplicationEvent", 0)
             self.rejected_new_application_event()
         elif event == "ReleaseAllocationsEvent":
-            items(given, "ReleaseAllocationsEvent", 0)
+            items(arguments, "ReleaseAllocationsEvent", 0)
             self.release_allocations_event()
         elif event == "RemoveRMPartitionsEvent":
-            items(given, "RemoveRMPartitionsEvent", 0)
+            items(arguments, "RemoveRMPartitionsEvent", 0)
             self.remove_rm_partitions_event()
         elif event == "RemovedApplicationEvent":
-            items(given, "RemovedApplicationEvent", 0)
+            items(arguments, "RemovedApplicationEvent", 0)
             self.removed_application_event()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -307,7 +307,7 @@ class Updates(Channel):
             self._take(0).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
             if message.event in (
@@ -318,30 +318,32 @@ class Updates(Channel):
                 arguments = [message.arguments[0].name]
             elif message.event == "SchedulerUpdatePartitionsConfigEvent":
                 arguments = [message.arguments[0].name, message.arguments[1]]
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "SchedulerNodeEvent":
-            items(given, "SchedulerNodeEvent", 1)
-            self.scheduler_node_event(named(NodeChange, given[0], "change"))
+            items(arguments, "SchedulerNodeEvent", 1)
+            self.scheduler_node_event(named(NodeChange, arguments[0], "change"))
         elif event == "SchedulerAllocationUpdatesEvent":
-            items(given, "SchedulerAllocationUpdatesEvent", 1)
-            self.scheduler_allocation_updates_event(named(AllocationUpdate, given[0], "update"))
+            items(arguments, "SchedulerAllocationUpdatesEvent", 1)
+            self.scheduler_allocation_updates_event(named(AllocationUpdate, arguments[0], "update"))
         elif event == "SchedulerApplicationsUpdateEvent":
-            items(given, "SchedulerApplicationsUpdateEvent", 1)
-            self.scheduler_applications_update_event(named(ApplicationChange, given[0], "change"))
+            items(arguments, "SchedulerApplicationsUpdateEvent", 1)
+            self.scheduler_applications_update_event(
+                named(ApplicationChange, arguments[0], "change")
+            )
         elif event == "RemoveRMPartitionsEvent":
-            items(given, "RemoveRMPartitionsEvent", 0)
+            items(arguments, "RemoveRMPartitionsEvent", 0)
             self.remove_rm_partitions_event()
         elif event == "SchedulerUpdatePartitionsConfigEvent":
-            items(given, "SchedulerUpdatePartitionsConfigEvent", 2)
+            items(arguments, "SchedulerUpdatePartitionsConfigEvent", 2)
             self.scheduler_update_partitions_config_event(
-                named(Asker, given[0], "reply"),
-                truth(given[1], "kept"),
+                named(Asker, arguments[0], "reply"),
+                truth(arguments[1], "kept"),
             )
         elif event == "SchedulerDeletePartitionsConfigEvent":
-            items(given, "SchedulerDeletePartitionsConfigEvent", 0)
+            items(arguments, "SchedulerDeletePartitionsConfigEvent", 0)
             self.scheduler_delete_partitions_config_event()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -422,30 +424,30 @@ class Answers(Channel):
             self._take(0).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
             if message.event in ("RMApplicationUpdateEvent", "RMNodeUpdateEvent"):
                 arguments = [message.arguments[0].name]
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "RMApplicationUpdateEvent":
-            items(given, "RMApplicationUpdateEvent", 1)
-            self.rm_application_update_event(named(Answer, given[0], "answer"))
+            items(arguments, "RMApplicationUpdateEvent", 1)
+            self.rm_application_update_event(named(Answer, arguments[0], "answer"))
         elif event == "RMNewAllocationsEvent":
-            items(given, "RMNewAllocationsEvent", 0)
+            items(arguments, "RMNewAllocationsEvent", 0)
             self.rm_new_allocations_event()
         elif event == "RMReleaseAllocationEvent":
-            items(given, "RMReleaseAllocationEvent", 0)
+            items(arguments, "RMReleaseAllocationEvent", 0)
             self.rm_release_allocation_event()
         elif event == "RMRejectedAllocationAskEvent":
-            items(given, "RMRejectedAllocationAskEvent", 0)
+            items(arguments, "RMRejectedAllocationAskEvent", 0)
             self.rm_rejected_allocation_ask_event()
         elif event == "RMNodeUpdateEvent":
-            items(given, "RMNodeUpdateEvent", 1)
-            self.rm_node_update_event(named(Answer, given[0], "answer"))
+            items(arguments, "RMNodeUpdateEvent", 1)
+            self.rm_node_update_event(named(Answer, arguments[0], "answer"))
         else:
             raise ValueError(f"there is no message {event!r}")
 
@@ -476,15 +478,15 @@ class RmReply(Channel):
             self._take(0).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "Answered":
-            items(given, "Answered", 0)
+            items(arguments, "Answered", 0)
             self.answered()
         else:
             raise ValueError(f"there is no message {event!r}")
@@ -513,15 +515,15 @@ class CacheReply(Channel):
             self._take(0).call()
 
     def _encode(self) -> list[Data]:
-        held: list[Data] = []
+        messages: list[Data] = []
         for message in self._messages:
             arguments = list(message.arguments)
-            held.append({"event": message.event, "arguments": arguments})
-        return held
+            messages.append({"event": message.event, "arguments": arguments})
+        return messages
 
-    def _send(self, event: str, given: list[Any], machines: Mapping[int, Any]) -> None:
+    def _send(self, event: str, arguments: list[Any], machines: Mapping[int, Any]) -> None:
         if event == "Answered":
-            items(given, "Answered", 0)
+            items(arguments, "Answered", 0)
             self.answered()
         else:
             raise ValueError(f"there is no message {event!r}")

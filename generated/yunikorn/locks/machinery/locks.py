@@ -34,20 +34,20 @@ class LockOrder:
             stack = self._threads.stack = []
         return stack
 
-    def check(self, wanted: Holding) -> None:
+    def check(self, holding: Holding) -> None:
         """Raises `LockOrderBroken` if this thread may not take a lock now."""
         stack = self.held()
-        if any(x.lock is wanted.lock for x in stack):
-            raise LockOrderBroken(f"this thread holds {wanted.lock.kind} already, and would wait for itself")
-        if stack and not any(_allows(pair, stack[-1], wanted) for pair in self.pairs):
-            raise LockOrderBroken(f"{wanted!r} may not be taken while {stack[-1]!r} is held")
+        if any(x.lock is holding.lock for x in stack):
+            raise LockOrderBroken(f"this thread holds {holding.lock.kind} already, and would wait for itself")
+        if stack and not any(_allows(pair, stack[-1], holding) for pair in self.pairs):
+            raise LockOrderBroken(f"{holding!r} may not be taken while {stack[-1]!r} is held")
 
 
-def _allows(pair: Pair, held: Holding, wanted: Holding) -> bool:
-    kind, mode, wanted_kind, wanted_mode, child = pair
-    same = held.lock.kind == kind and wanted.lock.kind == wanted_kind
-    below = wanted.lock.parent is held.lock if child else kind != wanted_kind
-    return same and below and mode in ("any", held.mode) and wanted_mode in ("any", wanted.mode)
+def _allows(pair: Pair, outer: Holding, inner: Holding) -> bool:
+    kind, mode, inner_kind, inner_mode, child = pair
+    same = outer.lock.kind == kind and inner.lock.kind == inner_kind
+    below = inner.lock.parent is outer.lock if child else kind != inner_kind
+    return same and below and mode in ("any", outer.mode) and inner_mode in ("any", inner.mode)
 
 
 class Lock:

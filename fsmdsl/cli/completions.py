@@ -1,6 +1,6 @@
 """What a shell offers for names that stand in specs: systems, machines, sizes; for rules; for revisions of git.
 
-Nothing here may fail or print: whoever presses Tab is in the middle of a line.
+Nothing here may fail or print, since completion runs in the middle of a line.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from fsmdsl import syntax as s
 def system_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Of the specs named in the line, else of those that the command would read; with the module where a dot is
     typed."""
-    return _matching((x for module in _modules() for x in _named(module, s.SystemDecl, incomplete)), incomplete)
+    return _matching((x for module in _modules() for x in _names_of(module, s.SystemDecl, incomplete)), incomplete)
 
 
 def machine_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Likewise."""
-    return _matching((x for module in _modules() for x in _named(module, s.MachineDecl, incomplete)), incomplete)
+    return _matching((x for module in _modules() for x in _names_of(module, s.MachineDecl, incomplete)), incomplete)
 
 
 def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Those that have a name of their own."""
     from fsmdsl.syntax.amendments import amendments
 
-    listed = (x.name.text for module in _modules() for x in amendments(module) if x.name is not None)
-    return _matching(listed, incomplete)
+    names = (x.name.text for module in _modules() for x in amendments(module) if x.name is not None)
+    return _matching(names, incomplete)
 
 
 def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -50,12 +50,14 @@ def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
     command = ["git", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags"]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=2)
+        process = subprocess.run(command, capture_output=True, check=False, timeout=2)
     except (OSError, subprocess.TimeoutExpired):
-        known = []
+        names = []
     else:
-        known = ["HEAD", "HEAD~1", *done.stdout.decode("utf-8", "replace").split()] if done.returncode == 0 else []
-    return [*(CompletionItem(x) for x in _matching(known, incomplete)), CompletionItem(incomplete, type="file")]
+        names = (
+            ["HEAD", "HEAD~1", *process.stdout.decode("utf-8", "replace").split()] if process.returncode == 0 else []
+        )
+    return [*(CompletionItem(x) for x in _matching(names, incomplete)), CompletionItem(incomplete, type="file")]
 
 
 def _modules() -> list[s.Module]:
@@ -67,7 +69,7 @@ def _modules() -> list[s.Module]:
     return [parsed.module for parsed in read(chosen([x for x in words if Path(x).exists()]))[0]]
 
 
-def _named(module: s.Module, kind: type[s.SystemDecl | s.MachineDecl], incomplete: str) -> Iterator[str]:
+def _names_of(module: s.Module, kind: type[s.SystemDecl | s.MachineDecl], incomplete: str) -> Iterator[str]:
     from fsmdsl.model.resolve.declarations.modules import module_name
 
     for x in module.members:

@@ -20,20 +20,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def force_option(command: F) -> F:
     """`--force`."""
-    told = "Overwrite files in the folder that this command did not write, and links."
-    return click.option("--force", is_flag=True, help=told)(command)
+    description = "Overwrite files in the folder that this command did not write, and links."
+    return click.option("--force", is_flag=True, help=description)(command)
 
 
-def generated(content: bytes, listed: bool) -> bool:
+def generated(content: bytes, in_manifest: bool) -> bool:
     """Code whose first line says that changes belong in the spec: it is written anew whatever has become of it."""
     from fsmdsl.classes import marked
 
     return marked(content)
 
 
-def earlier(made: Callable[[bytes], bool]) -> manifest.Ours:
+def earlier(is_ours: Callable[[bytes], bool]) -> manifest.Ours:
     """What a version without manifests has made. What the manifest lists is judged by its check sum."""
-    return lambda content, listed: not listed and made(content)
+    return lambda content, in_manifest: not in_manifest and is_ours(content)
 
 
 def write(path: Path, content: str | bytes, *, follow: bool = False) -> bool:

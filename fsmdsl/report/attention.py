@@ -10,16 +10,16 @@ from fsmdsl.text.diagnostics import Diagnostic, Severity
 ORDER = ("violated", "failing", "error", "warning", "bounded", "never")
 
 
-def attention(modules: Sequence[ModuleView], found: Iterable[Diagnostic]) -> list[Attention]:
+def attention(modules: Sequence[ModuleView], diagnostics: Iterable[Diagnostic]) -> list[Attention]:
     """Violations, failing scenarios, errors and warnings of the checks, what a limit left open, and transitions that no
     exploration follows."""
-    listed = [
+    entries = [
         *(x for module in modules for system in module.systems for x in _verdicts(module, system)),
         *(x for module in modules for x in _scenarios(module)),
-        *(_diagnostic(d) for d in found if d.severity > Severity.NOTE),
+        *(_diagnostic(d) for d in diagnostics if d.severity > Severity.NOTE),
         *(x for module in modules for machine in module.machines for x in _never(module, machine)),
     ]
-    return sorted(listed, key=lambda x: ORDER.index(x.urgency))
+    return sorted(entries, key=lambda x: ORDER.index(x.urgency))
 
 
 def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
@@ -28,9 +28,9 @@ def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
             href = v.id if v.steps is not None else system.id
             never = f"no state shows it ({v.basis})" if v.kind == "reachable" else v.basis
             detail = "; ".join(v.explanation[:2]) or never
-            yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {v.shown}", detail, href)
+            yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {v.label}", detail, href)
         elif v.outcome != "holds":
-            yield Attention("bounded", v.outcome, f"`{module.name}.{system.name}`: {v.shown}", v.basis, system.id)
+            yield Attention("bounded", v.outcome, f"`{module.name}.{system.name}`: {v.label}", v.basis, system.id)
 
 
 def _scenarios(module: ModuleView) -> Iterator[Attention]:
@@ -49,7 +49,7 @@ def _never(module: ModuleView, machine: MachineView) -> Iterator[Attention]:
     if not rows:
         return
     whole = {r.label for r in machine.rows if len(r.never) == len(r.transitions)}
-    told = [label if label in whole else f"{label} from {', '.join(never)}" for label, never in rows]
+    labels = [label if label in whole else f"{label} from {', '.join(never)}" for label, never in rows]
     count = sum(len(never) for _, never in rows)
     what = f"`{module.name}.{machine.name}`: {count} of {machine.explored.transitions} transitions never fire"
-    yield Attention("never", "never fires", what, ", ".join(told), machine.id)
+    yield Attention("never", "never fires", what, ", ".join(labels), machine.id)

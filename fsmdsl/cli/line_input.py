@@ -14,8 +14,8 @@ from fsmdsl.text.terminal import printable
 PROMPT = "> "
 
 
-class Typed:
-    """What is typed. `words` tells what could be, for completion."""
+class LineInput:
+    """The lines that a person types. `words` gives those that could be typed, for completion."""
 
     def __init__(self, words: Callable[[], list[str]]) -> None:
         self.words = words
@@ -31,7 +31,7 @@ class Typed:
         line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
         text = line.decode("utf-8", errors="replace").strip()
         if not (line and self.at_terminal):
-            # Nobody has typed it: an answer without its question is hard to read.
+            # It comes through a pipe: an answer without its question is hard to read.
             say(short(text))
         return text if line else None
 
@@ -50,12 +50,12 @@ class Typed:
             return False
         if isinstance(sys.stdin, io.TextIOWrapper):
             sys.stdin.reconfigure(errors="replace")
-        found: list[str] = []
+        matches: list[str] = []
 
         def complete(text: str, state: int) -> str | None:
             if state == 0:
-                found[:] = [w for w in self.words() if w.startswith(text)]
-            return found[state] if state < len(found) else None
+                matches[:] = [w for w in self.words() if w.startswith(text)]
+            return matches[state] if state < len(matches) else None
 
         readline.set_completer(complete)
         readline.set_completer_delims("")

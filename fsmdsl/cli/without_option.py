@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from fsmdsl.cli.completing import amendment_names
+from fsmdsl.cli.completions import amendment_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -17,7 +17,7 @@ from fsmdsl.model.walk import effects, effects_of
 
 
 @dataclass(frozen=True)
-class Place:
+class Scope:
     """Where an expression stands: in which file, in the class of which machine or system, with which variables."""
 
     file: File
@@ -66,51 +66,51 @@ class Place:
         """The names of the machine in whose class the expression stands."""
         return self.file.context.machine(self.own_machine.qualified)
 
-    def bind(self, *variables: str) -> Place:
-        """The place inside a quantifier or a function with parameters."""
-        place = self
+    def bind(self, *variables: str) -> Scope:
+        """The scope inside a quantifier or a function with parameters."""
+        scope = self
         for variable in variables:
-            place = place._with(variable)
-        return place
+            scope = scope._with(variable)
+        return scope
 
-    def turn(self, loop: m.ForEach) -> Place:
-        """The place inside a loop of effects. Python has one type for a variable of a method: where another loop of the
+    def turn(self, loop: m.ForEach) -> Scope:
+        """The scope inside a loop of effects. Python has one type for a variable of a method: where another loop of the
         same variable runs through values of another type, that is another variable."""
         whole = effects_of(self.own_machine) if self.system is None else effects(self.system.recover or ())
         loops = (x for x in whole if isinstance(x, m.ForEach) and x.variable == loop.variable)
         return self._with(loop.variable, [*dict.fromkeys(map(_kind, loops))].index(_kind(loop)))
 
-    def _with(self, variable: str, earlier: int = 0) -> Place:
-        """The place where a variable is known as well, by a name behind those of so many earlier ones."""
+    def _with(self, variable: str, earlier: int = 0) -> Scope:
+        """The scope where a variable is known as well, by a name behind those of so many earlier ones."""
         others = (function for function, let in self.file.context.functions if let != variable)
         taken = Namespace([*self.locals.values(), *RESERVED, *FUNCTIONS, *others, "self", "_"])
         name = [taken.claim(snake(variable)) for _ in range(earlier + 1)][-1]
-        known = without(self.present, variable)
-        return replace(self, locals={**self.locals, variable: name}, present=known)
+        present = without(self.present, variable)
+        return replace(self, locals={**self.locals, variable: name}, present=present)
 
-    def given(self, parameters: Iterable[m.Variable]) -> tuple[Place, list[str]]:
-        """The place inside a function with these parameters, and what they are called there."""
+    def with_parameters(self, parameters: Iterable[m.Variable]) -> tuple[Scope, list[str]]:
+        """The scope inside a function with these parameters, and what they are called there."""
         names = [p.name for p in parameters]
-        place = self.bind(*names)
-        return place, [place.locals[name] for name in names]
+        scope = self.bind(*names)
+        return scope, [scope.locals[name] for name in names]
 
-    def inside(self, let: m.Let) -> tuple[Place, list[str]]:
-        """The place inside a derived value, and what its parameters are called there."""
-        place, names = self.given(let.parameters)
-        return replace(place, loose=bool(names)), names
+    def inside(self, let: m.Let) -> tuple[Scope, list[str]]:
+        """The scope inside a derived value, and what its parameters are called there."""
+        scope, names = self.with_parameters(let.parameters)
+        return replace(scope, loose=bool(names)), names
 
-    def taking(self, t: m.Transition, parameters: Iterable[str]) -> Place:
-        """The place where guard and effects of a transition stand, in the method of an event with these parameters."""
+    def taking(self, t: m.Transition, parameters: Iterable[str]) -> Scope:
+        """The scope where guard and effects of a transition stand, in the method of an event with these parameters."""
         if not isinstance(t.trigger, m.OnEvent):
             return self
         return replace(self, locals={**self.locals, **dict(zip(t.trigger.arguments, parameters, strict=False))})
 
-    def knowing(self, condition: m.Expr, holds: bool = True) -> Place:
-        """The place where a condition is known to hold, or not to."""
+    def knowing(self, condition: m.Expr, holds: bool = True) -> Scope:
+        """The scope where a condition is known to hold, or not to."""
         return replace(self, present=self.present | present_if(condition, holds))
 
-    def after(self, done: m.Effect) -> Place:
-        """The place behind an effect."""
+    def after(self, done: m.Effect) -> Scope:
+        """The scope behind an effect."""
         return replace(self, present=after(self.present, done))
 
 
@@ -120,7 +120,7 @@ def _kind(loop: m.ForEach) -> m.Type:
     return m.RangeType(0, 0) if isinstance(of, m.RangeType) else of
 
 
-# What needs no place -------------------------------------------------------------------------------------------------
+# What needs no scope -------------------------------------------------------------------------------------------------
 
 
 def constant(file: File, e: m.Constant) -> Text:

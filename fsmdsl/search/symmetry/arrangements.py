@@ -14,7 +14,7 @@ MAX_ARRANGEMENTS = 720
 """More than these are not compared for one world."""
 
 MAX_MESSAGES = 15
-"""In a larger bag it is not counted who is in how many messages of which kind: the counts would not fit in a word."""
+"""Maximum size of a bag in which the messages of each instance are counted by kind: more would not fit in a word."""
 
 
 def division(roster: Roster, sets: Sequence[SymmetricSet]) -> tuple[list[SymmetricSet], list[SymmetricSet]]:
