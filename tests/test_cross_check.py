@@ -153,10 +153,10 @@ system TwoGpus {
 @pytest.mark.parametrize(
     ("text", "function", "old", "new"),
     [
-        (FAULTY, handlers.handler, "b.leave(-UNHANDLED - STATE)", "b.leave(IGNORED)"),
+        (FAULTY, handlers.handler, "b.return_(-UNHANDLED - STATE)", "b.return_(IGNORED)"),
         (FAULTY, convert.misfit, "return [any_of(beyond)] if beyond else []", "return []"),
         (GANG, handlers.choose, "if TRUE in guards:", "if guards:"),
-        (GANG, questions.stuck, "b.leave(FALSE if ending else TRUE)", "b.leave(FALSE)"),
+        (GANG, questions.stuck, "b.return_(FALSE if ending else TRUE)", "b.return_(FALSE)"),
     ],
     ids=["an event that is not handled", "a value that does not fit", "a transition of an outer state", "a deadlock"],
 )
