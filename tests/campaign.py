@@ -46,7 +46,7 @@ from fsmdsl.runs import search_result
 from fsmdsl.runs.liveness.grounding import questions
 from fsmdsl.runs.liveness.plan import Plan
 from fsmdsl.runs.search_result import Searched
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.runs.verdicts.judge import judge
 from fsmdsl.runs.verdicts.verdict import Limits, Means
 from fsmdsl.search import compiled, cross_check, explore, plain

@@ -12,10 +12,10 @@ from fsmdsl import model as m
 from fsmdsl.runs import explain
 from fsmdsl.runs.liveness import formula as f
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
+from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.grounding import questions
 from fsmdsl.runs.liveness.plan import Plan
 from fsmdsl.runs.liveness.record import Recorder
-from fsmdsl.runs.liveness.why import why
 from fsmdsl.runs.trace import Trace
 from fsmdsl.step import Universe, World, enabled, fire, initial
 

@@ -10,7 +10,7 @@ from random import Random
 from stepping import compiled
 
 from fsmdsl import model as m
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.step import EventStep, Universe, enabled, fire, initial
 from fsmdsl.step.world import Requested, Step, TimerStep
 

@@ -15,7 +15,7 @@ from fsmdsl import model as m
 from fsmdsl.check import check, completeness
 from fsmdsl.check.subject import Subject
 from fsmdsl.model.resolve import resolve
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.step import Frame, Universe, initial, truth
 from fsmdsl.step.values import domain
 from fsmdsl.step.world import World

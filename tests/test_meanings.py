@@ -24,7 +24,7 @@ from tiers import today
 from fsmdsl import model as m
 from fsmdsl.check import check
 from fsmdsl.classes.traits import standalone
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.search import Limits, Means
 from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain

@@ -16,8 +16,8 @@ from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.model.workspace import load
-from fsmdsl.runs.recovery import Answer, check, explored
-from fsmdsl.runs.recovery.explored import Parts
+from fsmdsl.runs.recovery import Answer, check, crash_graph
+from fsmdsl.runs.recovery.crash_graph import Parts
 from fsmdsl.runs.search_result import Edge, Finding
 from fsmdsl.runs.trace import Trace
 from fsmdsl.search import Limits
@@ -38,9 +38,9 @@ def test_the_graph_has_the_edges_of_the_definition(seed: int) -> None:
             search = packed(of, system, Limits(states=400), PLAIN)
         except UnpackableError:  # explored by definition
             continue
-        bit = explored._crash_bit(search)
+        bit = crash_graph._crash_bit(search)
         if bit is not None:
-            both = explored._by_graph(search, bit), explored._by_definition(search.universe, search)
+            both = crash_graph._by_graph(search, bit), crash_graph._by_definition(search.universe, search)
             assert _edges(both[0]) == _edges(both[1])
 
 
@@ -56,10 +56,10 @@ def test_the_graph_of_a_spec_has_the_edges_of_the_definition() -> None:
     for system in of.systems.values():
         if any(isinstance(p.formula, m.Recovers) for p in system.properties):
             search = packed(of, system, Limits(states=700), PLAIN)
-            bit = explored._crash_bit(search)
+            bit = crash_graph._crash_bit(search)
             if bit is not None:
                 compared += 1
-                both = explored._by_graph(search, bit), explored._by_definition(search.universe, search)
+                both = crash_graph._by_graph(search, bit), crash_graph._by_definition(search.universe, search)
                 assert _edges(both[0]) == _edges(both[1])
     assert compared
 

@@ -18,10 +18,10 @@ from fsmdsl import model as m
 from fsmdsl.model.resolve import resolve
 from fsmdsl.program.native import missing
 from fsmdsl.runs.disagreement import DisagreementError
+from fsmdsl.runs.liveness.explanation import _Reader as Reader
 from fsmdsl.runs.liveness.grounding import questions
 from fsmdsl.runs.liveness.plan import Plan
 from fsmdsl.runs.liveness.record import Marks
-from fsmdsl.runs.liveness.why import _Reader as Reader
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.verdicts.judge import coverage, judge
 from fsmdsl.search import Exploration, Limits, Means, Trace, compose, explore

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from stepping import Run, compiled, only_system
 
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.step import ChannelStep, CrashStep, EventStep, RecoverStep, Universe, enabled, initial, stuck
 from fsmdsl.step.describe import describe, fault_message
 

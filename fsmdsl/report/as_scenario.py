@@ -20,7 +20,7 @@ LINE = 100
 """Columns of an `expect`."""
 
 CLOSED = "closed_"
-"""What the names of systems begin with that `runs.simulation.closed` makes around a machine."""
+"""What the names of systems begin with that `runs.simulation.closed_system` makes around a machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 from fsmdsl import model as m
 from fsmdsl.model.workspace import load
 from fsmdsl.report.frames import frames
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.step import Universe
 from fsmdsl.step.describe import fault_message
 from fsmdsl.testing.comparison import DifferenceError, SideBySide

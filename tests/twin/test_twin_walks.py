@@ -15,7 +15,7 @@ from walks import Explored, Walk, wander
 from fsmdsl import model as m
 from fsmdsl.classes.naming import is_nested
 from fsmdsl.classes.traits import beyond_tables
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.step import TooManyValuesError, Universe, enabled
 
 HERE = Path(__file__).parent

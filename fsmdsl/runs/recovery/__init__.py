@@ -10,9 +10,9 @@ from operator import itemgetter
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.runs.recovery.compared import Slot, changes, compared, not_there, projection
-from fsmdsl.runs.recovery.explored import crash_to, parts
+from fsmdsl.runs.recovery.crash_graph import crash_to, parts
 from fsmdsl.runs.recovery.nearest import difference
+from fsmdsl.runs.recovery.slots import Slot, changes, compared, not_there, projection
 from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Trace, taken
 from fsmdsl.runs.verdicts.verdict import Outcome, extent

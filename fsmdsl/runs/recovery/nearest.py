@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fsmdsl.runs.recovery.compared import Projection, Slot, projection, statement, value, written
+from fsmdsl.runs.recovery.slots import Projection, Slot, projection, statement, value, written
 from fsmdsl.runs.recovery.writes import story
 from fsmdsl.runs.trace import Trace
 from fsmdsl.step import Universe, Value

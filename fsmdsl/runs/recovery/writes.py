@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.runs.recovery.compared import Slot, slot_value, written
+from fsmdsl.runs.recovery.slots import Slot, slot_value, written
 from fsmdsl.runs.trace import Entry, Trace
 from fsmdsl.step import Assigned, Crashed, CrashStep, Followed, RecoverStep, TraceEvent, Universe, Value, World, fire
 from fsmdsl.step.describe import describe

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
-from fsmdsl.runs.simulation.closed import closed
+from fsmdsl.runs.simulation.closed_system import closed
 from fsmdsl.runs.simulation.session import Session
 from fsmdsl.step import TooManyValuesError, Universe
 from fsmdsl.step.describe import fault_message

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from fsmdsl import model as m
 from fsmdsl.runs.explain import lines
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
+from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
-from fsmdsl.runs.liveness.why import why
 from fsmdsl.runs.recovery import check as recovers
 from fsmdsl.runs.refinement import check as refines
 from fsmdsl.runs.search_result import Searched
