@@ -15,15 +15,30 @@ from typing import Any, get_args
 import core_interpreter
 import pytest
 from campaign import model_of, systems, texts
-from core_comparison import compare
+from core_comparison import Pair, compare
 from planting import planted
 from tiers import FULL
 
+from fsmdsl import model as m
 from fsmdsl.core import presence, selection
 from fsmdsl.core import statements as s
+from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.show import show
-from fsmdsl.core.translate import beginning, effects, expressions, fitting, machines, offers, steps, translate
+from fsmdsl.core.translate import (
+    Context,
+    all_procedures,
+    beginning,
+    effects,
+    expressions,
+    fitting,
+    holds,
+    machines,
+    offers,
+    steps,
+    translate,
+)
 from fsmdsl.model.workspace import load
+from fsmdsl.syntax.operators import LARGEST
 
 ROOT = Path(__file__).parent.parent
 SPECS = sorted((ROOT / "specs").rglob("*.fsm"))
@@ -235,6 +250,67 @@ def test_an_example_as_text() -> None:
     assert text == GOLDEN.read_text("utf-8")
 
 
+# What else is asked of a system --------------------------------------------------------------------------------------
+
+COUNTER = """module counter
+machine Counter {
+    initial state On
+    n: 0..3
+    event add(k: 0..3), set(s: set<0..3>) from environment
+    On on add(k) do n = k
+    On on set(s) when n in s
+}
+system Two {
+    cs: Counter[2]
+    environment {
+        some k in {0, 5}: cs[0].add(k)
+        cs[0].add(-1)
+        crash of cs[0] when 1 / cs[0].n == 1
+        crash when 1 / cs[1].n == 1
+        cs[1].add(1) when 1 / cs[1].n == 1
+    }
+    invariant one: 1 / cs[0].n == 1
+}
+"""
+
+
+def test_only_what_is_offered_comes_from_outside_of_a_closed_system() -> None:
+    model = model_of(COUNTER)
+    (system,) = model.systems.values()
+    for closed, number, numbers in [(True, (-1, 5), (0, 3)), (False, (-LARGEST, LARGEST), (-LARGEST, LARGEST))]:
+        procedures = all_procedures(Context(Elaboration(model, system), closed=closed)).procedures
+        _, k = procedures[s.Name("event", "counter.Counter", "add")].parameters
+        assert k.type == m.RangeType(*number)
+        _, of = procedures[s.Name("event", "counter.Counter", "set")].parameters
+        assert of.type == m.SetType(m.RangeType(*numbers))
+
+
+def test_a_condition_without_a_value_does_not_hold() -> None:
+    model = model_of(COUNTER)
+    (system,) = model.systems.values()
+    context = Context(Elaboration(model, system))
+    (invariant,) = system.invariants
+    name = holds(context, "one", invariant.condition).name
+    x = m.Binary("==", m.Local("k", m.BOOL, system.span), m.Constant(True, m.BOOL, system.span), m.BOOL, system.span)
+    other = holds(context, "k", x, model.machines["counter.Counter"], [("k", m.BOOL)]).name
+    pair = Pair(model, system)
+    pair.interpreter.program = all_procedures(context)
+    world = pair.world(pair.universe.start)
+    for n, value in [(0, False), (1, True), (2, False)]:
+        world.fields[0]["n"] = n
+        assert pair.interpreter.run(world, name)[1] is value
+    assert [pair.interpreter.run(world, other, (0, k))[1] for k in (False, True)] == [False, True]
+
+
+def test_crashes_that_have_no_value_are_known_as_crashes() -> None:
+    model = model_of(COUNTER)
+    (system,) = model.systems.values()
+    procedures = translate(model, system).procedures
+    lines = [show(procedures[s.Name("offer line", subject=f"{n}")]) for n in range(4)]
+    assert ["unoffered crash" in x for x in (*lines, show(procedures[s.Name("offers")]))] == [False] * 3 + [True] * 2
+    assert "unoffered\n" in lines[2]
+
+
 # Bugs ----------------------------------------------------------------------------------------------------------------
 
 
@@ -354,7 +430,7 @@ PLANTS = {
         steps.answer, 's.Mark("touched", scope.self, True)', 's.Mark("touched", scope.self, False)'
     ),
     "a guard without a value counts as false": Plant(offers._may_follow, "s.Set(result, TRUE)", "s.Set(result, FALSE)"),
-    "a range without a value is empty, without a word": Plant(offers._collection, ", s.Unoffered()", ","),
+    "a range without a value is empty, without a word": Plant(offers._collection, ", unoffered", ","),
     "a fifo delivers any message": Plant(offers.offer_messages, 'channel.order == "bag"', "True"),
     "a message that is lost stays": Plant(steps.lose_message, "s.Drop(box.queue, box.position), ", ""),
     "a timer fires in any state": Plant(

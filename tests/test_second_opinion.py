@@ -24,8 +24,7 @@ from test_cli import DOOR, ROOT, fsm
 from test_state_values import PODS
 
 from fsmdsl import model as m
-from fsmdsl.interop.export import c_effects, tla_effects
-from fsmdsl.interop.export.c_scope import CScope
+from fsmdsl.interop.export import tla_effects
 from fsmdsl.interop.export.promela import promela
 from fsmdsl.interop.export.refusals import REASONS, RefusedError
 from fsmdsl.interop.export.tla import tla
@@ -191,19 +190,15 @@ def test_too_many_instances_are_refused() -> None:
     assert error.value.refusal.reason == "many instances"
 
 
-def test_an_effect_that_the_exports_do_not_know_is_refused_and_never_passed_over() -> None:
+def test_an_effect_that_the_export_does_not_know_is_refused_and_never_passed_over() -> None:
     @dataclass(frozen=True)
     class Newer:
         span: Span
 
     newer: Any = Newer(Span(Source("new.fsm", "new"), 0, 3))
-    for export in (
-        lambda: c_effects._effect(CScope.of(*system_of(DOOR)), newer),
-        lambda: tla_effects._effect(TlaScope.of(*system_of(DOOR)), newer, Env()),
-    ):
-        with pytest.raises(RefusedError) as error:
-            export()
-        assert str(error.value) == f"new.fsm:1:1: `Newer` cannot be exported: {REASONS['unknown effect']}"
+    with pytest.raises(RefusedError) as error:
+        tla_effects._effect(TlaScope.of(*system_of(DOOR)), newer, Env())
+    assert str(error.value) == f"new.fsm:1:1: `Newer` cannot be exported: {REASONS['unknown effect']}"
 
 
 # Beside our own verdicts ---------------------------------------------------------------------------------------------
@@ -369,6 +364,73 @@ def test_exported_c_stays_in_its_arrays(spin: Spin, tmp_path: Path, text: str) -
     assert "rror" not in sanitised(text, tmp_path)
 
 
+POST = """\
+module post
+
+machine Box {
+    initial state Idle
+    event note(n: 0..1) from link
+    event go from environment
+    Idle on go do send link.note(1) to self
+    Idle on note(n)
+}
+
+channel link: fifo[2] from each Box to each Box
+
+system Post { boxes: Box[5]  environment { boxes[0].go } }
+"""
+
+
+def test_spin_has_room_for_many_queues(spin: Spin) -> None:
+    assert {r.agreement for r in asked(spin, *system_of(POST)).rows} == {"confirmed"}
+
+
+MAPS = """\
+module maps
+
+machine Peer {
+    initial state Idle
+    votes: map<Peer, 0..2>
+    next:  map<2..4, Peer?>
+    flags: map<bool, bool>
+    old:   map<bool, bool>
+    event vote(p: Peer, n: 0..3), go(k: 1..4), flip(k: bool) from environment
+    Idle on vote(p, n) do votes[p] = n
+    Idle on go(k) when next[k] == none or votes[next[k]] > 0 do next[k] = self
+    Idle on flip(k) do { old = flags  flags[k] = not flags[k] }
+    invariant other: flags != old
+}
+
+system Maps {
+    a: Peer
+    b: Peer
+    environment {
+        some p in {a, b}, n in {0, 1, 3}: a.vote(p, n)
+        some k in 1..3: a.go(k)
+        b.go(4)
+        some k in {false, true}: b.flip(k)
+    }
+    reachable both: a.votes[a] == 1 and a.votes[b] == 1 and a.next[2] == a and b.next[4] == b and a.next[4] == none
+}
+"""
+
+
+def test_spin_holds_maps(spin: Spin) -> None:
+    found = asked(spin, *system_of(MAPS))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+    assert any("fault none" in r.what for r in found.rows)
+    assert any("fault range" in r.what for r in found.rows)
+
+
+def test_spin_counts_more_than_62_leaf_states(spin: Spin) -> None:
+    states = "".join(f"state S{n}  " for n in range(70))
+    moves = "".join(f"S{n} -> S{n + 1} on go  " for n in range(69))
+    machine = f"machine M {{ initial {states} event go from environment  {moves} invariant self not in {{S66, S69}} }}"
+    found = asked(spin, *system_of(f"module many\n{machine}\nsystem S {{ m: M }}"))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+    assert found.rows[0].theirs == "70"
+
+
 def test_time_ends_a_search(spin: Spin) -> None:
     model, system = system_of(LEASE)
     assert "in 0.01 s" in str(spin.opinion(model, system, 404, Budgeted(0.01)).unfinished)
@@ -401,9 +463,9 @@ def test_a_campaign_goes_on_where_it_was_interrupted(spin: Spin, tmp_path: Path)
 
 
 PLANTED = [
-    ("if (waits) w.waited |= 1LL << self;", "", 2),
-    ("if (count > 1) fail(OVERLAP_FAULT", "if (0) fail(OVERLAP_FAULT", 4),
-    ("    wrote();\n", "\n", 6),
+    ("w.waited |= 1LL << v_self;", "", 2),
+    ("return fault(OVERLAP_FAULT", "if (0) return fault(OVERLAP_FAULT", 4),
+    ("if (is_cut()) return CUT;\n", "\n", 6),
 ]
 
 

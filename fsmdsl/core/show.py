@@ -73,8 +73,8 @@ def _line(x: s.Simple | s.Change) -> str:
             return "return" if value is None else f"return {_text(value)}"
         case s.Leave():
             return "leave"
-        case s.Unoffered():
-            return "unoffered"
+        case s.Unoffered(crash):
+            return "unoffered crash" if crash else "unoffered"
         case s.Note(happening):
             return f"note {_node(happening)}"
         case s.Offer(step):

@@ -45,7 +45,7 @@ ProcedureKind = Literal[
     "round", "event", "answer", "tick", "deliver message", "lose message", "duplicate message",
     "crash", "crash alone", "recover",
     "offers", "offer events", "offer line", "offer timers", "offer messages",
-    "begin", "may begin",
+    "begin", "may begin", "holds",
 ]  # fmt: skip
 """`translate` says what each kind does, in a function of the same name."""
 

@@ -129,7 +129,9 @@ class Attempt:
 @dataclass(frozen=True, slots=True)
 class Unoffered:
     """In the `otherwise` of an `Attempt`: its fault is why something is not offered (see `step.unoffered`), or why a
-    first value is impossible."""
+    first value is impossible. `crash`: a crash is not offered, which leads nowhere, as far as deadlocks go."""
+
+    crash: bool = False
 
 
 # Changes -------------------------------------------------------------------------------------------------------------
@@ -291,7 +293,7 @@ Block = tuple[Statement, ...]
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A value is returned by `let`, `eventless` and `may begin` alone."""
+    """A value is returned by `let`, `eventless`, `may begin` and `holds` alone."""
 
     name: Name
     parameters: tuple[Variable, ...]

@@ -8,6 +8,7 @@ Each procedure is written by one function, named after its kind. The rules of th
 - rounds: `steps.round`, `machines.eventless`
 - crashes: `steps.crash`, `strike`, `machines.choose_crash`, `forget`, `follow_crash`
 - what can come next: `offers.offers`; how a system begins: `beginning.begin`
+- what is asked of states: `conditions.holds`
 
 A back end can translate a whole system, or ask for the procedures of one machine with a `Context` of its own.
 """
@@ -18,25 +19,31 @@ from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.translate import beginning, machines, offers, steps
+from fsmdsl.core.translate.conditions import holds
 from fsmdsl.core.translate.context import Context
 from fsmdsl.core.triggers import triggered_by
 
-__all__ = ["Context", "translate"]
+__all__ = ["Context", "all_procedures", "holds", "translate"]
 
 
 def translate(model: m.Model, system: m.System | None = None, elaboration: Elaboration | None = None) -> s.Program:
     """All procedures of a system, or of all machines of a model, without a system. Raises `TooLargeNumberError`."""
-    context = Context(elaboration or Elaboration(model, system))
+    return all_procedures(Context(elaboration or Elaboration(model, system)))
+
+
+def all_procedures(context: Context) -> s.Program:
+    """The same, and what the context has already. Offers come first: see `Context.closed`."""
+    if context.system is not None:
+        offers.offers(context)
     for machine in context.machines:
         _machine(context, machine)
     for channel in context.channels:
         _channel(context, channel)
     steps.round(context)
-    if system is not None:
+    if context.system is not None:
         steps.crash(context)
         steps.crash_alone(context)
         steps.recover(context)
-        offers.offers(context)
         beginning.begin(context)
         beginning.may_begin(context)
     return s.Program(context.procedures)

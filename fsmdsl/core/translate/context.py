@@ -11,7 +11,8 @@ from fsmdsl.core.elaborate import Body, Elaboration
 from fsmdsl.core.presence import NOTHING, Known, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.syntax.operators import Comparison
+from fsmdsl.model.typing import bare, common
+from fsmdsl.syntax.operators import LARGEST, Comparison
 from fsmdsl.text.source import NOWHERE, Span
 
 TRUE, FALSE = s.Constant(True, m.BOOL), s.Constant(False, m.BOOL)
@@ -173,10 +174,14 @@ def _can_fail(x: s.Statement) -> bool:
 
 
 class Context:
-    """The machines and channels of a system; without a system, those of the model."""
+    """The machines and channels of a system; without a system, those of the model.
 
-    def __init__(self, elaboration: Elaboration) -> None:
-        self.elaboration = elaboration
+    `closed`: no event comes from outside that is not offered. Then the arguments of an event are as wide as those that
+    are offered, and they may be anything otherwise.
+    """
+
+    def __init__(self, elaboration: Elaboration, *, closed: bool = False) -> None:
+        self.elaboration, self.closed = elaboration, closed
         self.model, self.system = elaboration.model, elaboration.system
         if self.system is None:
             self.machines = tuple(self.model.machines.values())
@@ -189,6 +194,7 @@ class Context:
         self.lets: dict[tuple[str, str], list[tuple[Body, s.Procedure]]] = {}
         """By owner and name: what a `let` stands for, for each of the types that its arguments have."""
         self._selections: dict[str, Selection] = {}
+        self._offered: dict[tuple[str, str], tuple[m.Type, ...]] = {}
 
     @property
     def span(self) -> Span:
@@ -205,11 +211,43 @@ class Context:
         """Does a machine (qualified) take part?"""
         return any(x.qualified == machine for x in self.machines)
 
+    def offered(self, machine: m.Machine, event: str, given: Sequence[s.Expr]) -> None:
+        """Notes that an event can come from outside with these arguments."""
+        types = self._offered.get(
+            (machine.qualified, event), tuple(p.type for p in machine.event_named[event].parameters)
+        )
+        wide = tuple(common(t, x.type) for t, x in zip(types, given, strict=True))
+        self._offered[machine.qualified, event] = wide
+
+    def arguments(self, machine: m.Machine, event: m.Event) -> tuple[m.Type, ...]:
+        """The types of the arguments with which an event can come from outside."""
+        declared = tuple(p.type for p in event.parameters)
+        if self.closed:
+            return self._offered.get((machine.qualified, event.name), declared)
+        return tuple(map(unlimited, declared))
+
     def define(self, name: s.Name, parameters: Sequence[s.Variable], builder: Builder) -> s.Procedure:
         """The procedure that has been written."""
         assert name not in self.procedures, name
         self.procedures[name] = s.Procedure(name, tuple(parameters), builder.block)
         return self.procedures[name]
+
+
+def unlimited(t: m.Type) -> m.Type:
+    """The type of what comes from outside: of the same kind, but it may not fit."""
+    match t:
+        case m.RangeType():
+            return m.RangeType(-LARGEST, LARGEST)
+        case m.RefType():
+            return m.OptionalType(t)
+        case m.OptionalType(of):
+            return m.OptionalType(bare(unlimited(of)))
+        case m.SetType(of):
+            return m.SetType(unlimited(of))
+        case m.ListType(of):
+            return m.ListType(unlimited(of), LARGEST)
+        case _:
+            return t
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.translate.context import NONE, Scope, all_of, compared, is_present, size
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.typing import bare, holds
-from fsmdsl.syntax.operators import LARGEST
+from fsmdsl.model.typing import holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +86,3 @@ def arguments_fit(
     """Requires that the parameters of an event or action can hold values, from the first to the last."""
     for p, value in zip(parameters, values, strict=True):
         fits(scope, p.type, value, Place("argument", p.name, name, instance, location))
-
-
-def unlimited(t: m.Type) -> m.Type:
-    """The type of what comes from outside: of the same kind, but it may not fit."""
-    match t:
-        case m.RangeType():
-            return m.RangeType(-LARGEST, LARGEST)
-        case m.RefType():
-            return m.OptionalType(t)
-        case m.OptionalType(of):
-            return m.OptionalType(bare(unlimited(of)))
-        case m.SetType(of):
-            return m.SetType(unlimited(of))
-        case m.ListType(of):
-            return m.ListType(unlimited(of), LARGEST)
-        case _:
-            return t

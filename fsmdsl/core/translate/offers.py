@@ -64,8 +64,9 @@ def offers(context: Context) -> s.Procedure:
 def _answers(b: Builder, context: Context) -> None:
     actions = []
     for machine in context.machines:
+        instance = replace(INSTANCE, type=m.RefType(machine.qualified))
         for action in machine.actions:
-            steps = [s.OutcomeStep(INSTANCE, action.name, x) for x in action.outcomes]
+            steps = [s.OutcomeStep(instance, action.name, x) for x in action.outcomes]
             if steps:
                 actions.append(s.PendingAction(machine.qualified, action.name, tuple(map(s.Offer, steps))))
     if actions:
@@ -75,7 +76,7 @@ def _answers(b: Builder, context: Context) -> None:
 def _system_crashes(scope: Scope, crashes: Sequence[m.CrashOffer]) -> None:
     b = scope.builder
     for x in crashes:
-        with b.attempt(s.Unoffered()), b.when(condition(scope, x.guard)):
+        with b.attempt(s.Unoffered(crash=True)), b.when(condition(scope, x.guard)):
             b.add(s.Offer(s.SystemCrash(x.kind)))
 
 
@@ -114,6 +115,7 @@ def _with_all_arguments(scope: Scope, machine: m.Machine, event: m.Event, given:
 
 
 def _offer_event(scope: Scope, machine: m.Machine, event: str, to: s.Expr, given: Sequence[s.Expr]) -> None:
+    scope.context.offered(machine, event, given)
     with scope.builder.when(accepts(scope, machine, event, to, given)):
         scope.builder.add(s.Offer(s.EventStep(to, event, tuple(given))))
 
@@ -158,15 +160,15 @@ def offer_line(context: Context, line: Line, n: int) -> s.Procedure:
 
 
 def _through(scope: Scope, line: Line, variables: Sequence[tuple[str, m.Expr]]) -> None:
-    b = scope.builder
+    b, unoffered = scope.builder, s.Unoffered(crash=isinstance(line, m.ProcessCrash))
     if variables:
         (name, over), *rest = variables
-        members = _collection(scope, over)
+        members = _collection(scope, over, unoffered)
         variable = b.variable(name, m.element_of(members.type))
         with b.each(variable, members):
             _through(scope.bind(name, variable), line, rest)
         return
-    with b.attempt(s.Unoffered()), b.when(condition(scope, line.guard)):
+    with b.attempt(unoffered), b.when(condition(scope, line.guard)):
         match line:
             case m.Offer():
                 _line_event(scope, line)
@@ -177,7 +179,7 @@ def _through(scope: Scope, line: Line, variables: Sequence[tuple[str, m.Expr]]) 
                 assert_never(line)
 
 
-def _collection(scope: Scope, over: m.Expr) -> s.Expr:
+def _collection(scope: Scope, over: m.Expr, unoffered: s.Unoffered) -> s.Expr:
     """What a variable runs through: nothing, where that has no value."""
     b, e = scope.builder, _elaborated(scope, over)
     with b.aside() as inside:
@@ -186,7 +188,7 @@ def _collection(scope: Scope, over: m.Expr) -> s.Expr:
         return members
     result = b.variable("members", members.type)
     empty = s.Collection("list" if isinstance(members.type, m.ListType) else "set", (), members.type)
-    b.add(s.Attempt((*inside, s.Set(result, members)), (s.Set(result, empty), s.Unoffered())))
+    b.add(s.Attempt((*inside, s.Set(result, members)), (s.Set(result, empty), unoffered)))
     return result
 
 

@@ -24,7 +24,6 @@ from fsmdsl.core.translate.context import (
     state,
 )
 from fsmdsl.core.translate.effects import deliver, has_room, length, perform
-from fsmdsl.core.translate.fitting import unlimited
 from fsmdsl.core.translate.machines import choose, follow, is_awaitable
 from fsmdsl.dataclasses import replace
 
@@ -38,7 +37,8 @@ def event(context: Context, machine: m.Machine, event: m.Event) -> s.Procedure:
     """The environment sends an event."""
     b = Builder()
     scope = of_machine(context, b, machine)
-    given = b.parameters([replace(p, type=unlimited(p.type)) for p in event.parameters])
+    types = context.arguments(machine, event)
+    given = b.parameters([replace(p, type=t) for p, t in zip(event.parameters, types, strict=True)])
     ready(scope, scope.self, event.name)
     deliver(scope, scope.self, machine, event, given, s.Location(event.span))
     b.add(ROUND)

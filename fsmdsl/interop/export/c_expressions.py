@@ -1,299 +1,333 @@
-"""Expressions in C. `self` is the instance that reads (-1: the system); what has no value fails at its place."""
+"""Sure expressions of core statements in C: each has a value and no effect, so C may compute operands in any order.
+
+A text is a name, a number, a call or in brackets, so that it can be an operand as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.interop.export.c_scope import CScope, local
+from fsmdsl.core import statements as s
+from fsmdsl.interop.export.c_scope import CScope, number
 from fsmdsl.interop.export.escape import c_comment
-from fsmdsl.interop.export.scope import identifier
-from fsmdsl.interop.export.values import NONE, machine_of
-from fsmdsl.model.typing import common, holds
+from fsmdsl.model.typing import bare, common
+
+FLAGS = {"busy": "busy", "touched": "touched", "waited": "w.waited"}
+"""Where the marks of instances are."""
 
 
-def expression(scope: CScope, e: m.Expr) -> str:
-    """An elaborated expression."""
+def local(name: str) -> str:
+    """A variable. What stands in front keeps it apart from words of C and from what the runtime defines."""
+    return f"v_{name}"
+
+
+def fitted(scope: CScope, e: s.Expr, t: m.Type) -> str:
+    """An expression as a value of a type that holds it."""
+    return scope.cast(expression(scope, e), e.type, t)
+
+
+def expression(scope: CScope, e: s.Expr) -> str:
+    """An expression."""
     match e:
-        case m.Constant():
-            return number(scope.values.number(e.type, e.value))
-        case m.Self():
-            return "self"
-        case m.Wait():
-            return "!(w.waited >> self & 1)"
-        case m.Local(name=name):
+        case s.Constant(value, t):
+            return number(scope.values.number(t, value))
+        case s.Variable(name):
             return local(name)
-        case m.Read():
+        case s.Location(span):
+            return str(scope.place(span))
+        case s.Read():
             return _read(scope, e)
-        case m.Derived():
-            return _derived(scope, e)
-        case m.InState(target=target, states=states):
-            machine = scope.universe.model.machines[machine_of(target.type)]
-            mask = sum(1 << machine.leaf_numbers[x] for x in states)
-            return f"in_states({expression(scope, target)}, {mask}ULL {c_comment(name_list(states))})"
-        case m.StateOf(target=target):
-            return f"w.state[{reference(scope, target)}]"
-        case m.Not(operand=operand):
-            return f"!({expression(scope, operand)})"
-        case m.Negative(operand=operand):
-            return f"-({expression(scope, operand)})"
-        case m.Logic(operator=operator, operands=operands):
-            return f" {'&&' if operator == 'and' else '||'} ".join(f"({expression(scope, x)})" for x in operands)
-        case m.Binary():
+        case s.InState(owner, leaves):
+            return _in_state(scope, owner, leaves)
+        case s.Instances():
+            return number(sum(1 << n for n in _instances(scope, e)))
+        case s.Not(operand):
+            return f"!{expression(scope, operand)}"
+        case s.Negative(operand):
+            return f"(- {expression(scope, operand)})"
+        case s.Logic(operator, operands):
+            sign = " && " if operator == "and" else " || "
+            return f"({sign.join(expression(scope, x) for x in operands)})"
+        case s.Binary():
             return _binary(scope, e)
-        case m.Conditional(condition=condition):
-            then, otherwise = (scope.cast(expression(scope, x), x.type, e.type) for x in (e.then, e.otherwise))
-            return f"({expression(scope, condition)}) ? ({then}) : ({otherwise})"
-        case m.Quantified():
-            return _quantified(scope, e)
-        case m.Collection():
+        case s.Conditional(condition, then, otherwise, t):
+            return f"({expression(scope, condition)} ? {fitted(scope, then, t)} : {fitted(scope, otherwise, t)})"
+        case s.Quantifier():
+            return _quantifier(scope, e)
+        case s.Collection():
             return _collection(scope, e)
-        case m.Construction():
-            return _record(scope, e)
-        case m.Part(of=of, name=name):
+        case s.Record(parts, t):
+            scope.values.size(t)
+            return _packed(scope, [(x, of) for x, (_, of) in zip(parts, t.parts, strict=True)], t)
+        case s.Part(of, name, t):
             assert isinstance(of.type, m.RecordType)
             at = dict(zip((n for n, _ in of.type.parts), scope.values.part_places(of.type), strict=True))[name]
-            index = f"({expression(scope, of)}) >> {at} & {(1 << scope.values.item_bits(e.type)) - 1}"
-            return f"value_at({scope.type(e.type)}, {index})"
-        case m.Apply():
-            return _apply(scope, e)
-        case m.InstanceRef(name=name, index=index):
-            return str(scope.universe.system.number_of[(name, index)])
-        case m.Instances(name=name):
-            return number(sum(1 << n for n in scope.universe.instances_called(name)))
-        case m.AllOf(machine=qualified):
-            return number(sum(1 << n for n in scope.universe.instances_of(qualified)))
-        case m.Ordinal():
-            return "ordinal[self]"
-        case m.ChannelRef() | m.Temporal():
-            raise TypeError(f"{type(e).__name__} has no value in one world")
+            index = f"{expression(scope, of)} >> {at} & {(1 << scope.values.item_bits(t)) - 1}"
+            return f"value_at({scope.type(t)}, {index})"
+        case s.Apply():
+            return _applied(scope, e)
+        case s.Derived(let, arguments):
+            return f"{scope.function(let)}({passed(scope, let, arguments)})"
         case _:
-            assert_never(e)
+            return _query(scope, e)
 
 
-def number(n: int) -> str:
-    """A constant."""
-    if n == NONE:
-        return "NOTHING"
-    return str(n) if abs(n) < 1 << 31 else f"{n}LL"
+def passed(scope: CScope, procedure: s.Name, arguments: tuple[s.Expr, ...]) -> str:
+    """Arguments, as the parameters of a procedure take them."""
+    parameters = scope.procedures[procedure].parameters
+    return ", ".join(fitted(scope, x, p.type) for p, x in zip(parameters, arguments, strict=True))
 
 
-def name_list(names: frozenset[str]) -> str:
-    """For a comment."""
-    return ", ".join(sorted(names))
+# Instances -----------------------------------------------------------------------------------------------------------
 
 
-def reference(scope: CScope, e: m.Expr) -> str:
-    """An instance; a fault where it is none."""
-    text = expression(scope, e)
-    if isinstance(e, m.Self | m.InstanceRef):
-        return text
-    return f"present({text}, {scope.place(e.span)})"
+def machine_of(scope: CScope, instance: s.Expr) -> m.Machine | None:
+    """The machine of an instance, if there are any of it."""
+    t = bare(instance.type)
+    found = scope.selections.get(t.machine) if isinstance(t, m.RefType) else None
+    return None if found is None else found.machine
 
 
-def _read(scope: CScope, e: m.Read) -> str:
-    owner = "self" if e.target is None else reference(scope, e.target)
-    if e_owner(scope, e) not in scope.selections:
-        return f"({{ {owner}; 0; }})"  # a machine without instances: the reference to one has failed before
-    return f"{read_name(scope, e)}[at[{owner}]]"
+def place(scope: CScope, machine: m.Machine, field: str, owner: s.Expr) -> str:
+    """Where a field of an instance is, in a world."""
+    return f"{scope.name('', machine.qualified, field)}[at[{expression(scope, owner)}]]"
 
 
-def read_name(scope: CScope, e: m.Read) -> str:
-    """The array of a field or parameter."""
-    machine = scope.universe.model.machines[e_owner(scope, e)]
-    name = identifier(scope.machine_name(machine), e.name)
-    return f"w.{name}" if e.kind == "field" else name
+def _read(scope: CScope, e: s.Read) -> str:
+    machine = machine_of(scope, e.owner)
+    if machine is None:
+        return "0"  # never reached: the instance is none, which was a fault before
+    match e.kind:
+        case "field":
+            return f"w.{place(scope, machine, e.name, e.owner)}"
+        case "initial":
+            return f"first.{place(scope, machine, e.name, e.owner)}"
+        case "param":
+            return f"{scope.name('param', machine.qualified, e.name)}[at[{expression(scope, e.owner)}]]"
+        case _:
+            assert_never(e.kind)
 
 
-def e_owner(scope: CScope, e: m.Read) -> str:
-    """The machine that has the field or parameter."""
-    if e.target is not None:
-        return machine_of(e.target.type)
-    return scope.reader
+def _in_state(scope: CScope, owner: s.Expr, leaves: frozenset[str]) -> str:
+    machine = machine_of(scope, owner)
+    if machine is None:
+        return "0"
+    marks = "".join("01"[x.name in leaves] for x in machine.leaves)
+    return f'in_states({expression(scope, owner)}, "{marks}" {c_comment(", ".join(sorted(leaves)))})'
 
 
-def _derived(scope: CScope, e: m.Derived) -> str:
-    body = scope.elaboration.body(e)
-    own = e.owner in scope.universe.model.machines
-    key = (e.owner, e.name, id(body))
-    if key not in scope.lets:
-        _add_let(scope, e, own)
-    name, body = scope.lets[key]
-    target = "self" if e.target is None else reference(scope, e.target)
-    types = body.parameters.values()
-    arguments = (scope.cast(expression(scope, a), a.type, t) for a, t in zip(e.arguments, types, strict=True))
-    if len(e.arguments) + (e.target is not None) < 2:
-        return f"{name}({', '.join([target, *arguments])})"
-    # C does not say which argument it computes first, and the first that fails is what counts.
-    n = scope.fresh()
-    operands = [target, *arguments]
-    names = [f"a{n}_{k}" for k in range(len(operands))]
-    first = "".join(f"V {x} = {y}; " for x, y in zip(names, operands, strict=True))
-    return f"({{ {first}{name}({', '.join(names)}); }})"
+def _instances(scope: CScope, e: s.Instances) -> frozenset[int]:
+    match e.kind:
+        case "group":
+            return scope.universe.instances_called(e.name)
+        case "machine":
+            return scope.universe.instances_of(e.name)
+        case "system":
+            return frozenset(range(len(scope.universe.machines)))
+        case _:
+            assert_never(e.kind)
 
 
-def _add_let(scope: CScope, e: m.Derived, own: bool) -> None:
-    body = scope.elaboration.body(e)
-    same = sum((e.owner, e.name) == key[:2] for key in scope.lets)
-    owner = scope.machine_name(scope.universe.model.machines[e.owner]) if own else e.owner.rpartition(".")[2]
-    name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
-    key = (e.owner, e.name, id(body))
-    scope.lets[key] = name, body
-    with scope.read_by(e.owner if own else ""):
-        value = expression(scope, body.value)
-    parameters = ", ".join(["int self", *(f"V {local(p)}" for p in body.parameters)])
-    let = scope.universe.model.let(e, scope.universe.system)
-    scope.functions.append(
-        f"{c_comment(f'let {e.name}, {let.span}')}\nstatic V {name}({parameters})\n{{\n    return {value};\n}}"
-    )
+# Operators -----------------------------------------------------------------------------------------------------------
 
 
-def _binary(scope: CScope, e: m.Binary) -> str:
+def _binary(scope: CScope, e: s.Binary) -> str:
+    def both(t: m.Type, form: str) -> str:
+        return form.format(fitted(scope, e.left, t), fitted(scope, e.right, t))
+
     left, right = expression(scope, e.left), expression(scope, e.right)
     match e.operator:
-        case "=>":
-            return f"!({left}) || ({right})"
         case "==" | "!=":
-            both = common(e.left.type, e.right.type)
-            left, right = scope.cast(left, e.left.type, both), scope.cast(right, e.right.type, both)
-            return _ordered(scope, left, right, f"{{}} {e.operator} {{}}")
+            return both(common(e.left.type, e.right.type), f"({{}} {e.operator} {{}})")
         case "in":
-            call = f"contains({scope.type(e.right.type)}, {{1}}, {scope.type(e.left.type)}, {{0}})"
-            return _ordered(scope, left, right, call)
-        case "union" | "difference" | "intersection":
-            left, right = scope.cast(left, e.left.type, e.type), scope.cast(right, e.right.type, e.type)
-            sign = {"union": "{} | {}", "difference": "{} & ~{}", "intersection": "{} & {}"}[e.operator]
-            return _ordered(scope, left, right, sign)
-        case "/" | "%":
-            function = "quotient" if e.operator == "/" else "remainder_of"
-            return _ordered(scope, left, right, f"{function}({{}}, {{}}, {scope.place(e.span)})")
+            return f"contains({scope.type(e.right.type)}, {right}, {scope.type(e.left.type)}, {left})"
+        case "union":
+            return both(e.type, "({} | {})")
+        case "difference":
+            return both(e.type, "({} & ~{})")
+        case "intersection":
+            return both(e.type, "({} & {})")
+        case "/":
+            return f"quotient({left}, {right})"
+        case "%":
+            return f"remainder_of({left}, {right})"
         case "<" | "<=" | ">" | ">=" | "+" | "-" | "*":
-            return _ordered(scope, left, right, f"{{}} {e.operator} {{}}")
+            return f"({left} {e.operator} {right})"
         case _:
             assert_never(e.operator)
 
 
-def _ordered(scope: CScope, left: str, right: str, form: str) -> str:
-    """Both sides, the left one first: C does not say which it computes first, and either may fail."""
-    if "(" not in left or "(" not in right:
-        return form.format(f"({left})", f"({right})")
-    n = scope.fresh()
-    return f"({{ V l{n} = {left}; V r{n} = {right}; {form.format(f'l{n}', f'r{n}')}; }})"
+def turns(scope: CScope, over: s.Expr) -> tuple[str, str, str]:
+    """A loop: what it declares, the head of the `for`, and the value in each turn."""
+    match over:
+        case s.Apply("range", (low, high)):
+            return f"V i = {expression(scope, low)}, last = {expression(scope, high)};", "for (; i <= last; i++)", "i"
+        case s.Apply("domain", ()):
+            table = scope.domain(m.element_of(over.type))
+            return f"int i, n = sizeof {table} / sizeof {table}[0];", "for (i = 0; i < n; i++)", f"{table}[i]"
+        case s.Apply("subsets", (of, size)):
+            values = f"subsets_of({scope.type(of.type)}, {expression(scope, of)}, {expression(scope, size)}, v)"
+            return f"V v[SUBSETS]; int i, n = {values};", "for (i = 0; i < n; i++)", "v[i]"
+        case _:
+            values = f"elements_of({scope.type(over.type)}, {expression(scope, over)}, v)"
+            return f"V v[ITEMS]; int i, n = {values};", "for (i = 0; i < n; i++)", "v[i]"
 
 
-def loop(scope: CScope, over: m.Expr, n: int) -> str:
-    """Statements that make `v<n>` the values to visit, and `n<n>` how many they are."""
-    if isinstance(over, m.Apply) and over.function == "subsets":
-        of, size = over.arguments
-        t = scope.type(of.type)
-        return (
-            f"V v{n}[SUBSETS]; V s{n} = {expression(scope, of)}; "
-            f"int i{n}, n{n} = subsets_of({t}, s{n}, {expression(scope, size)}, v{n});"
-        )
-    if isinstance(over, m.Apply) and over.function == "range":
-        low, high = (expression(scope, x) for x in over.arguments)
-        scope.values.size(over.type)
-        return (
-            f"V v{n}[ITEMS]; V f{n} = {low}; V e{n} = {high}; "
-            f"int i{n}, n{n}; for (n{n} = 0; f{n} + n{n} <= e{n}; n{n}++) v{n}[n{n}] = f{n} + n{n};"
-        )
-    return f"V v{n}[ITEMS]; int i{n}, n{n} = elements_of({scope.type(over.type)}, {expression(scope, over)}, v{n});"
-
-
-def _quantified(scope: CScope, e: m.Quantified) -> str:
-    n = scope.fresh()
-    head = f"{loop(scope, e.over, n)} V r{n} = {int(e.kind == 'all')};"
+def _quantifier(scope: CScope, e: s.Quantifier) -> str:
     body = expression(scope, e.body)
     match e.kind:
         case "all":
-            act = f"if (!({body})) {{ r{n} = 0; break; }}"
+            first, act = 1, f"if (!{body}) {{ r = 0; break; }}"
         case "some":
-            act = f"if ({body}) {{ r{n} = 1; break; }}"
+            first, act = 0, f"if ({body}) {{ r = 1; break; }}"
         case "count":
-            act = f"r{n} += !!({body});"
+            first, act = 0, f"if ({body}) r++;"
         case _:
             assert_never(e.kind)
-    turn = f"for (i{n} = 0; i{n} < n{n}; i{n}++) {{ V {local(e.variable)} = v{n}[i{n}]; {act} }}"
-    return f"({{ {head} {turn} r{n}; }})"
+    declared, head, turn = turns(scope, e.over)
+    return f"({{ V r = {first}; {declared} {head} {{ V {local(e.variable.name)} = {turn}; {act} }} r; }})"
 
 
-def _collection(scope: CScope, e: m.Collection) -> str:
-    n = scope.fresh()
-    if not e.items:
-        return "0"
-    t, of = scope.type(e.type), m.element_of(e.type)
-    parts = [f"V c{n} = 0;"]
-    for x in e.items:
-        item = scope.cast(expression(scope, x), x.type, of)
-        if e.kind == "set":
-            parts.append(f"c{n} |= 1LL << index_of({scope.type(of)}, {item});")
-        else:
-            parts.append(f"c{n} = put_last({t}, c{n}, {item});")
-    return f"({{ {' '.join(parts)} c{n}; }})"
-
-
-def _record(scope: CScope, e: m.Construction) -> str:
-    """All parts are computed before it is looked at whether they fit."""
-    n = scope.fresh()
+def _collection(scope: CScope, e: s.Collection) -> str:
     scope.values.size(e.type)
-    names = [f"p{n}_{k}" for k in range(len(e.parts))]
-    first = [f"V {name} = {expression(scope, x)};" for name, x in zip(names, e.parts, strict=True)]
-    checks, packed_parts = [f"int why{n} = 0;"], []
-    for name, x, (_, of), at in zip(names, e.parts, e.type.parts, scope.values.part_places(e.type), strict=True):
-        if not holds(of, x.type):
-            why = f"misfit_of({scope.type(x.type)}, {scope.type(of)}, {name})"
-            checks.append(f"if ((why{n} = {why})) fail(why{n}, {scope.place(x.span)});")
-        packed_parts.append(f"(V) index_of({scope.type(of)}, {scope.cast(name, x.type, of)}) << {at}")
-    return f"({{ {' '.join([*first, *checks])} {' | '.join(packed_parts)}; }})"
+    of = m.element_of(e.type)
+    if e.kind == "set":
+        bits = [f"1LL << index_of({scope.type(of)}, {fitted(scope, x, of)})" for x in e.items]
+        return f"({' | '.join(bits)})" if bits else "0"
+    text = "0"
+    for x in e.items:
+        text = f"put_last({scope.type(e.type)}, {text}, {fitted(scope, x, of)})"
+    return text
 
 
-def _apply(scope: CScope, e: m.Apply) -> str:
-    first = e.arguments[0]
+def _packed(scope: CScope, parts: list[tuple[s.Expr, m.Type]], t: m.RecordType) -> str:
+    places = scope.values.part_places(t)
+    bits = (
+        f"(V) index_of({scope.type(of)}, {fitted(scope, x, of)}) << {at}"
+        for (x, of), at in zip(parts, places, strict=True)
+    )
+    return f"({' | '.join(bits) or '0'})"
+
+
+# Functions -----------------------------------------------------------------------------------------------------------
+
+
+def _applied(scope: CScope, e: s.Apply) -> str:
+    t, given = scope.type, [expression(scope, x) for x in e.arguments]
+    types = [x.type for x in e.arguments]
     match e.function:
         case "present":
-            return f"present({expression(scope, first)}, {scope.place(first.span)})"
+            return given[0]
         case "size":
-            return _size(scope, first, e.arguments[1:])
+            return f"length_of({t(types[0])}, {given[0]})"
         case "min" | "max":
-            n = scope.fresh()
-            sign = "<" if e.function == "min" else ">"
-            parts = [f"V m{n} = {expression(scope, first)};"]
-            for x in e.arguments[1:]:
-                parts.append(f"{{ V x{n} = {expression(scope, x)}; if (x{n} {sign} m{n}) m{n} = x{n}; }}")
-            return f"({{ {' '.join(parts)} m{n}; }})"
+            text = given[0]
+            for x in given[1:]:
+                text = f"{e.function}_of({text}, {x})"
+            return text
         case "first":
-            n, t = scope.fresh(), scope.type(first.type)
-            head = f"V v{n}[ITEMS]; int n{n} = elements_of({t}, {expression(scope, first)}, v{n});"
-            return f"({{ {head} if (!n{n}) fail(NONE_FAULT, {scope.place(e.span)}); v{n}[0]; }})"
-        case "item" if isinstance(first.type, m.MapType):
-            raise scope.values.refused("map", first.type)
-        case "filled" | "replaced":
-            raise scope.values.refused("map", e.type)
-        case "item":
-            place = scope.place(e.span)
-            call = f"item_of({scope.type(first.type)}, {{}}, {{}}, {place})"
-            return _ordered(scope, expression(scope, first), expression(scope, e.arguments[1]), call)
-        case "concat":
-            left, right = (scope.cast(expression(scope, x), x.type, e.type) for x in e.arguments)
-            return _ordered(scope, left, right, f"concat({scope.type(e.type)}, {{}}, {{}})")
+            return f"item_of({t(types[0])}, {given[0]}, 0)"
         case "rest":
-            return f"rest_of({scope.type(first.type)}, {expression(scope, first)})"
-        case "range" | "subsets":
-            raise TypeError(f"`{e.function}` is for binders only")
+            return f"rest_of({t(types[0])}, {given[0]})"
+        case "item" | "filled" | "replaced" if isinstance(e.type if e.function == "filled" else types[0], m.MapType):
+            return _mapped(scope, e, given)
+        case "item":
+            return f"item_of({t(types[0])}, {given[0]}, {given[1]})"
+        case "concat":
+            return f"concat({t(e.type)}, {', '.join(fitted(scope, x, e.type) for x in e.arguments)})"
+        case "add":
+            of = m.element_of(e.type)
+            return (
+                f"with_item({t(e.type)}, {fitted(scope, e.arguments[0], e.type)}, {fitted(scope, e.arguments[1], of)})"
+            )
+        case "remove":
+            return f"without({t(types[0])}, {given[0]}, {t(types[1])}, {given[1]})"
+        case "range" | "subsets" | "domain":
+            declared, head, turn = turns(scope, e)
+            bit = f"1LL << index_of({t(m.element_of(e.type))}, {turn})"
+            return f"({{ V r = 0; {declared} {head} r |= {bit}; r; }})"
+        case "filled" | "replaced":
+            raise TypeError(f"`{e.function}` is of maps")
         case _:
             assert_never(e.function)
 
 
-def _size(scope: CScope, of: m.Expr, ends: Sequence[m.Expr]) -> str:
-    if not isinstance(of, m.ChannelRef):
-        return f"length_of({scope.type(of.type)}, {expression(scope, of)})"
-    names = [f"t{scope.fresh()}" for _ in ends]
-    queue = scope.queue(of.name, names)
-    size = "0" if queue is None else f"w.held[{queue}]"
-    return f"({{ {instances(scope, names, ends)}{size}; }})" if ends else size
+def _mapped(scope: CScope, e: s.Apply, given: list[str]) -> str:
+    """Functions of maps: an entry has the place of its key among all keys."""
+    table = e.type if e.function == "filled" else e.arguments[0].type
+    assert isinstance(table, m.MapType)
+    if e.function == "filled":
+        return f"filled({scope.type(table)}, {fitted(scope, e.arguments[0], table.of)})"
+    key = given[1]
+    match bare(table.key):
+        case m.RangeType(low):
+            key = f"({key} - {number(low)})"
+        case m.RefType():
+            key = f"at[{key}]"
+        case _:
+            pass
+    if e.function == "item":
+        return f"entry_of({scope.type(table)}, {given[0]}, {key})"
+    return f"with_entry({scope.type(table)}, {given[0]}, {key}, {fitted(scope, e.arguments[2], table.of)})"
 
 
-def instances(scope: CScope, names: Sequence[str], of: Sequence[m.Expr]) -> str:
-    """Variables that are instances."""
-    return "".join(f"V {name} = {reference(scope, x)}; " for name, x in zip(names, of, strict=True))
+# Questions about instances, the step, and queues ---------------------------------------------------------------------
+
+
+def _query(scope: CScope, e: s.Query) -> str:
+    match e:
+        case s.State(owner):
+            return f"w.state[{expression(scope, owner)}]"
+        case s.Flag(flag, instance):
+            return f"({FLAGS[flag]} >> {expression(scope, instance)} & 1)"
+        case s.Flagged(flag):
+            return FLAGS[flag]
+        case s.Depth():
+            return "nested()"
+        case s.Down():
+            return "w.down"
+        case s.Waits(instance):
+            return f"waits({expression(scope, instance)})"
+        case s.Awaited(instance):
+            return f"awaited({expression(scope, instance)})"
+        case s.IsPending(instance, action):
+            machine = machine_of(scope, instance)
+            assert machine is not None
+            return f"is_pending({expression(scope, instance)}, {scope.action(machine.qualified, action)})"
+        case s.Blocker():
+            return "blocker()"
+        case s.Blocks(instance, name, action):
+            return f"blocks({expression(scope, instance)}, {scope.action(name, action)})"
+        case s.Chosen(instance, transition):
+            return f"(chosen[{expression(scope, instance)}] == {transition})"
+        case s.Length(queue):
+            return f"w.held[{queue_number(scope, queue)}]"
+        case s.IsMessage(queue, position, event):
+            return f"({message(scope, queue, position)}.event == {event_number(scope, queue, event)})"
+        case s.Argument(queue, position, _, n):
+            return f"{message(scope, queue, position)}.a[{n}]"
+        case s.IsRepeated(queue, position):
+            return f"is_repeated({queue_number(scope, queue)}, {expression(scope, position)})"
+        case _:
+            assert_never(e)
+
+
+def message(scope: CScope, queue: s.Queue, position: s.Expr) -> str:
+    """The message at a position of a queue."""
+    return f"w.messages[{queue_number(scope, queue)}][{expression(scope, position)}]"
+
+
+def event_number(scope: CScope, queue: s.Queue, event: str) -> int:
+    """The number by which the messages of a queue name an event."""
+    receiver = scope.universe.model.machines[scope.universe.model.channels[queue.channel].receiver]
+    return receiver.events.index(receiver.event_named[event])
+
+
+def queue_number(scope: CScope, queue: s.Queue) -> str:
+    """The number of a queue, which is found by its ends."""
+    first = next((n for n, x in enumerate(scope.universe.queues) if x.channel.qualified == queue.channel), 0)
+    if not queue.ends:
+        return str(first)
+    *sender, receiver = (expression(scope, x) for x in queue.ends)
+    return f"queue_of({first}, {sender[0] if sender else 'NOTHING'}, {receiver})"

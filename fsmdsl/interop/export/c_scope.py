@@ -1,52 +1,107 @@
-"""What the C functions of one system share: names, descriptions of types, places in the source, functions of `let`s."""
+"""What the C functions of one system share: names, descriptions of types, places in the source, which are needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
-from fsmdsl.core.elaborate import Body
+from fsmdsl.core import statements as s
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.interop.export.escape import c_comment
 from fsmdsl.interop.export.runs import Promise
 from fsmdsl.interop.export.scope import Scope, identifier
-from fsmdsl.interop.export.values import Values, type_shown
+from fsmdsl.interop.export.values import NONE, Values, type_shown
 
 SUBSETS = 4096
 """Maximum number of subsets that a loop visits."""
 
 
-def local(name: str) -> str:
-    """A variable of the source; the sign at its end keeps it apart from words of C."""
-    return f"{identifier(name)}_"
+def number(n: int) -> str:
+    """A constant."""
+    if n == NONE:
+        return "NOTHING"
+    return str(n) if abs(n) < 1 << 31 else f"{n}LL"
 
 
 @dataclass(slots=True)
 class CScope(Scope):
-    """One system on its way to C. Functions are added as they are met, in an order in which C can read them."""
+    """One system on its way to C. What is asked for is noted: types, functions, steps."""
 
     FIRST = 0
 
+    procedures: Mapping[s.Name, s.Procedure] = field(default_factory=dict)
+    functions: dict[s.Name, str] = field(default_factory=dict)
+    """The procedures that are called, by the names of their functions."""
+    steps: dict[s.Name, int] = field(default_factory=dict)
+    """The procedures that are steps, by number."""
+    dispatched: dict[s.ProcedureKind, str] = field(default_factory=dict)
+    """The kinds of procedures that are called by the machine of an instance, with the names of their tables."""
     types: dict[m.Type, int] = field(default_factory=dict)
-    functions: list[str] = field(default_factory=list)
-    lets: dict[tuple[str, str, int], tuple[str, Body]] = field(default_factory=dict)
+    domains: dict[m.Type, str] = field(default_factory=dict)
+    """The types whose values are enumerated, with the names of their tables."""
     promises: list[Promise] = field(default_factory=list)
     """What fairness asks about; steps take note of it."""
+    names: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @property
     def values(self) -> Values:
         """Numbers of the values."""
-        return Values(len(self.universe.system.instances), self.universe.system.span)
+        members = {x.qualified: len(self.numbers(x)) for x in self.machines}
+        return Values(len(self.universe.system.instances), self.universe.system.span, members)
 
     @property
     def arguments(self) -> int:
-        """How many arguments the longest event has, at least 1: ARGUMENTS. Actions may have more."""
+        """How many arguments the longest event has, at least 1."""
         return max([1, *(len(e.parameters) for x in self.machines for e in x.events)])
 
     def fresh(self) -> int:
-        """A number that no other variable has."""
+        """A number that no other label has."""
         self.used += 1
         return self.used
+
+    # Names
+
+    def name(self, kind: str, owner: str, *parts: str) -> str:
+        """A name in C, for one thing alone. `owner`: qualified, or empty."""
+        key = kind, owner, *parts
+        if key not in self.names:
+            machine = self.universe.model.machines.get(owner)
+            short = owner.rpartition(".")[2] if machine is None else self.machine_name(machine)
+            name = unique = identifier(*(x for x in (kind, short, *parts) if x))
+            taken = set(self.names.values())
+            while unique in taken:
+                unique = f"{name}_{self.fresh()}"
+            self.names[key] = unique
+        return self.names[key]
+
+    def function(self, name: s.Name) -> str:
+        """The function of a procedure."""
+        if name not in self.functions:
+            self.functions[name] = self.name(f"do_{name.kind}", name.owner, name.subject)
+        return self.functions[name]
+
+    def step(self, name: s.Name) -> int:
+        """The number of a step."""
+        self.function(name)
+        return self.steps.setdefault(name, len(self.steps))
+
+    def table(self, kind: s.ProcedureKind) -> str:
+        """The table of the functions of a kind, by instance."""
+        for machine in self.machines:
+            self.function(s.Name(kind, machine.qualified))
+        return self.dispatched.setdefault(kind, f"{identifier(kind)}_of")
+
+    def leaf(self, machine: m.Machine, leaf: str) -> str:
+        """The constant that stands for a leaf."""
+        return self.name("at", machine.qualified, leaf)
+
+    def action(self, machine: str, action: str) -> str:
+        """The constant that stands for an action."""
+        return self.name("action", machine, action)
+
+    def domain(self, t: m.Type) -> str:
+        """The table of the values of a type."""
+        return self.domains.setdefault(t, f"domain_{len(self.domains)}")
 
     # Types
 
@@ -80,6 +135,9 @@ class CScope(Scope):
             case m.ListType(of, bound):
                 head, bits = self.values.length_bits(bound), self.values.item_bits(of)
                 return "LIST_", self.type(of), 0, bound, self.values.size(t), head, bits
+            case m.MapType(of=of):
+                count, bits = self.values.keys(t), self.values.item_bits(of)
+                return "MAP_", self.type(of), 0, count, self.values.size(t), 0, bits
             case m.RefType():
                 return "INSTANCE_", "0", 0, 0, self.values.size(t), 0, 0
             case _:
@@ -90,7 +148,7 @@ class CScope(Scope):
 
     def cast(self, text: str, source: m.Type, target: m.Type) -> str:
         """A value as one of another type, which holds it."""
-        if self._form(source) == self._form(target):
+        if self._form(source) == self._form(target) or isinstance(source, m.NoneType | m.NeverType):
             return text
         return f"convert({self.type(source)}, {self.type(target)}, {text})"
 
@@ -115,7 +173,7 @@ class CScope(Scope):
 
 def _parts(t: m.Type) -> tuple[m.Type, ...]:
     match t:
-        case m.OptionalType(of) | m.SetType(of) | m.ListType(of):
+        case m.OptionalType(of) | m.SetType(of) | m.ListType(of) | m.MapType(of=of):
             return (of,)
         case m.NoneType():
             return (m.NEVER,)

@@ -1,27 +1,32 @@
-"""A system in C: its state, its tables, what the environment does, what is asked of each state."""
+"""A system in C: its state, its procedures, what is asked of each state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
-from itertools import chain
-from textwrap import indent
+from typing import get_args
 
+from fsmdsl.core import statements as s
+from fsmdsl.core.translate import Context, all_procedures, holds
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.interop.export import c_machines as cm
-from fsmdsl.interop.export.c_effects import TAB, block
-from fsmdsl.interop.export.c_environment import crashes, events, timers
-from fsmdsl.interop.export.c_expressions import expression
-from fsmdsl.interop.export.c_scope import CScope, local
-from fsmdsl.interop.export.c_tables import messages, tables
-from fsmdsl.interop.export.c_world import constants, first_world, parameters, pending_most, reset, world_type
+from fsmdsl.interop.export.c_scope import CScope
+from fsmdsl.interop.export.c_statements import TAB, procedure, prototype, returns
+from fsmdsl.interop.export.c_world import (
+    constants,
+    domains,
+    first_world,
+    message_types,
+    parameters,
+    variables,
+    world_type,
+)
 from fsmdsl.interop.export.escape import c_comment, c_string
 from fsmdsl.interop.export.questions import Question
 from fsmdsl.interop.export.refusals import Refusal, RefusedError
 from fsmdsl.interop.export.runs import Condition
 from fsmdsl.interop.export.values import BITS
 
-FAULTS = ("", "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost")
+FAULTS = ("", *get_args(s.FaultKind))
 """By number; the constants in C are `UNHANDLED_FAULT` and so on."""
 
 
@@ -35,23 +40,31 @@ class CText:
 
 def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[Condition] = ()) -> CText:
     """All of it. Raises `RefusedError`."""
-    _check_sizes(scope)
-    machines = list(chain.from_iterable(cm.functions(scope, x) for x in scope.machines))
-    dispatch_tables, channels = tables(scope), messages(scope)
-    system = list(_system_functions(scope, questions, conditions))  # last: it lists the places
-    prototypes = "\n".join(chain.from_iterable(cm.prototypes(scope, x) for x in scope.machines))
+    system = scope.universe.system
+    if len(system.instances) > BITS:
+        raise RefusedError(Refusal("many instances", system.name, system.span))
+    context = Context(scope.elaboration, closed=True)
+    asked = [*_question_functions(scope, context, questions), *_conditions(scope, context, conditions)]
+    scope.procedures = all_procedures(context).procedures
+    functions = _functions(scope)
+    prototypes = [f"{prototype(scope, scope.procedures[x])};" for x in scope.functions]
+    types, report = "\n".join(message_types(scope)), "\n".join(_report(scope, len(questions)))
     parts = (
-        f"{constants(scope)}\n{_fixed()}",
+        _fixed(),
+        "\n".join(constants(scope)),
         _resource("runtime.c"),
         "\n".join(scope.descriptions()),
-        parameters(scope),
-        f"{_variables(scope)}\n{channels}",
-        _resource("cascade.c"),
-        prototypes,
-        *machines,
-        dispatch_tables,
-        *system,
+        "\n".join(parameters(scope)),
+        *domains(scope),
+        f"{variables(scope)}\n{types}",
+        _resource("world.c"),
+        "\n".join([*prototypes, *_tables(scope)]),
+        *functions,
+        _take_step(scope),
+        report,
+        first_world(scope),
         _resource("steps.c"),
+        *asked,
     )
     return CText(world_type(scope), parts)
 
@@ -60,131 +73,85 @@ def _resource(name: str) -> str:
     return files("fsmdsl.interop.export").joinpath(name).read_text(encoding="utf-8")
 
 
-def _check_sizes(scope: CScope) -> None:
-    system = scope.universe.system
-    if len(system.instances) > BITS:
-        raise RefusedError(Refusal("many instances", system.name, system.span))
-    for machine in scope.machines:
-        if len(machine.leaves) > BITS:
-            raise RefusedError(Refusal("many leaves", machine.name, machine.span))
-
-
-def _system_functions(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[Condition]) -> Iterator[str]:
-    system = scope.universe.system
-    yield _engine_variables(scope, questions)
-    yield first_world(scope)
-    yield reset(scope)
-    yield from events(scope)
-    yield timers(scope)
-    recover = indent(block(scope, system.recover or ()), TAB)
-    yield from cm.with_lets(scope, f"static void recover(int self)\n{{\n{recover}}}")
-    yield from crashes(scope)
-    yield from _question_functions(scope, questions)
-    for c in conditions:
-        yield from cm.with_lets(scope, _condition(scope, c))
-    places = ", ".join(c_string(str(x)) for x in scope.places)
-    yield f"static const char *const places[] = {{{places or '0'}}};"
-    fault = scope.universe.fault
-    first_fault = "0"
-    if fault is not None:
-        first_fault = c_string(
-            f"fault {FAULTS.index(fault.kind)} at {scope.place(fault.span)}: {fault.kind}, {fault.span}"
-        )
-    count = max(len(scope.places), 1)
-    yield (
-        f"static const char *const first_fault = {first_fault};\n"
-        f"static int first_seen, deadlock_seen, faults_seen[{len(FAULTS)}][{count}];"
-    )
-
-
 def _fixed() -> str:
     kinds = ", ".join(f"{x.upper()}_FAULT = {n}" for n, x in enumerate(FAULTS) if x)
     names = ", ".join(f'"{x}"' for x in FAULTS)
     return (
         f"enum {{ {kinds} }};\nstatic const char *fault_names[] = {{{names}}};\n"
-        "enum { EVENT_STEP, ANSWER_STEP, TIMER_STEP, DELIVER_STEP, LOSE_STEP, DUPLICATE_STEP, CRASH_STEP, "
-        "RECOVER_STEP };\n"
         'static void beyond(const char *why) { printf("beyond: %s\\n", why); exit(9); }'
     )
 
 
-def _variables(scope: CScope) -> str:
-    at = dict(chain.from_iterable(((n, k) for k, n in enumerate(scope.numbers(x))) for x in scope.machines))
-    instances = scope.universe.system.instances
-    slots, ordinals = (", ".join(map(str, x)) for x in ([at[n] for n in sorted(at)], [i.index for i in instances]))
-    most = max([1, *(len(x.transitions) for x in scope.machines)])
-    return f"""\
-enum {{ ARGUMENTS = {scope.arguments}, RIVALS = {most}, PENDING = {pending_most(scope)}, ROUND = 1000 }};
-static const int at[] = {{{slots}}}, ordinal[] = {{{ordinals}}};
-static World w, expanded, next[CHOICES];
-static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
-static V busy, touched, happened;
-static jmp_buf *out;
-
-{c_comment("Fairness: which promises a step keeps.")}
-static void happens(int self, int t)
-{{
-{"".join(_promise_tests(scope))}}}"""
+def _functions(scope: CScope) -> list[str]:
+    """The procedures that a step or question needs. Each asks for those that it calls."""
+    for name in (s.Name("offers"), s.Name("crash")):
+        scope.function(name)
+    texts: list[str] = []
+    while len(texts) < len(scope.functions):
+        texts.append(procedure(scope, scope.procedures[list(scope.functions)[len(texts)]]))
+    return texts
 
 
-def _promise_tests(scope: CScope) -> Iterator[str]:
-    for n, x in enumerate(scope.promises):
-        test = " || ".join(f"t == {t}" for t in sorted(x.transitions)) or "0"
-        yield f"{TAB}if (self == {x.instance} && ({test})) happened |= {1 << n}LL;\n"
+def _tables(scope: CScope) -> Iterator[str]:
+    """The functions of each kind, by instance."""
+    for kind, table in scope.dispatched.items():
+        names = ", ".join(scope.function(s.Name(kind, x.qualified)) for x in scope.universe.machines)
+        result = ", V *" * (returns(scope.procedures[s.Name(kind, scope.machines[0].qualified)]) == "result")
+        yield f"static int (*const {table}[])(V{result}) = {{{names}}};"
 
 
-def _engine_variables(scope: CScope, questions: tuple[Question, ...]) -> str:
-    finals = sum(any(s.final for s in x.states) for x in scope.universe.machines)
-    u = scope.universe
-    return f"""\
-enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.queues)}, FINALS = {finals}, STEPS = 4 * CHOICES,
-       RECOVERS = {int(u.system.recover is not None)} }};
-typedef struct Step {{ int kind, instance, what, position, misfit, inside, writes; V of, a[ARGUMENTS]; }} Step;
-static Step steps[STEPS];
-static void add(int kind, int instance, int what, int position);
-static void add_event(int instance, int event, const V *a, int misfit);
-static void add_crash(int inside, int after);
-static void add_crash_of(V of);
-static void add_cuts(int inside, int from, int to);
-static int writes_of(int n);
-static int truth(V (*condition)(int), int self);
-static int comes(V (*condition)(int));
-static void offer(void (*line)(const V *), const V *x);
-static void report(int *seen, const char *text);
-static V given[16];"""
+def _take_step(scope: CScope) -> str:
+    """A function that takes a step, by its number."""
+    cases = []
+    for name, n in scope.steps.items():
+        arguments = ", ".join(f"s->a[{k}]" for k in range(len(scope.procedures[name].parameters)))
+        cases.append(f"{TAB}case {n}: return {scope.function(name)}({arguments});\n")
+    return f"static int take_step(const Step *s)\n{{\n{TAB}switch (s->procedure) {{\n{''.join(cases)}{TAB}}}\n}}"
 
 
-def _condition(scope: CScope, c: Condition) -> str:
-    """A condition that properties of runs speak of."""
-    value = expression(scope, scope.elaboration.expression(c.expression, dict(c.variables)))
-    names = [local(name) for name, _ in c.variables]
-    read = "".join(f"{TAB}V {x} = given[{n}];\n" for n, x in enumerate(names))
-    put = "".join(f"{TAB}given[{n}] = {x};\n" for n, x in enumerate(names))
-    head = c_comment(str(c.expression.span))
-    return (
-        f"{head}\nstatic V condition_{c.number}(int self)\n{{\n{read}{TAB}return {value};\n}}\n\n"
-        f"static int holds_{c.number}({', '.join(f'V {x}' for x in names) or 'void'})\n{{\n{put}"
-        f"{TAB}w = now.w;\n{TAB}return truth(condition_{c.number}, -1);\n}}"
-    )
+# What is asked of states ---------------------------------------------------------------------------------------------
 
 
-def _question_functions(scope: CScope, questions: tuple[Question, ...]) -> Iterator[str]:
+def _question_functions(scope: CScope, context: Context, questions: tuple[Question, ...]) -> Iterator[str]:
+    """The functions `ask` and `inside`."""
     calls, bounds = [], []
     for q in questions:
-        with scope.read_by(q.machine):
-            value = expression(scope, scope.elaboration.expression(q.condition))
-        head = c_comment(f"{q.kind} {q.name}, {q.span}")
-        text = f"{head}\nstatic V question_{q.number}(int self)\n{{\n    return {value};\n}}"
-        yield from cm.with_lets(scope, text)
+        machine = scope.universe.model.machines.get(q.machine)
+        function = scope.function(holds(context, f"question {q.number}", q.condition, machine).name)
         if q.kind == "bound":
-            bounds.append(f"truth(question_{q.number}, -1)")
+            bounds.append(f"{function}()")
             continue
         sign = "!" if q.kind == "invariant" else ""
         line = c_string(f"{q.kind} {q.number} {'violated' if sign else 'shown'}: {q.name}")
+        calls.append(f"{TAB}{c_comment(f'{q.kind} {q.name}, {q.span}')}\n")
         for n in q.instances:
-            test = f"{sign}truth(question_{q.number}, {n})"
+            test = f"{sign}{function}({'' if machine is None else n})"
             calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {line});\n")
-    count = max(len(questions), 1)
-    yield f"static int questions_seen[{count}];\nstatic void ask(void)\n{{\n{''.join(calls)}}}"
-    inside = " && ".join(bounds) or "1"
-    yield f"{c_comment('Are steps explored from here?')}\nstatic int inside(void)\n{{\n{TAB}return {inside};\n}}"
+    yield f"static void ask(void)\n{{\n{''.join(calls)}}}"
+    head = c_comment("Are steps explored from here?")
+    yield f"{head}\nstatic int inside(void)\n{{\n{TAB}return {' && '.join(bounds) or '1'};\n}}"
+
+
+def _conditions(scope: CScope, context: Context, conditions: Sequence[Condition]) -> Iterator[str]:
+    """What properties of runs speak of."""
+    for c in conditions:
+        name = holds(context, f"condition {c.number}", c.expression, variables=c.variables).name
+        given = ", ".join(f"a{n}" for n, _ in enumerate(c.variables))
+        head = f"static int holds_{c.number}({', '.join(f'V a{n}' for n, _ in enumerate(c.variables)) or 'void'})"
+        call = f"{TAB}w = now.w;\n{TAB}return {scope.function(name)}({given});"
+        yield f"{c_comment(str(c.expression.span))}\n{head}\n{{\n{call}\n}}"
+
+
+def _report(scope: CScope, questions: int) -> Iterator[str]:
+    """What has been reported, and where faults are in the text."""
+    fault: str = "0"
+    first = scope.universe.fault
+    if first is not None:
+        place = scope.place(first.span)
+        fault = c_string(f"fault {FAULTS.index(first.kind)} at {place}: {first.kind}, {first.span}")
+    places = ", ".join(c_string(str(x)) for x in scope.places)
+    yield f"static const char *const places[] = {{{places or '0'}}};"
+    yield f"static const char *const first_fault = {fault};"
+    yield f"static int first_seen, deadlock_seen, faults_seen[{len(FAULTS)}][{max(len(scope.places), 1)}];"
+    yield f"static int questions_seen[{max(questions, 1)}];"
+    yield "static void ask(void);\nstatic int inside(void);"

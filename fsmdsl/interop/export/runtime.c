@@ -1,12 +1,12 @@
 /* Values are whole numbers. See fsmdsl.interop.export.values. */
-enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_ };
+enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_, MAP_ };
 
 typedef struct Type {
     int kind;
     const struct Type *of;
-    V low, high;    /* of numbers; a list has at most `high` items */
+    V low, high;    /* of numbers; a list has at most `high` items, a map as many values */
     V size;         /* how many values there are */
-    int head, bits; /* of a list: bits of the length, and of each item */
+    int head, bits; /* of a list: bits of the length, and of each item; of a map: of each value */
 } Type;
 
 static int index_of(const Type *t, V v)
@@ -74,7 +74,7 @@ static int elements_of(const Type *t, V v, V *found)
     }
     for (i = 0; i < t->of->size; i++)
         if (v >> i & 1) found[n++] = value_at(t->of, i);
-    if (t->of->kind >= OPTIONAL_ && t->of->kind != INSTANCE_) sort_values(t->of, found, n);
+    if (t->of->kind == OPTIONAL_ || t->of->kind == SET_ || t->of->kind == LIST_) sort_values(t->of, found, n);
     return n;
 }
 
@@ -134,24 +134,21 @@ static V without_item(const Type *t, V list, V item)
     return list_from(t, x, i < n ? n - 1 : n);
 }
 
-/* Why a place of a type cannot hold a value of another: a kind of fault, or 0. */
-static int misfit_of(const Type *from, const Type *to, V v)
+/* Is a value of one type also one of another? */
+static int belongs(const Type *from, const Type *to, V v)
 {
     V x[ITEMS];
-    int n, i, why;
-    if (to->kind == OPTIONAL_) {
-        if (v == NOTHING) return 0;
-        return misfit_of(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
-    }
+    int n, i;
+    if (to->kind == OPTIONAL_) return v == NOTHING || belongs(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
+    if (v == NOTHING) return 0;
     if (from->kind == OPTIONAL_) from = from->of;
-    if (to->kind == RANGE_) return v == NOTHING || v < to->low || v > to->high ? RANGE_FAULT : 0;
-    if (to->kind == INSTANCE_) return v == NOTHING ? NONE_FAULT : 0;
-    if (to->kind != SET_ && to->kind != LIST_) return 0;
+    if (to->kind == RANGE_) return v >= to->low && v <= to->high;
+    if (to->kind != SET_ && to->kind != LIST_) return 1;
     n = elements_of(from, v, x);
-    if (to->kind == LIST_ && n > to->high) return OVERFLOW_FAULT;
+    if (to->kind == LIST_ && n > to->high) return 0;
     for (i = 0; i < n; i++)
-        if ((why = misfit_of(from->of, to->of, x[i]))) return why;
-    return 0;
+        if (!belongs(from->of, to->of, x[i])) return 0;
+    return 1;
 }
 
 /* The same value as one of another type, which holds it. */
@@ -175,10 +172,70 @@ static int contains(const Type *t, V all, const Type *of, V item)
 {
     V x[ITEMS];
     int n, i;
-    if (misfit_of(of, t->of, item)) return 0;
+    if (!belongs(of, t->of, item)) return 0;
     item = convert(of, t->of, item);
     n = elements_of(t, all, x);
     for (i = 0; i < n; i++)
         if (x[i] == item) return 1;
     return 0;
+}
+
+static V with_item(const Type *t, V all, V item)
+{
+    return t->kind == SET_ ? all | 1LL << index_of(t->of, item) : put_last(t, all, item);
+}
+
+static V without(const Type *t, V all, const Type *of, V item)
+{
+    if (!belongs(of, t->of, item)) return all;
+    item = convert(of, t->of, item);
+    return t->kind == SET_ ? all & ~(1LL << index_of(t->of, item)) : without_item(t, all, item);
+}
+
+/* What is at a place of a list, or of a set in order. */
+static V item_of(const Type *t, V of, int at)
+{
+    V x[ITEMS];
+    elements_of(t, of, x);
+    return x[at];
+}
+
+static V entry_of(const Type *t, V map, int key)
+{
+    return value_at(t->of, map >> (t->high - 1 - key) * t->bits & ((1LL << t->bits) - 1));
+}
+
+static V with_entry(const Type *t, V map, int key, V value)
+{
+    int place = (t->high - 1 - key) * t->bits;
+    return (map & ~(((1LL << t->bits) - 1) << place)) | (V) index_of(t->of, value) << place;
+}
+
+static V filled(const Type *t, V value)
+{
+    V map = 0;
+    int key;
+    for (key = 0; key < t->high; key++) map = with_entry(t, map, key, value);
+    return map;
+}
+
+/* Both round down. */
+static V quotient(V a, V b)
+{
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+static V remainder_of(V a, V b)
+{
+    return a - b * quotient(a, b);
+}
+
+static V min_of(V a, V b)
+{
+    return a < b ? a : b;
+}
+
+static V max_of(V a, V b)
+{
+    return a > b ? a : b;
 }

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from fsmdsl import model as m
 from fsmdsl.core.selection import Selection
 from fsmdsl.core.triggers import CRASH, EVENTLESS
-from fsmdsl.interop.export.c_machines import triggers
 from fsmdsl.interop.export.escape import tla_comment
 from fsmdsl.interop.export.scope import identifier
 from fsmdsl.interop.export.tla_effects import arguments_misfit, event_operator, performed, then
@@ -16,6 +15,12 @@ from fsmdsl.interop.export.tla_scope import Env, TlaScope
 from fsmdsl.model.depth import DEEPEST_CASCADE
 
 Step = Callable[[str], str]
+
+
+def triggers(machine: m.Machine) -> list[str]:
+    """Events, answers, `CRASH` and `EVENTLESS`: whatever finds a transition or may be ignored."""
+    answers = [f"{a.name}.{o}" for a in machine.actions for o in a.outcomes]
+    return [*(e.name for e in machine.events), *answers, CRASH, EVENTLESS]
 
 
 def follow_operator(scope: TlaScope, machine: m.Machine, t: m.Transition) -> str:

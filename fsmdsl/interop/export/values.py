@@ -2,33 +2,37 @@
 
 A bool is 0 or 1, a number itself, an enum's member its place, an instance its number, `none` the least number. A set
 has a bit for each value of its element's type, a list its length in the lowest bits and its items above, a record its
-parts, the first in the highest bits. Inside them a value stands as its index among those of its type.
+parts and a map its values, the first in the highest bits. Inside them a value stands as its index among those of its
+type.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.interop.export.refusals import Reason, Refusal, RefusedError
 from fsmdsl.model.typing import bare, is_structured
-from fsmdsl.step.data import RecordValue, Value
+from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.values import elements
 from fsmdsl.text.source import Span
 
 BITS = 62
-"""Maximum number of bits of a set, list or record."""
+"""Maximum number of bits of a set, list, record or map."""
 
 NONE = -(1 << 63)
 """The number for `none`."""
 
 
 class Values:
-    """Types and values of one system. `where` is the place that refusals name."""
+    """Types and values of one system. `where` is the place that refusals name; `members`: how many instances there are
+    of each machine."""
 
-    def __init__(self, instances: int, where: Span) -> None:
+    def __init__(self, instances: int, where: Span, members: Mapping[str, int] | None = None) -> None:
         self.instances = instances
         self.where = where
+        self.members = members or {}
 
     def refused(self, reason: Reason, t: m.Type) -> RefusedError:
         """The error that ends the export."""
@@ -57,8 +61,8 @@ class Values:
                 return 1 << self._bits(t, self.length_bits(bound) + bound * self.item_bits(of))
             case m.DurationType():
                 raise self.refused("open duration", t)
-            case m.MapType():
-                raise self.refused("map", t)
+            case m.MapType(of=of):
+                return 1 << self._bits(t, self.keys(t) * self.item_bits(of))
             case m.NeverType():
                 return 0
             case m.OpaqueType() | m.NoneType() | m.ErrorType():
@@ -78,6 +82,11 @@ class Values:
     def item_bits(self, of: m.Type) -> int:
         """Of each item of a list, and of a part of a record."""
         return max(self.size(of) - 1, 0).bit_length()
+
+    def keys(self, t: m.MapType) -> int:
+        """How many keys a map has."""
+        key = bare(t.key)
+        return self.members.get(key.machine, 0) if isinstance(key, m.RefType) else self.size(key)
 
     def part_places(self, t: m.RecordType) -> list[int]:
         """The bit at which each part of a record begins."""
@@ -102,8 +111,13 @@ class Values:
         if value is None:
             return NONE
         match t:
-            case m.MapType():
-                raise self.refused("map", t)
+            case m.MapType(of=of):
+                assert isinstance(value, Table)
+                self.size(t)
+                number = 0
+                for _, x in value.entries:
+                    number = number << self.item_bits(of) | self.index(of, x)
+                return number
             case m.OptionalType(of):
                 return self.number(of, value)
             case m.EnumType(members=members):

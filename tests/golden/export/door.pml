@@ -1,7 +1,7 @@
 /* system door.One, from random.fsm:11:1 */
-/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=269 -o pan pan.c && ./pan
+/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=277 -o pan pan.c && ./pan
    Without -c0 the search ends with the first error. Each error is reported once.
-   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=269 -o pan pan.c && ./pan -a -N claim_0 */
+   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=277 -o pan pan.c && ./pan -a -N claim_0 */
 
 c_decl {
 \#include <setjmp.h>
@@ -15,7 +15,7 @@ typedef int64_t V;
 enum { CHOICES = 8, ITEMS = 64, SUBSETS = 4096 };
 typedef struct Message { signed char event; V a[1]; } PACKED Message;
 typedef struct World {
-    signed char state[1];
+    short state[1];
 \#ifdef PROPERTIES
     V happened; /* promises that the last step kept */
 \#endif
@@ -35,23 +35,28 @@ extern void (*uerror)(char *);
 }
 
 c_code {
-/* instances: 0 door */
-enum { at_Door_Open, at_Door_Shut };
-enum { on_Door_push_event, on_Door_pull_event };
 enum { UNHANDLED_FAULT = 1, OVERLAP_FAULT = 2, REENTRANCE_FAULT = 3, BUSY_FAULT = 4, NONE_FAULT = 5, RANGE_FAULT = 6, OVERFLOW_FAULT = 7, ENDLESS_FAULT = 8, LOST_FAULT = 9 };
 static const char *fault_names[] = {"", "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"};
-enum { EVENT_STEP, ANSWER_STEP, TIMER_STEP, DELIVER_STEP, LOSE_STEP, DUPLICATE_STEP, CRASH_STEP, RECOVER_STEP };
 static void beyond(const char *why) { printf("beyond: %s\n", why); exit(9); }
 
+/* instances: 0 door */
+enum { at_Door_Open, at_Door_Shut };
+static const int asynchronous[] = {0};
+static const int at[] = {0};
+static const char *const finals[] = {0};
+static const int ordered[] = {0};
+static const V sender[] = {0};
+static const V receiver[] = {0};
+
 /* Values are whole numbers. See fsmdsl.interop.export.values. */
-enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_ };
+enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_, MAP_ };
 
 typedef struct Type {
     int kind;
     const struct Type *of;
-    V low, high;    /* of numbers; a list has at most `high` items */
+    V low, high;    /* of numbers; a list has at most `high` items, a map as many values */
     V size;         /* how many values there are */
-    int head, bits; /* of a list: bits of the length, and of each item */
+    int head, bits; /* of a list: bits of the length, and of each item; of a map: of each value */
 } Type;
 
 static int index_of(const Type *t, V v)
@@ -119,7 +124,7 @@ static int elements_of(const Type *t, V v, V *found)
     }
     for (i = 0; i < t->of->size; i++)
         if (v >> i & 1) found[n++] = value_at(t->of, i);
-    if (t->of->kind >= OPTIONAL_ && t->of->kind != INSTANCE_) sort_values(t->of, found, n);
+    if (t->of->kind == OPTIONAL_ || t->of->kind == SET_ || t->of->kind == LIST_) sort_values(t->of, found, n);
     return n;
 }
 
@@ -179,24 +184,21 @@ static V without_item(const Type *t, V list, V item)
     return list_from(t, x, i < n ? n - 1 : n);
 }
 
-/* Why a place of a type cannot hold a value of another: a kind of fault, or 0. */
-static int misfit_of(const Type *from, const Type *to, V v)
+/* Is a value of one type also one of another? */
+static int belongs(const Type *from, const Type *to, V v)
 {
     V x[ITEMS];
-    int n, i, why;
-    if (to->kind == OPTIONAL_) {
-        if (v == NOTHING) return 0;
-        return misfit_of(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
-    }
+    int n, i;
+    if (to->kind == OPTIONAL_) return v == NOTHING || belongs(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
+    if (v == NOTHING) return 0;
     if (from->kind == OPTIONAL_) from = from->of;
-    if (to->kind == RANGE_) return v == NOTHING || v < to->low || v > to->high ? RANGE_FAULT : 0;
-    if (to->kind == INSTANCE_) return v == NOTHING ? NONE_FAULT : 0;
-    if (to->kind != SET_ && to->kind != LIST_) return 0;
+    if (to->kind == RANGE_) return v >= to->low && v <= to->high;
+    if (to->kind != SET_ && to->kind != LIST_) return 1;
     n = elements_of(from, v, x);
-    if (to->kind == LIST_ && n > to->high) return OVERFLOW_FAULT;
+    if (to->kind == LIST_ && n > to->high) return 0;
     for (i = 0; i < n; i++)
-        if ((why = misfit_of(from->of, to->of, x[i]))) return why;
-    return 0;
+        if (!belongs(from->of, to->of, x[i])) return 0;
+    return 1;
 }
 
 /* The same value as one of another type, which holds it. */
@@ -220,7 +222,7 @@ static int contains(const Type *t, V all, const Type *of, V item)
 {
     V x[ITEMS];
     int n, i;
-    if (misfit_of(of, t->of, item)) return 0;
+    if (!belongs(of, t->of, item)) return 0;
     item = convert(of, t->of, item);
     n = elements_of(t, all, x);
     for (i = 0; i < n; i++)
@@ -228,332 +230,549 @@ static int contains(const Type *t, V all, const Type *of, V item)
     return 0;
 }
 
-
-
-
-
-
-enum { ARGUMENTS = 1, RIVALS = 2, PENDING = 1, ROUND = 1000 };
-static const int at[] = {0}, ordinal[] = {0};
-static World w, expanded, next[CHOICES];
-static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
-static V busy, touched, happened;
-static jmp_buf *out;
-
-/* Fairness: which promises a step keeps. */
-static void happens(int self, int t)
+static V with_item(const Type *t, V all, V item)
 {
-}
-static const Type *(*message_types[])[ARGUMENTS] = {0};
-static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0}, patient[] = {0};
-
-/* Steps, as fsmdsl.step defines them. What fails leaves by `out`. */
-static void fail(int kind, int place)
-{
-    fault_kind = kind;
-    fault_place = place;
-    longjmp(*out, 1);
-}
-
-static V present(V v, int place)
-{
-    if (v == NOTHING) fail(NONE_FAULT, place);
-    return v;
-}
-
-/* Both round down. */
-static V quotient(V a, V b, int place)
-{
-    if (!b) fail(NONE_FAULT, place);
-    return a / b - (a % b && (a < 0) != (b < 0));
-}
-
-static V remainder_of(V a, V b, int place)
-{
-    return a - b * quotient(a, b, place);
-}
-
-/* What is at a place of a list, or of a set in order. */
-static V item_of(const Type *t, V of, V at, int place)
-{
-    V x[ITEMS];
-    int n = elements_of(t, of, x);
-    if (at < 0 || at >= n) fail(NONE_FAULT, place);
-    return x[at];
-}
-
-static int in_states(V x, unsigned long long states)
-{
-    return x != NOTHING && states >> w.state[x] & 1;
-}
-
-/* A write: to a durable field, or a change of state. A crash may cut the step after it. */
-static void wrote(void)
-{
-    if (++writes == cut_after) longjmp(*out, 2);
-}
-
-static void check(const Type *from, const Type *to, V v, int place)
-{
-    int why = misfit_of(from, to, v);
-    if (why) fail(why, place);
+    return t->kind == SET_ ? all | 1LL << index_of(t->of, item) : put_last(t, all, item);
 }
 
 static V without(const Type *t, V all, const Type *of, V item)
 {
-    if (misfit_of(of, t->of, item)) return all;
+    if (!belongs(of, t->of, item)) return all;
     item = convert(of, t->of, item);
     return t->kind == SET_ ? all & ~(1LL << index_of(t->of, item)) : without_item(t, all, item);
 }
 
-static int awaits(int self)
+/* What is at a place of a list, or of a set in order. */
+static V item_of(const Type *t, V of, int at)
+{
+    V x[ITEMS];
+    elements_of(t, of, x);
+    return x[at];
+}
+
+static V entry_of(const Type *t, V map, int key)
+{
+    return value_at(t->of, map >> (t->high - 1 - key) * t->bits & ((1LL << t->bits) - 1));
+}
+
+static V with_entry(const Type *t, V map, int key, V value)
+{
+    int place = (t->high - 1 - key) * t->bits;
+    return (map & ~(((1LL << t->bits) - 1) << place)) | (V) index_of(t->of, value) << place;
+}
+
+static V filled(const Type *t, V value)
+{
+    V map = 0;
+    int key;
+    for (key = 0; key < t->high; key++) map = with_entry(t, map, key, value);
+    return map;
+}
+
+/* Both round down. */
+static V quotient(V a, V b)
+{
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+static V remainder_of(V a, V b)
+{
+    return a - b * quotient(a, b);
+}
+
+static V min_of(V a, V b)
+{
+    return a < b ? a : b;
+}
+
+static V max_of(V a, V b)
+{
+    return a > b ? a : b;
+}
+
+
+static const Type T0 = {INSTANCE_, 0, 0LL, 0LL, 1LL, 0, 0}; /*  */
+static const Type T1 = {SET_, &T0, 0LL, 0LL, 2LL, 0, 0}; /* set<> */
+
+
+
+enum { INSTANCES = 1, CHANNELS = 0, FINALS = 0, STEPS = 4 * CHOICES,
+       ARGUMENTS = 1, STEP_ARGUMENTS = 1, PENDING = 1 };
+static World w, first, expanded, next[CHOICES], seen[1000];
+static int known, choices, listed, unoffered, writes, cut_after, worlds, fault_kind, fault_place, chosen[INSTANCES];
+static V busy, touched, happened;
+static const Type *(*message_types[])[ARGUMENTS] = {0};
+
+/* What core statements ask of a world and of the step under way, and what they change. */
+enum { FINE, FAILED, CUT };
+\#define TRY(call) do { int end = (call); if (end != FINE) return end; } while (0)
+
+static int fault(int kind, int place)
+{
+    fault_kind = kind;
+    fault_place = place;
+    return FAILED;
+}
+
+static int in_states(V x, const char *leaves)
+{
+    return x != NOTHING && leaves[w.state[x]] == '1';
+}
+
+static int nested(void)
+{
+    int n = 0;
+    V b;
+    for (b = busy; b; b &= b - 1) n++;
+    return n;
+}
+
+static int is_cut(void)
+{
+    return ++writes == cut_after;
+}
+
+/* Has the round made this world for the first time, and no more than so many? */
+static int progress(int limit)
+{
+    int i;
+    for (i = 0; i < worlds; i++)
+        if (!memcmp(&seen[i], &w, sizeof w)) return 0;
+    if (worlds >= limit) return 0;
+    seen[worlds++] = w;
+    return 1;
+}
+
+/* Pending actions, in the order in which they were requested. */
+static int pending_at(V self)
+{
+    int i;
+    for (i = 0; i < w.waiting && w.who[i] != self; i++);
+    return i;
+}
+
+static int waits(V self)
+{
+    return pending_at(self) < w.waiting;
+}
+
+static int awaited(V self)
+{
+    return w.what[pending_at(self)];
+}
+
+static int is_pending(V self, int action)
 {
     int i;
     for (i = 0; i < w.waiting; i++)
-        if (w.who[i] == self) return 1;
+        if (w.who[i] == self && w.what[i] == action) return 1;
     return 0;
 }
 
-static void request(int self, int action)
+/* The first that is not `async`; behind all if there is none. */
+static int blocking(void)
+{
+    int i;
+    for (i = 0; i < w.waiting && asynchronous[w.what[i]]; i++);
+    return i;
+}
+
+static V blocker(void)
+{
+    int i = blocking();
+    return i < w.waiting ? w.who[i] : NOTHING;
+}
+
+static int blocks(V self, int action)
+{
+    int i = blocking();
+    return i < w.waiting && w.who[i] == self && w.what[i] == action;
+}
+
+static int is_answerable(int n)
+{
+    int i;
+    if (blocking() < w.waiting) return n == blocking();
+    for (i = 0; i < n; i++)
+        if (w.who[i] == w.who[n] && w.what[i] == w.what[n]) return 0;
+    return 1;
+}
+
+static void await(V self, int action)
 {
     if (w.waiting == PENDING) beyond("more pending actions than an export has room for");
     w.who[w.waiting] = self;
     w.what[w.waiting++] = action;
 }
 
-static void begin(int self)
+static void remove_pending(int i)
 {
-    busy |= 1LL << self;
-    touched |= 1LL << self;
-}
-
-static void end(int self, int waits)
-{
-    busy &= ~(1LL << self);
-    if (waits) w.waited |= 1LL << self;
-}
-
-/* An event reaches an instance. */
-static void receive(int self, int misfit, int place)
-{
-    if (busy >> self & 1) fail(REENTRANCE_FAULT, place);
-    if (awaits(self)) fail(BUSY_FAULT, place);
-    if (misfit) fail(misfit, place);
-}
-
-/* Of enabled transitions the one that has priority. */
-static int preferred(const char **before, const int *places, const int *found, int n)
-{
-    int best[RIVALS], count = 0, i, j;
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < n && before[found[j]][found[i]] != '1'; j++);
-        if (j == n) best[count++] = found[i];
+    for (w.waiting--; i < w.waiting; i++) {
+        w.who[i] = w.who[i + 1];
+        w.what[i] = w.what[i + 1];
     }
-    if (count == 0)
-        for (count = 0; count < n; count++) best[count] = found[count];
-    if (count > 1) fail(OVERLAP_FAULT, places[best[count - 1]]);
-    return best[0];
+    w.who[i] = w.what[i] = 0;
 }
 
-/* Does a guard hold, or fail, so that the step would show why? */
-static int may(V (*guard)(int, const V *), int self, const V *a)
+static void answered(V self, int action)
 {
-    jmp_buf here, *outer = out;
-    volatile int found = 1;
-    out = &here;
-    if (!setjmp(here)) found = guard(self, a) != 0;
-    out = outer;
-    return found;
+    int i;
+    for (i = 0; w.who[i] != self || w.what[i] != action; i++);
+    remove_pending(i);
 }
 
-static int compare_messages(int channel, const Message *x, const Message *y)
+static void forget(V self)
+{
+    while (waits(self)) remove_pending(pending_at(self));
+}
+
+/* Queues. */
+static int queue_of(int q, V from, V to)
+{
+    while (sender[q] != from || receiver[q] != to) q++;
+    return q;
+}
+
+static int compare_messages(int q, const Message *x, const Message *y)
 {
     int i, c;
     if (x->event != y->event) return x->event - y->event;
     for (i = 0; i < ARGUMENTS; i++) {
-        const Type *t = message_types[channel][x->event][i];
+        const Type *t = message_types[q][x->event][i];
         if (t && (c = compare_values(t, x->a[i], y->a[i]))) return c;
     }
     return 0;
 }
 
-static void post(int channel, int event, const V *a, int place)
+static void put(int q, int event, const V *a)
 {
-    Message *held = w.messages[channel], message;
-    int n = w.held[channel];
-    if (n >= bounds[channel]) fail(OVERFLOW_FAULT, place);
+    Message *all = w.messages[q], message;
+    int n = w.held[q]++;
     memset(&message, 0, sizeof message);
     message.event = event;
     memcpy(message.a, a, sizeof message.a);
-    if (!ordered[channel])
-        for (; n > 0 && compare_messages(channel, &held[n - 1], &message) > 0; n--) held[n] = held[n - 1];
-    held[n] = message;
-    w.held[channel]++;
+    if (!ordered[q])
+        for (; n > 0 && compare_messages(q, &all[n - 1], &message) > 0; n--) all[n] = all[n - 1];
+    all[n] = message;
 }
 
-static void drop(int channel, int position)
+static void drop(int q, int position)
 {
-    int i, last = --w.held[channel];
-    for (i = position; i < last; i++) w.messages[channel][i] = w.messages[channel][i + 1];
-    memset(&w.messages[channel][last], 0, sizeof(Message));
+    int i, last = --w.held[q];
+    for (i = position; i < last; i++) w.messages[q][i] = w.messages[q][i + 1];
+    memset(&w.messages[q][last], 0, sizeof(Message));
 }
 
-static void duplicate(int channel, int position)
+static void duplicate(int q, int position)
 {
     int i;
-    for (i = w.held[channel]++; i > position; i--) w.messages[channel][i] = w.messages[channel][i - 1];
+    for (i = w.held[q]++; i > position; i--) w.messages[q][i] = w.messages[q][i - 1];
 }
 
-
-static void on_Door_push(int self, const V *a, int misfit, int place);
-static void on_Door_pull(int self, const V *a, int misfit, int place);
-
-/* Open -> Shut on push, random.fsm:7:5 */
-static void follow_Door_0(int self, const V *a)
+static void drop_all(void)
 {
-    begin(self);
-    w.state[self] = at_Door_Shut;
-    wrote();
-    end(self, 0);
+    memset(w.held, 0, sizeof w.held);
+    memset(w.messages, 0, sizeof w.messages);
 }
 
-/* Shut -> Open on pull, random.fsm:8:5 */
-static void follow_Door_1(int self, const V *a)
+static int is_repeated(int q, int n)
 {
-    begin(self);
-    w.state[self] = at_Door_Open;
-    wrote();
-    end(self, 0);
+    return n > 0 && !memcmp(&w.messages[q][n - 1], &w.messages[q][n], sizeof(Message));
 }
 
-static void follow_Door(int self, int t, const V *a)
-{
-    switch (t) {
-    case 0: follow_Door_0(self, a); break;
-    case 1: follow_Door_1(self, a); break;
-    }
-}
-
-static const char *before_Door[] = {"00", "00"};
-static const int places_Door[] = {0, 1};
-
-static int choose_Door_push(int self, const V *a)
-{
-    int found[2], n;
-    switch (w.state[self]) {
-    case at_Door_Open:
-        n = 0;
-        found[n++] = 0;
-        if (n) return preferred(before_Door, places_Door, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Door_pull(int self, const V *a)
-{
-    int found[2], n;
-    switch (w.state[self]) {
-    case at_Door_Shut:
-        n = 0;
-        found[n++] = 1;
-        if (n) return preferred(before_Door, places_Door, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_own_Door_on_crash(int self, const V *a)
-{
-    int found[2], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int choose_own_Door_next(int self, const V *a)
-{
-    int found[2], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int accepts_Door_push(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Door_Open: return 1;
-    }
-    return 0;
-}
-
-/* push, random.fsm:6:11 */
-static void on_Door_push(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Door_push(self, a);
-        if (t >= 0) follow_Door(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Door_pull(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Door_Shut: return 1;
-    }
-    return 0;
-}
-
-/* pull, random.fsm:6:17 */
-static void on_Door_pull(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Door_pull(self, a);
-        if (t >= 0) follow_Door(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static const int leaf_places_Door[] = {2, 3};
-static int (*const choose_next[])(int, const V *) = {choose_own_Door_next};
-static int (*const choose_crash[])(int, const V *) = {choose_own_Door_on_crash};
-static void (*const follow_of[])(int, int, const V *) = {follow_Door};
-static const int *const transition_places[] = {places_Door};
-static const int *const state_places[] = {leaf_places_Door};
-static const char *const lasting[] = {"11"};
-static const char *const finals[] = {0};
-static void (*const handlers[])(int, const V *, int, int) = {on_Door_push, on_Door_pull};
-static const int event_places[] = {4, 5};
-static void (*const *const answers[])(int, const V *, int, int) = {0};
-static const int outcomes[] = {0};
-static const int asynchronous[] = {0};
-static const int action_places[] = {0};
-static void (*const *const message_handlers[])(int, const V *, int, int) = {0};
-static int (*const *const accepts_of[])(int, const V *) = {0};
-static const unsigned long long *const ignored_of[] = {0};
-static const int receiver[] = {0};
-static const int channel_places[] = {0};
-
-enum { INSTANCES = 1, CHANNELS = 0, FINALS = 0, STEPS = 4 * CHOICES,
-       RECOVERS = 0 };
-typedef struct Step { int kind, instance, what, position, misfit, inside, writes; V of, a[ARGUMENTS]; } Step;
+/* Steps that can come next: a procedure with its arguments, or a crash of the system, alone or inside another step
+   after so many writes. */
+typedef struct Step { int procedure, crash, inside, writes; V a[STEP_ARGUMENTS]; } Step;
+enum { SYSTEM_CRASH = -1 };
 static Step steps[STEPS];
-static void add(int kind, int instance, int what, int position);
-static void add_event(int instance, int event, const V *a, int misfit);
-static void add_crash(int inside, int after);
-static void add_crash_of(V of);
-static void add_cuts(int inside, int from, int to);
-static int writes_of(int n);
-static int truth(V (*condition)(int), int self);
-static int comes(V (*condition)(int));
-static void offer(void (*line)(const V *), const V *x);
-static void report(int *seen, const char *text);
-static V given[16];
 
-static World first;
+static Step *add_step(int procedure, int crash)
+{
+    Step *s = &steps[listed];
+    if (listed == STEPS) beyond("more steps in one state than an export has room for");
+    memset(s, 0, sizeof *s);
+    s->procedure = procedure;
+    s->crash = crash;
+    listed++;
+    return s;
+}
+
+static void add(int procedure, int crash, const V *a)
+{
+    memcpy(add_step(procedure, crash)->a, a, sizeof steps[0].a);
+}
+
+static void add_crash(int inside, int after)
+{
+    Step *s = add_step(SYSTEM_CRASH, 1);
+    s->inside = inside;
+    s->writes = after;
+}
+
+static int writes_of(int n);
+
+/* Behind each write but the last of each step so far; and before the first, if `from` is 0. */
+static void add_crashes(int from)
+{
+    int n, k, others = listed;
+    for (n = 0; n < others; n++)
+        if (!steps[n].crash) {
+            int last = writes_of(n);
+            for (k = from; k < last || k == 0; k++) add_crash(n, k);
+        }
+}
+
+static void report_fault(void);
+
+/* What has no value is not offered. */
+static void unoffer(int crash)
+{
+    report_fault();
+    if (!crash) unoffered++;
+}
+
+
+static V do_holds_question_0(void);
+static int do_offers(void);
+static int do_crash(void);
+static int do_recover(void);
+static int do_offer_events_Door(V v_self);
+static int do_choose_crash_Door(V v_self);
+static int do_forget_Door(V v_self);
+static int do_follow_crash_Door(V v_self);
+static int do_round(void);
+static int do_event_Door_push(V v_self);
+static int do_event_Door_pull(V v_self);
+static int do_admit_Door_push(V v_self, V v_location);
+static int do_handle_Door_push(V v_self, V v_location);
+static int do_admit_Door_pull(V v_self, V v_location);
+static int do_handle_Door_pull(V v_self, V v_location);
+static int do_follow_Door_0(V v_self);
+static int do_follow_Door_1(V v_self);
+static int (*const offer_events_of[])(V) = {do_offer_events_Door};
+static int (*const choose_crash_of[])(V) = {do_choose_crash_Door};
+static int (*const forget_of[])(V) = {do_forget_Door};
+static int (*const follow_crash_of[])(V) = {do_follow_crash_Door};
+
+/* holds question 0 */
+static V do_holds_question_0(void)
+{
+    return in_states(0, "01" /* Shut */);
+}
+
+/* offers */
+static int do_offers(void)
+{
+    V v_instance;
+    if (w.down) {
+        { V a[STEP_ARGUMENTS] = {0}; add(0, 0, a); }
+        return FINE;
+    }
+    if ((blocker() == NOTHING)) {
+        { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+        for (i = 0; i < n; i++) {
+            v_instance = v[i];
+            TRY(offer_events_of[v_instance](v_instance));
+        } }
+    }
+    return FINE;
+}
+
+/* crash */
+static int do_crash(void)
+{
+    V v_instance;
+    { V v[ITEMS]; int i, n = elements_of(&T1, busy, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        busy &= ~(1LL << v_instance);
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(choose_crash_of[v_instance](v_instance));
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        forget(v_instance);
+        w.waited &= ~(1LL << v_instance);
+    } }
+    drop_all();
+    { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(forget_of[v_instance](v_instance));
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(follow_crash_of[v_instance](v_instance));
+    } }
+    return FINE;
+}
+
+/* recover */
+static int do_recover(void)
+{
+    if (!w.down) return fault(UNHANDLED_FAULT, 0);
+    w.down = 0;
+    TRY(do_round());
+    return FINE;
+}
+
+/* offer events door.Door */
+static int do_offer_events_Door(V v_self)
+{
+    V v_accepted, v_accepted_2;
+    v_accepted = 0;
+    if (in_states(v_self, "10" /* Open */)) {
+        v_accepted = 1;
+    }
+    if (v_accepted) {
+        { V a[STEP_ARGUMENTS] = {v_self}; add(1, 0, a); }
+    }
+    v_accepted_2 = 0;
+    if (in_states(v_self, "01" /* Shut */)) {
+        v_accepted_2 = 1;
+    }
+    if (v_accepted_2) {
+        { V a[STEP_ARGUMENTS] = {v_self}; add(2, 0, a); }
+    }
+    return FINE;
+}
+
+/* choose crash door.Door */
+static int do_choose_crash_Door(V v_self)
+{
+    chosen[v_self] = -1;
+    return FINE;
+}
+
+/* forget door.Door */
+static int do_forget_Door(V v_self)
+{
+    return FINE;
+}
+
+/* follow crash door.Door */
+static int do_follow_crash_Door(V v_self)
+{
+    return FINE;
+}
+
+/* round */
+static int do_round(void)
+{
+    V v_instance;
+    { V v[ITEMS]; int i, n = elements_of(&T1, w.waited, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        if (!waits(v_instance)) {
+            w.waited &= ~(1LL << v_instance);
+        }
+    } }
+    return FINE;
+}
+
+/* event door.Door.push */
+static int do_event_Door_push(V v_self)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Door_push(v_self, 1));
+    TRY(do_handle_Door_push(v_self, 1));
+    TRY(do_round());
+    return FINE;
+}
+
+/* event door.Door.pull */
+static int do_event_Door_pull(V v_self)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Door_pull(v_self, 2));
+    TRY(do_handle_Door_pull(v_self, 2));
+    TRY(do_round());
+    return FINE;
+}
+
+/* admit door.Door.push */
+static int do_admit_Door_push(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle door.Door.push */
+static int do_handle_Door_push(V v_self, V v_location)
+{
+    if (in_states(v_self, "10" /* Open */)) {
+        TRY(do_follow_Door_0(v_self));
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit door.Door.pull */
+static int do_admit_Door_pull(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle door.Door.pull */
+static int do_handle_Door_pull(V v_self, V v_location)
+{
+    if (in_states(v_self, "01" /* Shut */)) {
+        TRY(do_follow_Door_1(v_self));
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* follow door.Door.0 */
+static int do_follow_Door_0(V v_self)
+{
+    /* Open -> Shut on push, random.fsm:7:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.state[v_self] = at_Door_Shut;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow door.Door.1 */
+static int do_follow_Door_1(V v_self)
+{
+    /* Shut -> Open on pull, random.fsm:8:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.state[v_self] = at_Door_Open;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+static int take_step(const Step *s)
+{
+    switch (s->procedure) {
+    case 0: return do_recover();
+    case 1: return do_event_Door_push(s->a[0]);
+    case 2: return do_event_Door_pull(s->a[0]);
+    }
+}
+
+static const char *const places[] = {"random.fsm:11:1", "random.fsm:6:11", "random.fsm:6:17"};
+static const char *const first_fault = 0;
+static int first_seen, deadlock_seen, faults_seen[10][3];
+static int questions_seen[1];
+static void ask(void);
+static int inside(void);
+
 static World first_world(void)
 {
     memset(&first, 0, sizeof first);
@@ -561,269 +780,29 @@ static World first_world(void)
     return first;
 }
 
-static void reset(V of)
+/* The search: what can come next, and what comes of it. */
+static void restart(int cut)
 {
-    (void) of;
+    w = expanded;
+    busy = touched = happened = writes = worlds = 0;
+    cut_after = cut;
 }
 
-static void offered(void)
-{
-    { static const V all[1][ARGUMENTS]; int i; if (!awaits(0)) for (i = 0; i < 1; i++) if (accepts_Door_push(0, all[i])) add_event(0, on_Door_push_event, all[i], 0); }
-    { static const V all[1][ARGUMENTS]; int i; if (!awaits(0)) for (i = 0; i < 1; i++) if (accepts_Door_pull(0, all[i])) add_event(0, on_Door_pull_event, all[i], 0); }
-}
-
-static void timers(void)
-{
-}
-
-static int timer_holds(int instance, int t)
-{
-    return 1;
-}
-
-static void recover(int self)
-{
-}
-
-static void crashes(int others)
-{
-    int i;
-}
-
-static void crashes_of_recovery(void)
-{
-}
-
-/* reachable shut, random.fsm:13:5 */
-static V question_0(int self)
-{
-    return in_states(0, 2ULL /* Shut */);
-}
-
-static int questions_seen[1];
-static void ask(void)
-{
-    if (truth(question_0, -1)) report(&questions_seen[0], "reachable 0 shown: shut");
-}
-
-/* Are steps explored from here? */
-static int inside(void)
-{
-    return 1;
-}
-
-static const char *const places[] = {"random.fsm:7:5", "random.fsm:8:5", "random.fsm:4:5", "random.fsm:5:5", "random.fsm:6:11", "random.fsm:6:17"};
-
-static const char *const first_fault = 0;
-static int first_seen, deadlock_seen, faults_seen[10][6];
-
-/* Eventless transitions of those that took part, one at a time, until none is enabled. */
-static void finish_round(void)
-{
-    static World seen[ROUND + 1];
-    int count = 0, i, t;
-    V pending = 0;
-again:
-    for (i = 0; i < INSTANCES; i++) {
-        if (!(touched >> i & 1) || awaits(i) || (t = choose_next[i](i, 0)) < 0) continue;
-        follow_of[i](i, t, 0);
-        {
-            int j;
-            for (j = 0; j < count && memcmp(&seen[j], &w, sizeof w); j++);
-            if (j < count || count >= ROUND) fail(ENDLESS_FAULT, transition_places[i][t]);
-        }
-        seen[count++] = w;
-        goto again;
-    }
-    for (i = 0; i < w.waiting; i++) pending |= 1LL << w.who[i];
-    w.waited &= pending;
-}
-
-/* All instances at once lose what is not durable, or those of a mask alone. */
-static void crash(V of)
-{
-    int chosen[INSTANCES], i, kept = 0;
-    busy = 0;
-    for (i = 0; i < INSTANCES; i++) {
-        chosen[i] = -1;
-        if (of && !(of >> i & 1)) continue;
-        chosen[i] = choose_crash[i](i, 0);
-        if (chosen[i] < 0 && lasting[i][w.state[i]] == '0') fail(LOST_FAULT, state_places[i][w.state[i]]);
-    }
-    for (i = 0; i < w.waiting; i++) {
-        if (!of || of >> w.who[i] & 1) continue;
-        w.who[kept] = w.who[i];
-        w.what[kept++] = w.what[i];
-    }
-    memset(w.who + kept, 0, sizeof w.who - kept * sizeof w.who[0]);
-    memset(w.what + kept, 0, sizeof w.what - kept * sizeof w.what[0]);
-    w.waiting = kept;
-    w.waited &= of ? ~of : 0;
-    if (!of) {
-        memset(w.held, 0, sizeof w.held);
-        memset(w.messages, 0, sizeof w.messages);
-    }
-    reset(of);
-    for (i = 0; i < INSTANCES; i++)
-        if (chosen[i] >= 0) follow_of[i](i, chosen[i], 0);
-    if (!of) w.down = RECOVERS;
-}
-
-static void add(int kind, int instance, int what, int position)
-{
-    Step *s = &steps[listed];
-    if (listed == STEPS) beyond("more steps in one state than an export has room for");
-    memset(s, 0, sizeof *s);
-    s->kind = kind;
-    s->instance = instance;
-    s->what = what;
-    s->position = position;
-    listed++;
-}
-
-static void add_event(int instance, int event, const V *a, int misfit)
-{
-    add(EVENT_STEP, instance, event, 0);
-    memcpy(steps[listed - 1].a, a, sizeof steps[0].a);
-    steps[listed - 1].misfit = misfit;
-}
-
-static void add_answers(int i)
-{
-    int o;
-    for (o = 0; o < outcomes[w.what[i]]; o++) add(ANSWER_STEP, w.who[i], w.what[i], o);
-}
-
-/* The system stands still for the first action that is not `async`. */
-static int add_all_answers(void)
-{
-    int i, j;
-    for (i = 0; i < w.waiting; i++)
-        if (!asynchronous[w.what[i]]) {
-            add_answers(i);
-            return 1;
-        }
-    for (i = 0; i < w.waiting; i++) {
-        for (j = 0; j < i && (w.who[j] != w.who[i] || w.what[j] != w.what[i]); j++);
-        if (j == i) add_answers(i);
-    }
-    return 0;
-}
-
-/* Is a message handled, or ignored on purpose? */
-static int takes(int c, const Message *x)
-{
-    int i = receiver[c];
-    return accepts_of[c][x->event](i, x->a) || ignored_of[c][x->event] >> w.state[i] & 1;
-}
-
-static void add_messages(void)
-{
-    int c, n;
-    for (c = 0; c < CHANNELS; c++) {
-        int free = !awaits(receiver[c]);
-        for (n = 0; n < w.held[c]; n++) {
-            if (n && !memcmp(&w.messages[c][n - 1], &w.messages[c][n], sizeof(Message))) continue;
-            if (free && (n == 0 || !ordered[c]) && (!patient[c] || takes(c, &w.messages[c][n])))
-                add(DELIVER_STEP, receiver[c], c, n);
-            if (lossy[c]) add(LOSE_STEP, receiver[c], c, n);
-            if (duplicating[c] && w.held[c] < bounds[c]) add(DUPLICATE_STEP, receiver[c], c, n);
-        }
-    }
-}
-
-static void take_whole(const Step *s)
-{
-    Message message;
-    int i;
-    switch (s->kind) {
-    case EVENT_STEP: handlers[s->what](s->instance, s->a, s->misfit, event_places[s->what]); break;
-    case ANSWER_STEP:
-        for (i = 0; w.who[i] != s->instance || w.what[i] != s->what; i++);
-        for (w.waiting--; i < w.waiting; i++) {
-            w.who[i] = w.who[i + 1];
-            w.what[i] = w.what[i + 1];
-        }
-        w.who[i] = w.what[i] = 0;
-        answers[s->what][s->position](s->instance, 0, 0, action_places[s->what]);
-        break;
-    case TIMER_STEP:
-        if (!timer_holds(s->instance, s->what)) fail(UNHANDLED_FAULT, transition_places[s->instance][s->what]);
-        follow_of[s->instance](s->instance, s->what, 0);
-        break;
-    case DELIVER_STEP:
-        message = w.messages[s->what][s->position];
-        drop(s->what, s->position);
-        message_handlers[s->what][message.event](s->instance, message.a, 0, channel_places[s->what]);
-        break;
-    case LOSE_STEP: drop(s->what, s->position); break;
-    case DUPLICATE_STEP: duplicate(s->what, s->position); break;
-    case RECOVER_STEP:
-        w.down = 0;
-        recover(-1);
-        break;
-    }
-    finish_round();
-}
-
-/* Take a step from the state `expanded`: 1, or 0 where it fails. */
+/* Take a step from the state `expanded`. */
 static int attempt(const Step *s, int cut)
 {
-    jmp_buf here, *outer = out;
-    volatile int done = 0;
-    int why;
-    w = expanded;
-    busy = touched = happened = writes = 0;
-    cut_after = cut;
-    out = &here;
-    why = setjmp(here);
-    if (why == 0) take_whole(s);
-    if (why != 1) done = 1;
-    cut_after = 0;
-    out = outer;
-    return done;
-}
-
-/* The same for a crash, alone or inside another step. */
-static int attempt_crash(const Step *s)
-{
-    jmp_buf here, *outer = out;
-    volatile int done = 0;
-    if (s->writes == 0) w = expanded;
-    else if (!attempt(&steps[s->inside], s->writes)) return 0;
-    busy = touched = happened = writes = 0;
-    out = &here;
-    if (setjmp(here) == 0) {
-        crash(s->of);
-        done = 1;
-    }
-    out = outer;
-    return done;
+    restart(cut);
+    if (s->procedure != SYSTEM_CRASH) return take_step(s);
+    if (s->writes) attempt(&steps[s->inside], s->writes);
+    happened = 0;
+    return do_crash();
 }
 
 static int writes_of(int n)
 {
-    int found = attempt(&steps[n], 0) ? writes : 0;
+    int count = attempt(&steps[n], 0) == FINE ? writes : 0;
     w = expanded;
-    return found;
-}
-
-static void add_crash(int inside, int after)
-{
-    add(CRASH_STEP, 0, 0, 0);
-    steps[listed - 1].inside = inside;
-    steps[listed - 1].writes = after;
-}
-
-static void add_crash_of(V of)
-{
-    add_crash(0, 0);
-    steps[listed - 1].of = of;
-}
-
-static void add_cuts(int inside, int from, int to)
-{
-    for (; from < to; from++) add_crash(inside, from);
+    return count;
 }
 
 static void report(int *seen, const char *text)
@@ -842,59 +821,13 @@ static void report_fault(void)
     report(&faults_seen[fault_kind][fault_place], text);
 }
 
-/* A condition without a value counts as false. */
-static int truth(V (*condition)(int), int self)
+/* Nothing leads on, while a message waits, or an instance is not in a final state. */
+static void look_for_deadlock(void)
 {
-    jmp_buf here, *outer = out;
-    volatile int found = 0;
-    out = &here;
-    if (!setjmp(here)) found = condition(self) != 0;
-    out = outer;
-    return found;
-}
-
-/* A line of the environment, for some values of its variables; what has no value is not offered. */
-static void offer(void (*line)(const V *), const V *x)
-{
-    jmp_buf here, *outer = out;
-    out = &here;
-    if (!setjmp(here)) line(x);
-    else {
-        report_fault();
-        unoffered++;
-    }
-    out = outer;
-}
-
-/* The same for when everything crashes. */
-static int comes(V (*condition)(int))
-{
-    jmp_buf here, *outer = out;
-    volatile int found = 0;
-    out = &here;
-    if (!setjmp(here)) found = condition(-1) != 0;
-    else report_fault();
-    out = outer;
-    return found;
-}
-
-static void list_steps(void)
-{
-    int n, others, failing;
-    if (w.down) {
-        add(RECOVER_STEP, -1, 0, 0);
-        crashes_of_recovery();
-        return;
-    }
-    if (!add_all_answers()) {
-        offered();
-        timers();
-        add_messages();
-    }
-    others = listed;
-    failing = unoffered;
-    crashes(others);
-    if (others || failing) return;
+    int n;
+    if (unoffered) return;
+    for (n = 0; n < listed; n++)
+        if (!steps[n].crash) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
@@ -904,17 +837,17 @@ static void list_steps(void)
 /* All steps from the present state: what they lead to is in `next`. */
 static void expand(void)
 {
-    volatile int i;
+    int i;
     expanded = w = now.w;
     known = 1;
     choices = listed = unoffered = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
     if (!inside()) return;
-    list_steps();
+    do_offers();
+    look_for_deadlock();
     for (i = 0; i < listed; i++) {
-        int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);
-        if (!done) report_fault();
+        if (attempt(&steps[i], 0) != FINE) report_fault();
         else if (choices == CHOICES) beyond("more choices in one state than CHOICES");
         else {
             next[choices] = w;
@@ -955,6 +888,18 @@ static int does(int promise)
 }
 \#endif
 
+
+static void ask(void)
+{
+    /* reachable shut, random.fsm:13:5 */
+    if (do_holds_question_0()) report(&questions_seen[0], "reachable 0 shown: shut");
+}
+
+/* Are steps explored from here? */
+static int inside(void)
+{
+    return 1;
+}
 }
 
 active proctype steps()

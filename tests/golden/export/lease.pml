@@ -1,7 +1,7 @@
 /* system lease.Two, from random.fsm:39:1 */
-/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=336 -o pan pan.c && ./pan
+/* spin -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE -DBFS -DNOCLAIM -DVECTORSZ=347 -o pan pan.c && ./pan
    Without -c0 the search ends with the first error. Each error is reported once.
-   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=336 -o pan pan.c && ./pan -a -N claim_0 */
+   Properties: cc -O2 -w -DNOREDUCE -DPROPERTIES -DVECTORSZ=347 -o pan pan.c && ./pan -a -N claim_0 */
 
 c_decl {
 \#include <setjmp.h>
@@ -15,7 +15,7 @@ typedef int64_t V;
 enum { CHOICES = 8, ITEMS = 64, SUBSETS = 4096 };
 typedef struct Message { signed char event; V a[1]; } PACKED Message;
 typedef struct World {
-    signed char state[4];
+    short state[4];
     V Node_holders[2]; /* set<Job> */
     V Job_node[2]; /* Node? */
     V Job_left[2]; /* 0..2 */
@@ -39,24 +39,29 @@ extern void (*uerror)(char *);
 }
 
 c_code {
+enum { UNHANDLED_FAULT = 1, OVERLAP_FAULT = 2, REENTRANCE_FAULT = 3, BUSY_FAULT = 4, NONE_FAULT = 5, RANGE_FAULT = 6, OVERFLOW_FAULT = 7, ENDLESS_FAULT = 8, LOST_FAULT = 9 };
+static const char *fault_names[] = {"", "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"};
+static void beyond(const char *why) { printf("beyond: %s\n", why); exit(9); }
+
 /* instances: 0 n0, 1 n1, 2 j0, 3 j1 */
 enum { at_Node_Up, at_Node_Down };
 enum { at_Job_Waiting, at_Job_Running, at_Job_Done };
-enum { on_Node_take_event, on_Node_give_event, on_Node_fail_event, on_Node_heal_event, on_Job_start_event, on_Job_refused_event, on_Job_lost_event, on_Job_finish_event };
-enum { UNHANDLED_FAULT = 1, OVERLAP_FAULT = 2, REENTRANCE_FAULT = 3, BUSY_FAULT = 4, NONE_FAULT = 5, RANGE_FAULT = 6, OVERFLOW_FAULT = 7, ENDLESS_FAULT = 8, LOST_FAULT = 9 };
-static const char *fault_names[] = {"", "unhandled", "overlap", "reentrance", "busy", "none", "range", "overflow", "endless", "lost"};
-enum { EVENT_STEP, ANSWER_STEP, TIMER_STEP, DELIVER_STEP, LOSE_STEP, DUPLICATE_STEP, CRASH_STEP, RECOVER_STEP };
-static void beyond(const char *why) { printf("beyond: %s\n", why); exit(9); }
+static const int asynchronous[] = {0};
+static const int at[] = {0, 1, 0, 1};
+static const char *const finals[] = {0, 0, "001", "001"};
+static const int ordered[] = {0};
+static const V sender[] = {0};
+static const V receiver[] = {0};
 
 /* Values are whole numbers. See fsmdsl.interop.export.values. */
-enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_ };
+enum { NUMBER_, RANGE_, OPTIONAL_, SET_, LIST_, INSTANCE_, MAP_ };
 
 typedef struct Type {
     int kind;
     const struct Type *of;
-    V low, high;    /* of numbers; a list has at most `high` items */
+    V low, high;    /* of numbers; a list has at most `high` items, a map as many values */
     V size;         /* how many values there are */
-    int head, bits; /* of a list: bits of the length, and of each item */
+    int head, bits; /* of a list: bits of the length, and of each item; of a map: of each value */
 } Type;
 
 static int index_of(const Type *t, V v)
@@ -124,7 +129,7 @@ static int elements_of(const Type *t, V v, V *found)
     }
     for (i = 0; i < t->of->size; i++)
         if (v >> i & 1) found[n++] = value_at(t->of, i);
-    if (t->of->kind >= OPTIONAL_ && t->of->kind != INSTANCE_) sort_values(t->of, found, n);
+    if (t->of->kind == OPTIONAL_ || t->of->kind == SET_ || t->of->kind == LIST_) sort_values(t->of, found, n);
     return n;
 }
 
@@ -184,24 +189,21 @@ static V without_item(const Type *t, V list, V item)
     return list_from(t, x, i < n ? n - 1 : n);
 }
 
-/* Why a place of a type cannot hold a value of another: a kind of fault, or 0. */
-static int misfit_of(const Type *from, const Type *to, V v)
+/* Is a value of one type also one of another? */
+static int belongs(const Type *from, const Type *to, V v)
 {
     V x[ITEMS];
-    int n, i, why;
-    if (to->kind == OPTIONAL_) {
-        if (v == NOTHING) return 0;
-        return misfit_of(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
-    }
+    int n, i;
+    if (to->kind == OPTIONAL_) return v == NOTHING || belongs(from->kind == OPTIONAL_ ? from->of : from, to->of, v);
+    if (v == NOTHING) return 0;
     if (from->kind == OPTIONAL_) from = from->of;
-    if (to->kind == RANGE_) return v == NOTHING || v < to->low || v > to->high ? RANGE_FAULT : 0;
-    if (to->kind == INSTANCE_) return v == NOTHING ? NONE_FAULT : 0;
-    if (to->kind != SET_ && to->kind != LIST_) return 0;
+    if (to->kind == RANGE_) return v >= to->low && v <= to->high;
+    if (to->kind != SET_ && to->kind != LIST_) return 1;
     n = elements_of(from, v, x);
-    if (to->kind == LIST_ && n > to->high) return OVERFLOW_FAULT;
+    if (to->kind == LIST_ && n > to->high) return 0;
     for (i = 0; i < n; i++)
-        if ((why = misfit_of(from->of, to->of, x[i]))) return why;
-    return 0;
+        if (!belongs(from->of, to->of, x[i])) return 0;
+    return 1;
 }
 
 /* The same value as one of another type, which holds it. */
@@ -225,7 +227,7 @@ static int contains(const Type *t, V all, const Type *of, V item)
 {
     V x[ITEMS];
     int n, i;
-    if (misfit_of(of, t->of, item)) return 0;
+    if (!belongs(of, t->of, item)) return 0;
     item = convert(of, t->of, item);
     n = elements_of(t, all, x);
     for (i = 0; i < n; i++)
@@ -233,673 +235,992 @@ static int contains(const Type *t, V all, const Type *of, V item)
     return 0;
 }
 
-
-static const Type T0 = {INSTANCE_, 0, 0LL, 0LL, 4LL, 0, 0}; /* Job */
-static const Type T1 = {SET_, &T0, 0LL, 0LL, 16LL, 0, 0}; /* set<Job> */
-static const Type T2 = {RANGE_, 0, -1LL, 1LL, 3LL, 0, 0}; /* -1..1 */
-static const Type T3 = {RANGE_, 0, 0LL, 2LL, 3LL, 0, 0}; /* 0..2 */
-static const Type T4 = {INSTANCE_, 0, 0LL, 0LL, 4LL, 0, 0}; /* Node */
-static const Type T5 = {SET_, &T4, 0LL, 0LL, 16LL, 0, 0}; /* set<Node> */
-
-
-
-enum { ARGUMENTS = 1, RIVALS = 6, PENDING = 1, ROUND = 1000 };
-static const int at[] = {0, 1, 0, 1}, ordinal[] = {0, 1, 0, 1};
-static World w, expanded, next[CHOICES];
-static int known, choices, listed, unoffered, writes, cut_after, fault_kind, fault_place;
-static V busy, touched, happened;
-static jmp_buf *out;
-
-/* Fairness: which promises a step keeps. */
-static void happens(int self, int t)
+static V with_item(const Type *t, V all, V item)
 {
-    if (self == 2 && (t == 2)) happened |= 1LL;
-    if (self == 3 && (t == 2)) happened |= 2LL;
-}
-static const Type *(*message_types[])[ARGUMENTS] = {0};
-static const int bounds[] = {0}, ordered[] = {0}, lossy[] = {0}, duplicating[] = {0}, patient[] = {0};
-
-/* Steps, as fsmdsl.step defines them. What fails leaves by `out`. */
-static void fail(int kind, int place)
-{
-    fault_kind = kind;
-    fault_place = place;
-    longjmp(*out, 1);
-}
-
-static V present(V v, int place)
-{
-    if (v == NOTHING) fail(NONE_FAULT, place);
-    return v;
-}
-
-/* Both round down. */
-static V quotient(V a, V b, int place)
-{
-    if (!b) fail(NONE_FAULT, place);
-    return a / b - (a % b && (a < 0) != (b < 0));
-}
-
-static V remainder_of(V a, V b, int place)
-{
-    return a - b * quotient(a, b, place);
-}
-
-/* What is at a place of a list, or of a set in order. */
-static V item_of(const Type *t, V of, V at, int place)
-{
-    V x[ITEMS];
-    int n = elements_of(t, of, x);
-    if (at < 0 || at >= n) fail(NONE_FAULT, place);
-    return x[at];
-}
-
-static int in_states(V x, unsigned long long states)
-{
-    return x != NOTHING && states >> w.state[x] & 1;
-}
-
-/* A write: to a durable field, or a change of state. A crash may cut the step after it. */
-static void wrote(void)
-{
-    if (++writes == cut_after) longjmp(*out, 2);
-}
-
-static void check(const Type *from, const Type *to, V v, int place)
-{
-    int why = misfit_of(from, to, v);
-    if (why) fail(why, place);
+    return t->kind == SET_ ? all | 1LL << index_of(t->of, item) : put_last(t, all, item);
 }
 
 static V without(const Type *t, V all, const Type *of, V item)
 {
-    if (misfit_of(of, t->of, item)) return all;
+    if (!belongs(of, t->of, item)) return all;
     item = convert(of, t->of, item);
     return t->kind == SET_ ? all & ~(1LL << index_of(t->of, item)) : without_item(t, all, item);
 }
 
-static int awaits(int self)
+/* What is at a place of a list, or of a set in order. */
+static V item_of(const Type *t, V of, int at)
+{
+    V x[ITEMS];
+    elements_of(t, of, x);
+    return x[at];
+}
+
+static V entry_of(const Type *t, V map, int key)
+{
+    return value_at(t->of, map >> (t->high - 1 - key) * t->bits & ((1LL << t->bits) - 1));
+}
+
+static V with_entry(const Type *t, V map, int key, V value)
+{
+    int place = (t->high - 1 - key) * t->bits;
+    return (map & ~(((1LL << t->bits) - 1) << place)) | (V) index_of(t->of, value) << place;
+}
+
+static V filled(const Type *t, V value)
+{
+    V map = 0;
+    int key;
+    for (key = 0; key < t->high; key++) map = with_entry(t, map, key, value);
+    return map;
+}
+
+/* Both round down. */
+static V quotient(V a, V b)
+{
+    return a / b - (a % b && (a < 0) != (b < 0));
+}
+
+static V remainder_of(V a, V b)
+{
+    return a - b * quotient(a, b);
+}
+
+static V min_of(V a, V b)
+{
+    return a < b ? a : b;
+}
+
+static V max_of(V a, V b)
+{
+    return a > b ? a : b;
+}
+
+
+static const Type T0 = {INSTANCE_, 0, 0LL, 0LL, 4LL, 0, 0}; /* Job */
+static const Type T1 = {SET_, &T0, 0LL, 0LL, 16LL, 0, 0}; /* set<Job> */
+static const Type T2 = {INSTANCE_, 0, 0LL, 0LL, 4LL, 0, 0}; /* Node */
+static const Type T3 = {SET_, &T2, 0LL, 0LL, 16LL, 0, 0}; /* set<Node> */
+static const Type T4 = {INSTANCE_, 0, 0LL, 0LL, 4LL, 0, 0}; /*  */
+static const Type T5 = {SET_, &T4, 0LL, 0LL, 16LL, 0, 0}; /* set<> */
+
+
+
+enum { INSTANCES = 4, CHANNELS = 0, FINALS = 2, STEPS = 4 * CHOICES,
+       ARGUMENTS = 1, STEP_ARGUMENTS = 2, PENDING = 1 };
+static World w, first, expanded, next[CHOICES], seen[1000];
+static int known, choices, listed, unoffered, writes, cut_after, worlds, fault_kind, fault_place, chosen[INSTANCES];
+static V busy, touched, happened;
+static const Type *(*message_types[])[ARGUMENTS] = {0};
+
+/* What core statements ask of a world and of the step under way, and what they change. */
+enum { FINE, FAILED, CUT };
+\#define TRY(call) do { int end = (call); if (end != FINE) return end; } while (0)
+
+static int fault(int kind, int place)
+{
+    fault_kind = kind;
+    fault_place = place;
+    return FAILED;
+}
+
+static int in_states(V x, const char *leaves)
+{
+    return x != NOTHING && leaves[w.state[x]] == '1';
+}
+
+static int nested(void)
+{
+    int n = 0;
+    V b;
+    for (b = busy; b; b &= b - 1) n++;
+    return n;
+}
+
+static int is_cut(void)
+{
+    return ++writes == cut_after;
+}
+
+/* Has the round made this world for the first time, and no more than so many? */
+static int progress(int limit)
+{
+    int i;
+    for (i = 0; i < worlds; i++)
+        if (!memcmp(&seen[i], &w, sizeof w)) return 0;
+    if (worlds >= limit) return 0;
+    seen[worlds++] = w;
+    return 1;
+}
+
+/* Pending actions, in the order in which they were requested. */
+static int pending_at(V self)
+{
+    int i;
+    for (i = 0; i < w.waiting && w.who[i] != self; i++);
+    return i;
+}
+
+static int waits(V self)
+{
+    return pending_at(self) < w.waiting;
+}
+
+static int awaited(V self)
+{
+    return w.what[pending_at(self)];
+}
+
+static int is_pending(V self, int action)
 {
     int i;
     for (i = 0; i < w.waiting; i++)
-        if (w.who[i] == self) return 1;
+        if (w.who[i] == self && w.what[i] == action) return 1;
     return 0;
 }
 
-static void request(int self, int action)
+/* The first that is not `async`; behind all if there is none. */
+static int blocking(void)
+{
+    int i;
+    for (i = 0; i < w.waiting && asynchronous[w.what[i]]; i++);
+    return i;
+}
+
+static V blocker(void)
+{
+    int i = blocking();
+    return i < w.waiting ? w.who[i] : NOTHING;
+}
+
+static int blocks(V self, int action)
+{
+    int i = blocking();
+    return i < w.waiting && w.who[i] == self && w.what[i] == action;
+}
+
+static int is_answerable(int n)
+{
+    int i;
+    if (blocking() < w.waiting) return n == blocking();
+    for (i = 0; i < n; i++)
+        if (w.who[i] == w.who[n] && w.what[i] == w.what[n]) return 0;
+    return 1;
+}
+
+static void await(V self, int action)
 {
     if (w.waiting == PENDING) beyond("more pending actions than an export has room for");
     w.who[w.waiting] = self;
     w.what[w.waiting++] = action;
 }
 
-static void begin(int self)
+static void remove_pending(int i)
 {
-    busy |= 1LL << self;
-    touched |= 1LL << self;
-}
-
-static void end(int self, int waits)
-{
-    busy &= ~(1LL << self);
-    if (waits) w.waited |= 1LL << self;
-}
-
-/* An event reaches an instance. */
-static void receive(int self, int misfit, int place)
-{
-    if (busy >> self & 1) fail(REENTRANCE_FAULT, place);
-    if (awaits(self)) fail(BUSY_FAULT, place);
-    if (misfit) fail(misfit, place);
-}
-
-/* Of enabled transitions the one that has priority. */
-static int preferred(const char **before, const int *places, const int *found, int n)
-{
-    int best[RIVALS], count = 0, i, j;
-    for (i = 0; i < n; i++) {
-        for (j = 0; j < n && before[found[j]][found[i]] != '1'; j++);
-        if (j == n) best[count++] = found[i];
+    for (w.waiting--; i < w.waiting; i++) {
+        w.who[i] = w.who[i + 1];
+        w.what[i] = w.what[i + 1];
     }
-    if (count == 0)
-        for (count = 0; count < n; count++) best[count] = found[count];
-    if (count > 1) fail(OVERLAP_FAULT, places[best[count - 1]]);
-    return best[0];
+    w.who[i] = w.what[i] = 0;
 }
 
-/* Does a guard hold, or fail, so that the step would show why? */
-static int may(V (*guard)(int, const V *), int self, const V *a)
+static void answered(V self, int action)
 {
-    jmp_buf here, *outer = out;
-    volatile int found = 1;
-    out = &here;
-    if (!setjmp(here)) found = guard(self, a) != 0;
-    out = outer;
-    return found;
+    int i;
+    for (i = 0; w.who[i] != self || w.what[i] != action; i++);
+    remove_pending(i);
 }
 
-static int compare_messages(int channel, const Message *x, const Message *y)
+static void forget(V self)
+{
+    while (waits(self)) remove_pending(pending_at(self));
+}
+
+/* Queues. */
+static int queue_of(int q, V from, V to)
+{
+    while (sender[q] != from || receiver[q] != to) q++;
+    return q;
+}
+
+static int compare_messages(int q, const Message *x, const Message *y)
 {
     int i, c;
     if (x->event != y->event) return x->event - y->event;
     for (i = 0; i < ARGUMENTS; i++) {
-        const Type *t = message_types[channel][x->event][i];
+        const Type *t = message_types[q][x->event][i];
         if (t && (c = compare_values(t, x->a[i], y->a[i]))) return c;
     }
     return 0;
 }
 
-static void post(int channel, int event, const V *a, int place)
+static void put(int q, int event, const V *a)
 {
-    Message *held = w.messages[channel], message;
-    int n = w.held[channel];
-    if (n >= bounds[channel]) fail(OVERFLOW_FAULT, place);
+    Message *all = w.messages[q], message;
+    int n = w.held[q]++;
     memset(&message, 0, sizeof message);
     message.event = event;
     memcpy(message.a, a, sizeof message.a);
-    if (!ordered[channel])
-        for (; n > 0 && compare_messages(channel, &held[n - 1], &message) > 0; n--) held[n] = held[n - 1];
-    held[n] = message;
-    w.held[channel]++;
+    if (!ordered[q])
+        for (; n > 0 && compare_messages(q, &all[n - 1], &message) > 0; n--) all[n] = all[n - 1];
+    all[n] = message;
 }
 
-static void drop(int channel, int position)
+static void drop(int q, int position)
 {
-    int i, last = --w.held[channel];
-    for (i = position; i < last; i++) w.messages[channel][i] = w.messages[channel][i + 1];
-    memset(&w.messages[channel][last], 0, sizeof(Message));
+    int i, last = --w.held[q];
+    for (i = position; i < last; i++) w.messages[q][i] = w.messages[q][i + 1];
+    memset(&w.messages[q][last], 0, sizeof(Message));
 }
 
-static void duplicate(int channel, int position)
+static void duplicate(int q, int position)
 {
     int i;
-    for (i = w.held[channel]++; i > position; i--) w.messages[channel][i] = w.messages[channel][i - 1];
+    for (i = w.held[q]++; i > position; i--) w.messages[q][i] = w.messages[q][i - 1];
 }
 
-
-static void on_Node_take(int self, const V *a, int misfit, int place);
-static void on_Node_give(int self, const V *a, int misfit, int place);
-static void on_Node_fail(int self, const V *a, int misfit, int place);
-static void on_Node_heal(int self, const V *a, int misfit, int place);
-static void on_Job_start(int self, const V *a, int misfit, int place);
-static void on_Job_refused(int self, const V *a, int misfit, int place);
-static void on_Job_lost(int self, const V *a, int misfit, int place);
-static void on_Job_finish(int self, const V *a, int misfit, int place);
-
-/* Up -> (internal) on take, random.fsm:13:5 */
-static V guard_Node_0(int self, const V *a)
+static void drop_all(void)
 {
-    V job_ = a[0];
-    return (length_of(&T1, w.Node_holders[at[self]])) < (1);
+    memset(w.held, 0, sizeof w.held);
+    memset(w.messages, 0, sizeof w.messages);
 }
 
-/* Up -> (internal) on busy, random.fsm:14:5 */
-static V guard_Node_1(int self, const V *a)
+static int is_repeated(int q, int n)
 {
-    V job_ = a[0];
-    return (length_of(&T1, w.Node_holders[at[self]])) == (1);
+    return n > 0 && !memcmp(&w.messages[q][n - 1], &w.messages[q][n], sizeof(Message));
 }
 
-/* Up -> (internal) on take, random.fsm:13:5 */
-static void follow_Node_0(int self, const V *a)
-{
-    V job_ = a[0];
-    begin(self);
-    { int o = self; V v = ({ V x = job_; w.Node_holders[at[o]] | 1LL << index_of(&T0, x); }); w.Node_holders[at[o]] = v; wrote(); }
-    end(self, 0);
-}
-
-/* Up -> (internal) on busy, random.fsm:14:5 */
-static void follow_Node_1(int self, const V *a)
-{
-    V job_ = a[0];
-    begin(self);
-    { V t = present(job_, 1); V a[ARGUMENTS] = {0}; int misfit = 0; V g1 = self; a[0] = g1; on_Job_refused(t, a, misfit, 2); }
-    end(self, 0);
-}
-
-/* Up -> (internal) on give, random.fsm:15:5 */
-static void follow_Node_2(int self, const V *a)
-{
-    V job_ = a[0];
-    begin(self);
-    { int o = self; V v = without(&T1, w.Node_holders[at[o]], &T0, job_); w.Node_holders[at[o]] = v; wrote(); }
-    end(self, 0);
-}
-
-/* Down -> (internal) on give, random.fsm:15:5 */
-static void follow_Node_3(int self, const V *a)
-{
-    V job_ = a[0];
-    begin(self);
-    { int o = self; V v = without(&T1, w.Node_holders[at[o]], &T0, job_); w.Node_holders[at[o]] = v; wrote(); }
-    end(self, 0);
-}
-
-/* Up -> Down on fail, random.fsm:16:5 */
-static void follow_Node_4(int self, const V *a)
-{
-    begin(self);
-    { V v2[ITEMS]; int i2, n2 = elements_of(&T1, w.Node_holders[at[self]], v2);
-      for (i2 = 0; i2 < n2; i2++) {
-        V j_ = v2[i2];
-        { V t = present(j_, 4); V a[ARGUMENTS] = {0}; int misfit = 0; on_Job_lost(t, a, misfit, 5); }
-      } }
-    w.state[self] = at_Node_Down;
-    wrote();
-    end(self, 0);
-}
-
-/* Down -> Up on heal, random.fsm:17:5 */
-static void follow_Node_5(int self, const V *a)
-{
-    begin(self);
-    w.state[self] = at_Node_Up;
-    wrote();
-    end(self, 0);
-}
-
-static void follow_Node(int self, int t, const V *a)
-{
-    switch (t) {
-    case 0: follow_Node_0(self, a); break;
-    case 1: follow_Node_1(self, a); break;
-    case 2: follow_Node_2(self, a); break;
-    case 3: follow_Node_3(self, a); break;
-    case 4: follow_Node_4(self, a); break;
-    case 5: follow_Node_5(self, a); break;
-    }
-}
-
-static const char *before_Node[] = {"000000", "000000", "000000", "000000", "000000", "000000"};
-static const int places_Node[] = {6, 7, 8, 8, 9, 10};
-
-static int choose_Node_take(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    case at_Node_Up:
-        n = 0;
-        if (guard_Node_0(self, a)) found[n++] = 0;
-        if (guard_Node_1(self, a)) found[n++] = 1;
-        if (n) return preferred(before_Node, places_Node, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Node_give(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    case at_Node_Up:
-        n = 0;
-        found[n++] = 2;
-        if (n) return preferred(before_Node, places_Node, found, n);
-        return -1;
-    case at_Node_Down:
-        n = 0;
-        found[n++] = 3;
-        if (n) return preferred(before_Node, places_Node, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Node_fail(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    case at_Node_Up:
-        n = 0;
-        found[n++] = 4;
-        if (n) return preferred(before_Node, places_Node, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Node_heal(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    case at_Node_Down:
-        n = 0;
-        found[n++] = 5;
-        if (n) return preferred(before_Node, places_Node, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_own_Node_on_crash(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int choose_own_Node_next(int self, const V *a)
-{
-    int found[6], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int accepts_Node_take(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Node_Up: return may(guard_Node_0, self, a) || may(guard_Node_1, self, a);
-    }
-    return 0;
-}
-
-/* take, random.fsm:9:11 */
-static void on_Node_take(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Node_take(self, a);
-        if (t >= 0) follow_Node(self, t, a);
-        else if (!(2ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Node_give(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Node_Up: return 1;
-    case at_Node_Down: return 1;
-    }
-    return 0;
-}
-
-/* give, random.fsm:10:11 */
-static void on_Node_give(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Node_give(self, a);
-        if (t >= 0) follow_Node(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Node_fail(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Node_Up: return 1;
-    }
-    return 0;
-}
-
-/* fail, random.fsm:11:11 */
-static void on_Node_fail(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Node_fail(self, a);
-        if (t >= 0) follow_Node(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Node_heal(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Node_Down: return 1;
-    }
-    return 0;
-}
-
-/* heal, random.fsm:12:11 */
-static void on_Node_heal(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Node_heal(self, a);
-        if (t >= 0) follow_Node(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-/* Waiting -> Running on start, random.fsm:32:5 */
-static V guard_Job_0(int self, const V *a)
-{
-    V n_ = a[0];
-    return (w.Job_left[at[self]]) > (0);
-}
-
-/* Running -> Done on finish, random.fsm:34:5 */
-static V guard_Job_2(int self, const V *a)
-{
-    return (w.Job_node[at[self]]) != (NOTHING);
-}
-
-/* Waiting -> Running on start, random.fsm:32:5 */
-static void follow_Job_0(int self, const V *a)
-{
-    V n_ = a[0];
-    begin(self);
-    { int o = self; V v = n_; w.Job_node[at[o]] = v; wrote(); }
-    { int o = self; V v = (w.Job_left[at[self]]) - (1); check(&T2, &T3, v, 12); w.Job_left[at[o]] = v; }
-    { V t = present(n_, 13); V a[ARGUMENTS] = {0}; int misfit = 0; V g3 = self; a[0] = g3; on_Node_take(t, a, misfit, 14); }
-    w.state[self] = at_Job_Running;
-    wrote();
-    end(self, 0);
-}
-
-/* Running -> Waiting on lost, random.fsm:33:5 */
-static void follow_Job_1(int self, const V *a)
-{
-    begin(self);
-    { int o = self; V v = NOTHING; w.Job_node[at[o]] = v; wrote(); }
-    w.state[self] = at_Job_Waiting;
-    wrote();
-    end(self, 0);
-}
-
-/* Running -> Done on finish, random.fsm:34:5 */
-static void follow_Job_2(int self, const V *a)
-{
-    happens(self, 2);
-    begin(self);
-    { V t = present(present(w.Job_node[at[self]], 16), 16); V a[ARGUMENTS] = {0}; int misfit = 0; V g4 = self; a[0] = g4; on_Node_give(t, a, misfit, 17); }
-    w.state[self] = at_Job_Done;
-    wrote();
-    end(self, 0);
-}
-
-static void follow_Job(int self, int t, const V *a)
-{
-    switch (t) {
-    case 0: follow_Job_0(self, a); break;
-    case 1: follow_Job_1(self, a); break;
-    case 2: follow_Job_2(self, a); break;
-    }
-}
-
-static const char *before_Job[] = {"000", "000", "000"};
-static const int places_Job[] = {18, 19, 20};
-
-static int choose_Job_start(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    case at_Job_Waiting:
-        n = 0;
-        if (guard_Job_0(self, a)) found[n++] = 0;
-        if (n) return preferred(before_Job, places_Job, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Job_refused(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int choose_Job_lost(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    case at_Job_Running:
-        n = 0;
-        found[n++] = 1;
-        if (n) return preferred(before_Job, places_Job, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_Job_finish(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    case at_Job_Running:
-        n = 0;
-        if (guard_Job_2(self, a)) found[n++] = 2;
-        if (n) return preferred(before_Job, places_Job, found, n);
-        return -1;
-    }
-    return -1;
-}
-
-static int choose_own_Job_on_crash(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int choose_own_Job_next(int self, const V *a)
-{
-    int found[3], n;
-    switch (w.state[self]) {
-    }
-    return -1;
-}
-
-static int accepts_Job_start(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Job_Waiting: return may(guard_Job_0, self, a);
-    }
-    return 0;
-}
-
-/* start, random.fsm:28:11 */
-static void on_Job_start(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Job_start(self, a);
-        if (t >= 0) follow_Job(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Job_refused(int self, const V *a)
-{
-    switch (w.state[self]) {
-    }
-    return 0;
-}
-
-/* refused, random.fsm:29:11 */
-static void on_Job_refused(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Job_refused(self, a);
-        if (t >= 0) follow_Job(self, t, a);
-        else if (!(7ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Job_lost(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Job_Running: return 1;
-    }
-    return 0;
-}
-
-/* lost, random.fsm:30:11 */
-static void on_Job_lost(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Job_lost(self, a);
-        if (t >= 0) follow_Job(self, t, a);
-        else if (!(7ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static int accepts_Job_finish(int self, const V *a)
-{
-    switch (w.state[self]) {
-    case at_Job_Running: return may(guard_Job_2, self, a);
-    }
-    return 0;
-}
-
-/* finish, random.fsm:31:11 */
-static void on_Job_finish(int self, const V *a, int misfit, int place)
-{
-    receive(self, misfit, place);
-    {
-        int t = choose_Job_finish(self, a);
-        if (t >= 0) follow_Job(self, t, a);
-        else if (!(0ULL >> w.state[self] & 1)) fail(UNHANDLED_FAULT, place);
-    }
-}
-
-static const int leaf_places_Node[] = {21, 22};
-static const int leaf_places_Job[] = {23, 24, 25};
-static int (*const choose_next[])(int, const V *) = {choose_own_Node_next, choose_own_Node_next, choose_own_Job_next, choose_own_Job_next};
-static int (*const choose_crash[])(int, const V *) = {choose_own_Node_on_crash, choose_own_Node_on_crash, choose_own_Job_on_crash, choose_own_Job_on_crash};
-static void (*const follow_of[])(int, int, const V *) = {follow_Node, follow_Node, follow_Job, follow_Job};
-static const int *const transition_places[] = {places_Node, places_Node, places_Job, places_Job};
-static const int *const state_places[] = {leaf_places_Node, leaf_places_Node, leaf_places_Job, leaf_places_Job};
-static const char *const lasting[] = {"11", "11", "111", "111"};
-static const char *const finals[] = {0, 0, "001", "001"};
-static void (*const handlers[])(int, const V *, int, int) = {on_Node_take, on_Node_give, on_Node_fail, on_Node_heal, on_Job_start, on_Job_refused, on_Job_lost, on_Job_finish};
-static const int event_places[] = {26, 27, 28, 29, 30, 31, 32, 33};
-static void (*const *const answers[])(int, const V *, int, int) = {0};
-static const int outcomes[] = {0};
-static const int asynchronous[] = {0};
-static const int action_places[] = {0};
-static void (*const *const message_handlers[])(int, const V *, int, int) = {0};
-static int (*const *const accepts_of[])(int, const V *) = {0};
-static const unsigned long long *const ignored_of[] = {0};
-static const int receiver[] = {0};
-static const int channel_places[] = {0};
-
-enum { INSTANCES = 4, CHANNELS = 0, FINALS = 2, STEPS = 4 * CHOICES,
-       RECOVERS = 0 };
-typedef struct Step { int kind, instance, what, position, misfit, inside, writes; V of, a[ARGUMENTS]; } Step;
+/* Steps that can come next: a procedure with its arguments, or a crash of the system, alone or inside another step
+   after so many writes. */
+typedef struct Step { int procedure, crash, inside, writes; V a[STEP_ARGUMENTS]; } Step;
+enum { SYSTEM_CRASH = -1 };
 static Step steps[STEPS];
-static void add(int kind, int instance, int what, int position);
-static void add_event(int instance, int event, const V *a, int misfit);
-static void add_crash(int inside, int after);
-static void add_crash_of(V of);
-static void add_cuts(int inside, int from, int to);
-static int writes_of(int n);
-static int truth(V (*condition)(int), int self);
-static int comes(V (*condition)(int));
-static void offer(void (*line)(const V *), const V *x);
-static void report(int *seen, const char *text);
-static V given[16];
 
-static World first;
+static Step *add_step(int procedure, int crash)
+{
+    Step *s = &steps[listed];
+    if (listed == STEPS) beyond("more steps in one state than an export has room for");
+    memset(s, 0, sizeof *s);
+    s->procedure = procedure;
+    s->crash = crash;
+    listed++;
+    return s;
+}
+
+static void add(int procedure, int crash, const V *a)
+{
+    memcpy(add_step(procedure, crash)->a, a, sizeof steps[0].a);
+}
+
+static void add_crash(int inside, int after)
+{
+    Step *s = add_step(SYSTEM_CRASH, 1);
+    s->inside = inside;
+    s->writes = after;
+}
+
+static int writes_of(int n);
+
+/* Behind each write but the last of each step so far; and before the first, if `from` is 0. */
+static void add_crashes(int from)
+{
+    int n, k, others = listed;
+    for (n = 0; n < others; n++)
+        if (!steps[n].crash) {
+            int last = writes_of(n);
+            for (k = from; k < last || k == 0; k++) add_crash(n, k);
+        }
+}
+
+static void report_fault(void);
+
+/* What has no value is not offered. */
+static void unoffer(int crash)
+{
+    report_fault();
+    if (!crash) unoffered++;
+}
+
+
+static V do_holds_question_0(void);
+static V do_holds_Job_question_1(V v_self);
+static V do_holds_question_2(void);
+static V do_holds_condition_0(V v_j);
+static V do_holds_condition_1(V v_j);
+static V do_holds_condition_2(V v_j);
+static V do_holds_condition_3(V v_j);
+static V do_holds_condition_4(void);
+static V do_holds_condition_5(void);
+static V do_holds_condition_6(void);
+static V do_holds_condition_7(void);
+static int do_offers(void);
+static int do_crash(void);
+static int do_recover(void);
+static int do_offer_line_0(void);
+static int do_offer_line_1(void);
+static int do_offer_line_2(void);
+static int do_offer_line_3(void);
+static int do_choose_crash_Node(V v_self);
+static int do_choose_crash_Job(V v_self);
+static int do_forget_Node(V v_self);
+static int do_forget_Job(V v_self);
+static int do_follow_crash_Node(V v_self);
+static int do_follow_crash_Job(V v_self);
+static int do_round(void);
+static int do_event_Job_start(V v_self, V v_n);
+static int do_event_Job_finish(V v_self);
+static int do_event_Node_fail(V v_self);
+static int do_event_Node_heal(V v_self);
+static int do_admit_Job_start(V v_self, V v_location);
+static int do_handle_Job_start(V v_self, V v_n, V v_location);
+static int do_admit_Job_finish(V v_self, V v_location);
+static int do_handle_Job_finish(V v_self, V v_location);
+static int do_admit_Node_fail(V v_self, V v_location);
+static int do_handle_Node_fail(V v_self, V v_location);
+static int do_admit_Node_heal(V v_self, V v_location);
+static int do_handle_Node_heal(V v_self, V v_location);
+static int do_follow_Job_0(V v_self, V v_n);
+static int do_follow_Job_2(V v_self);
+static int do_follow_Node_4(V v_self);
+static int do_follow_Node_5(V v_self);
+static int do_admit_Node_take(V v_self, V v_location);
+static int do_handle_Node_take(V v_self, V v_job, V v_location);
+static int do_admit_Node_give(V v_self, V v_location);
+static int do_handle_Node_give(V v_self, V v_job, V v_location);
+static int do_admit_Job_lost(V v_self, V v_location);
+static int do_handle_Job_lost(V v_self, V v_location);
+static int do_follow_Node_0(V v_self, V v_job);
+static int do_follow_Node_1(V v_self, V v_job);
+static int do_follow_Node_2(V v_self, V v_job);
+static int do_follow_Node_3(V v_self, V v_job);
+static int do_follow_Job_1(V v_self);
+static int do_admit_Job_refused(V v_self, V v_location);
+static int do_handle_Job_refused(V v_self, V v_n, V v_location);
+static int (*const choose_crash_of[])(V) = {do_choose_crash_Node, do_choose_crash_Node, do_choose_crash_Job, do_choose_crash_Job};
+static int (*const forget_of[])(V) = {do_forget_Node, do_forget_Node, do_forget_Job, do_forget_Job};
+static int (*const follow_crash_of[])(V) = {do_follow_crash_Node, do_follow_crash_Node, do_follow_crash_Job, do_follow_crash_Job};
+
+/* holds question 0 */
+static V do_holds_question_0(void)
+{
+    return ({ V r = 1; V v[ITEMS]; int i, n = elements_of(&T3, 3, v); for (i = 0; i < n; i++) { V v_n = v[i]; if (!(length_of(&T1, w.Node_holders[at[v_n]]) <= 1)) { r = 0; break; } } r; });
+}
+
+/* holds lease.Job.question 1 */
+static V do_holds_Job_question_1(V v_self)
+{
+    return ((w.Job_node[at[v_self]] != NOTHING) || !in_states(v_self, "010" /* Running */));
+}
+
+/* holds question 2 */
+static V do_holds_question_2(void)
+{
+    return ({ V r = 1; V v[ITEMS]; int i, n = elements_of(&T1, 12, v); for (i = 0; i < n; i++) { V v_j = v[i]; if (!in_states(v_j, "001" /* Done */)) { r = 0; break; } } r; });
+}
+
+/* holds condition 0 */
+static V do_holds_condition_0(V v_j)
+{
+    return in_states(v_j, "010" /* Running */);
+}
+
+/* holds condition 1 */
+static V do_holds_condition_1(V v_j)
+{
+    return !in_states(v_j, "010" /* Running */);
+}
+
+/* holds condition 2 */
+static V do_holds_condition_2(V v_j)
+{
+    return in_states(v_j, "010" /* Running */);
+}
+
+/* holds condition 3 */
+static V do_holds_condition_3(V v_j)
+{
+    return !in_states(v_j, "010" /* Running */);
+}
+
+/* holds condition 4 */
+static V do_holds_condition_4(void)
+{
+    return in_states(2, "100" /* Waiting */);
+}
+
+/* holds condition 5 */
+static V do_holds_condition_5(void)
+{
+    return in_states(2, "100" /* Waiting */);
+}
+
+/* holds condition 6 */
+static V do_holds_condition_6(void)
+{
+    return in_states(2, "010" /* Running */);
+}
+
+/* holds condition 7 */
+static V do_holds_condition_7(void)
+{
+    return !in_states(2, "010" /* Running */);
+}
+
+/* offers */
+static int do_offers(void)
+{
+    if (w.down) {
+        { V a[STEP_ARGUMENTS] = {0}; add(0, 0, a); }
+        return FINE;
+    }
+    if ((blocker() == NOTHING)) {
+        TRY(do_offer_line_0());
+        TRY(do_offer_line_1());
+        TRY(do_offer_line_2());
+        TRY(do_offer_line_3());
+    }
+    if (({ V r = 1; V v[ITEMS]; int i, n = elements_of(&T1, 12, v); for (i = 0; i < n; i++) { V v_j = v[i]; if (!in_states(v_j, "100" /* Waiting */)) { r = 0; break; } } r; })) {
+        add_crash(0, 0);
+    }
+    return FINE;
+}
+
+/* crash */
+static int do_crash(void)
+{
+    V v_instance;
+    { V v[ITEMS]; int i, n = elements_of(&T5, busy, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        busy &= ~(1LL << v_instance);
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T5, 15, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(choose_crash_of[v_instance](v_instance));
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T5, 15, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        forget(v_instance);
+        w.waited &= ~(1LL << v_instance);
+    } }
+    drop_all();
+    { V v[ITEMS]; int i, n = elements_of(&T5, 15, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(forget_of[v_instance](v_instance));
+    } }
+    { V v[ITEMS]; int i, n = elements_of(&T5, 15, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        TRY(follow_crash_of[v_instance](v_instance));
+    } }
+    return FINE;
+}
+
+/* recover */
+static int do_recover(void)
+{
+    if (!w.down) return fault(UNHANDLED_FAULT, 0);
+    w.down = 0;
+    TRY(do_round());
+    return FINE;
+}
+
+/* offer line 0 */
+static int do_offer_line_0(void)
+{
+    V v_j, v_n, v_accepted, v_guard;
+    { V v[ITEMS]; int i, n = elements_of(&T1, 12, v);
+    for (i = 0; i < n; i++) {
+        v_j = v[i];
+        { V v[ITEMS]; int i, n = elements_of(&T3, 3, v);
+        for (i = 0; i < n; i++) {
+            v_n = v[i];
+            v_accepted = 0;
+            if (in_states(v_j, "100" /* Waiting */)) {
+                v_guard = (w.Job_left[at[v_j]] > 0);
+                v_accepted = v_guard;
+            }
+            if (v_accepted) {
+                { V a[STEP_ARGUMENTS] = {v_j, v_n}; add(1, 0, a); }
+            }
+        } }
+    } }
+    return FINE;
+}
+
+/* offer line 1 */
+static int do_offer_line_1(void)
+{
+    V v_j, v_accepted, v_guard;
+    { V v[ITEMS]; int i, n = elements_of(&T1, 12, v);
+    for (i = 0; i < n; i++) {
+        v_j = v[i];
+        v_accepted = 0;
+        if (in_states(v_j, "010" /* Running */)) {
+            v_guard = (w.Job_node[at[v_j]] != NOTHING);
+            v_accepted = v_guard;
+        }
+        if (v_accepted) {
+            { V a[STEP_ARGUMENTS] = {v_j}; add(2, 0, a); }
+        }
+    } }
+    return FINE;
+}
+
+/* offer line 2 */
+static int do_offer_line_2(void)
+{
+    V v_accepted;
+    v_accepted = 0;
+    if (in_states(0, "10" /* Up */)) {
+        v_accepted = 1;
+    }
+    if (v_accepted) {
+        { V a[STEP_ARGUMENTS] = {0}; add(3, 0, a); }
+    }
+    return FINE;
+}
+
+/* offer line 3 */
+static int do_offer_line_3(void)
+{
+    V v_accepted;
+    v_accepted = 0;
+    if (in_states(0, "01" /* Down */)) {
+        v_accepted = 1;
+    }
+    if (v_accepted) {
+        { V a[STEP_ARGUMENTS] = {0}; add(4, 0, a); }
+    }
+    return FINE;
+}
+
+/* choose crash lease.Node */
+static int do_choose_crash_Node(V v_self)
+{
+    chosen[v_self] = -1;
+    return FINE;
+}
+
+/* choose crash lease.Job */
+static int do_choose_crash_Job(V v_self)
+{
+    chosen[v_self] = -1;
+    return FINE;
+}
+
+/* forget lease.Node */
+static int do_forget_Node(V v_self)
+{
+    return FINE;
+}
+
+/* forget lease.Job */
+static int do_forget_Job(V v_self)
+{
+    w.Job_left[at[v_self]] = first.Job_left[at[v_self]];
+    w.Job_kind[at[v_self]] = first.Job_kind[at[v_self]];
+    return FINE;
+}
+
+/* follow crash lease.Node */
+static int do_follow_crash_Node(V v_self)
+{
+    return FINE;
+}
+
+/* follow crash lease.Job */
+static int do_follow_crash_Job(V v_self)
+{
+    return FINE;
+}
+
+/* round */
+static int do_round(void)
+{
+    V v_instance;
+    { V v[ITEMS]; int i, n = elements_of(&T5, w.waited, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        if (!waits(v_instance)) {
+            w.waited &= ~(1LL << v_instance);
+        }
+    } }
+    return FINE;
+}
+
+/* event lease.Job.start */
+static int do_event_Job_start(V v_self, V v_n)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Job_start(v_self, 1));
+    TRY(do_handle_Job_start(v_self, v_n, 1));
+    TRY(do_round());
+    return FINE;
+}
+
+/* event lease.Job.finish */
+static int do_event_Job_finish(V v_self)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Job_finish(v_self, 2));
+    TRY(do_handle_Job_finish(v_self, 2));
+    TRY(do_round());
+    return FINE;
+}
+
+/* event lease.Node.fail */
+static int do_event_Node_fail(V v_self)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Node_fail(v_self, 3));
+    TRY(do_handle_Node_fail(v_self, 3));
+    TRY(do_round());
+    return FINE;
+}
+
+/* event lease.Node.heal */
+static int do_event_Node_heal(V v_self)
+{
+    if (!!w.down) return fault(BUSY_FAULT, 0);
+    TRY(do_admit_Node_heal(v_self, 4));
+    TRY(do_handle_Node_heal(v_self, 4));
+    TRY(do_round());
+    return FINE;
+}
+
+/* admit lease.Job.start */
+static int do_admit_Job_start(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Job.start */
+static int do_handle_Job_start(V v_self, V v_n, V v_location)
+{
+    V v_guard;
+    if (in_states(v_self, "100" /* Waiting */)) {
+        v_guard = (w.Job_left[at[v_self]] > 0);
+        if (v_guard) {
+            TRY(do_follow_Job_0(v_self, v_n));
+            return FINE;
+        }
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit lease.Job.finish */
+static int do_admit_Job_finish(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Job.finish */
+static int do_handle_Job_finish(V v_self, V v_location)
+{
+    V v_guard;
+    if (in_states(v_self, "010" /* Running */)) {
+        v_guard = (w.Job_node[at[v_self]] != NOTHING);
+        if (v_guard) {
+            TRY(do_follow_Job_2(v_self));
+            return FINE;
+        }
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit lease.Node.fail */
+static int do_admit_Node_fail(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Node.fail */
+static int do_handle_Node_fail(V v_self, V v_location)
+{
+    if (in_states(v_self, "10" /* Up */)) {
+        TRY(do_follow_Node_4(v_self));
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit lease.Node.heal */
+static int do_admit_Node_heal(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Node.heal */
+static int do_handle_Node_heal(V v_self, V v_location)
+{
+    if (in_states(v_self, "01" /* Down */)) {
+        TRY(do_follow_Node_5(v_self));
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* follow lease.Job.0 */
+static int do_follow_Job_0(V v_self, V v_n)
+{
+    V v_left;
+    /* Waiting -> Running on start, random.fsm:32:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.Job_node[at[v_self]] = v_n;
+    if (is_cut()) return CUT;
+    v_left = (w.Job_left[at[v_self]] - 1);
+    if (!(v_left >= 0)) return fault(RANGE_FAULT, 5);
+    w.Job_left[at[v_self]] = v_left;
+    TRY(do_admit_Node_take(v_n, 6));
+    TRY(do_handle_Node_take(v_n, v_self, 6));
+    w.state[v_self] = at_Job_Running;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Job.2 */
+static int do_follow_Job_2(V v_self)
+{
+    V v_optional, v_receiver;
+    /* Running -> Done on finish, random.fsm:34:5 */
+    if (v_self == 2) happened |= 1LL;
+    if (v_self == 3) happened |= 2LL;
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    v_optional = w.Job_node[at[v_self]];
+    if (!(v_optional != NOTHING)) return fault(NONE_FAULT, 7);
+    v_receiver = v_optional;
+    TRY(do_admit_Node_give(v_receiver, 8));
+    TRY(do_handle_Node_give(v_receiver, v_self, 8));
+    w.state[v_self] = at_Job_Done;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Node.4 */
+static int do_follow_Node_4(V v_self)
+{
+    V v_j;
+    /* Up -> Down on fail, random.fsm:16:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    { V v[ITEMS]; int i, n = elements_of(&T1, w.Node_holders[at[v_self]], v);
+    for (i = 0; i < n; i++) {
+        v_j = v[i];
+        TRY(do_admit_Job_lost(v_j, 9));
+        TRY(do_handle_Job_lost(v_j, 9));
+    } }
+    w.state[v_self] = at_Node_Down;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Node.5 */
+static int do_follow_Node_5(V v_self)
+{
+    /* Down -> Up on heal, random.fsm:17:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.state[v_self] = at_Node_Up;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* admit lease.Node.take */
+static int do_admit_Node_take(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Node.take */
+static int do_handle_Node_take(V v_self, V v_job, V v_location)
+{
+    V v_guard, v_guard_2;
+    if (in_states(v_self, "10" /* Up */)) {
+        v_guard = (length_of(&T1, w.Node_holders[at[v_self]]) < 1);
+        v_guard_2 = (length_of(&T1, w.Node_holders[at[v_self]]) == 1);
+        if (!!(v_guard_2 && v_guard)) return fault(OVERLAP_FAULT, 10);
+        if (v_guard) {
+            TRY(do_follow_Node_0(v_self, v_job));
+            return FINE;
+        }
+        if (v_guard_2) {
+            TRY(do_follow_Node_1(v_self, v_job));
+            return FINE;
+        }
+    }
+    if (in_states(v_self, "01" /* Down */)) {
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit lease.Node.give */
+static int do_admit_Node_give(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Node.give */
+static int do_handle_Node_give(V v_self, V v_job, V v_location)
+{
+    if (in_states(v_self, "10" /* Up */)) {
+        TRY(do_follow_Node_2(v_self, v_job));
+        return FINE;
+    }
+    if (in_states(v_self, "01" /* Down */)) {
+        TRY(do_follow_Node_3(v_self, v_job));
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* admit lease.Job.lost */
+static int do_admit_Job_lost(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Job.lost */
+static int do_handle_Job_lost(V v_self, V v_location)
+{
+    if (in_states(v_self, "010" /* Running */)) {
+        TRY(do_follow_Job_1(v_self));
+        return FINE;
+    }
+    if (in_states(v_self, "111" /* Done, Running, Waiting */)) {
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+/* follow lease.Node.0 */
+static int do_follow_Node_0(V v_self, V v_job)
+{
+    /* Up -> (internal) on take, random.fsm:13:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.Node_holders[at[v_self]] = with_item(&T1, w.Node_holders[at[v_self]], v_job);
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Node.1 */
+static int do_follow_Node_1(V v_self, V v_job)
+{
+    /* Up -> (internal) on busy, random.fsm:14:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    TRY(do_admit_Job_refused(v_job, 11));
+    TRY(do_handle_Job_refused(v_job, v_self, 11));
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Node.2 */
+static int do_follow_Node_2(V v_self, V v_job)
+{
+    /* Up -> (internal) on give, random.fsm:15:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.Node_holders[at[v_self]] = without(&T1, w.Node_holders[at[v_self]], &T0, v_job);
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Node.3 */
+static int do_follow_Node_3(V v_self, V v_job)
+{
+    /* Down -> (internal) on give, random.fsm:15:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.Node_holders[at[v_self]] = without(&T1, w.Node_holders[at[v_self]], &T0, v_job);
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* follow lease.Job.1 */
+static int do_follow_Job_1(V v_self)
+{
+    /* Running -> Waiting on lost, random.fsm:33:5 */
+    touched |= 1LL << v_self;
+    busy |= 1LL << v_self;
+    w.Job_node[at[v_self]] = NOTHING;
+    if (is_cut()) return CUT;
+    w.state[v_self] = at_Job_Waiting;
+    if (is_cut()) return CUT;
+    busy &= ~(1LL << v_self);
+    return FINE;
+}
+
+/* admit lease.Job.refused */
+static int do_admit_Job_refused(V v_self, V v_location)
+{
+    if (!!(busy >> v_self & 1)) return fault(REENTRANCE_FAULT, v_location);
+    if (!(nested() <= 64)) return fault(ENDLESS_FAULT, v_location);
+    return FINE;
+}
+
+/* handle lease.Job.refused */
+static int do_handle_Job_refused(V v_self, V v_n, V v_location)
+{
+    if (in_states(v_self, "111" /* Done, Running, Waiting */)) {
+        return FINE;
+    }
+    return fault(UNHANDLED_FAULT, v_location);
+    return FINE;
+}
+
+static int take_step(const Step *s)
+{
+    switch (s->procedure) {
+    case 0: return do_recover();
+    case 1: return do_event_Job_start(s->a[0], s->a[1]);
+    case 2: return do_event_Job_finish(s->a[0]);
+    case 3: return do_event_Node_fail(s->a[0]);
+    case 4: return do_event_Node_heal(s->a[0]);
+    }
+}
+
+static const char *const places[] = {"random.fsm:39:1", "random.fsm:28:11", "random.fsm:31:11", "random.fsm:11:11", "random.fsm:12:11", "random.fsm:32:72", "random.fsm:32:89", "random.fsm:34:60", "random.fsm:34:60", "random.fsm:16:52", "random.fsm:14:5", "random.fsm:14:54"};
+static const char *const first_fault = 0;
+static int first_seen, deadlock_seen, faults_seen[10][12];
+static int questions_seen[3];
+static void ask(void);
+static int inside(void);
+
 static World first_world(void)
 {
     memset(&first, 0, sizeof first);
@@ -914,467 +1235,29 @@ static World first_world(void)
     return first;
 }
 
-static void reset(V of)
+/* The search: what can come next, and what comes of it. */
+static void restart(int cut)
 {
-    int i;
-    for (i = 0; i < INSTANCES; i++) {
-        if (of && !(of >> i & 1)) continue;
-        switch (i) {
-        case 2:
-        case 3:
-            w.Job_left[at[i]] = first.Job_left[at[i]];
-            w.Job_kind[at[i]] = first.Job_kind[at[i]];
-            break;
-        }
-    }
+    w = expanded;
+    busy = touched = happened = writes = worlds = 0;
+    cut_after = cut;
 }
 
-/* start, random.fsm:43:9 */
-static void offer_0_2(const V *x)
-{
-    int self = -1; V j_ = x[0]; V n_ = x[1];
-    { V t = present(j_, 34); V a[ARGUMENTS] = {0}; int misfit = 0; V g7 = n_; a[0] = g7;
-        if (!awaits(t) && accepts_Job_start(t, a)) add_event(t, on_Job_start_event, a, misfit); }
-}
-
-/* start, random.fsm:43:9 */
-static void offer_0_1(const V *x)
-{
-    int self = -1; V j_ = x[0];
-    V v6[ITEMS]; int i6, n6 = elements_of(&T5, 3, v6); V y[2];
-    memcpy(y, x, 1 * sizeof(V));
-    for (i6 = 0; i6 < n6; i6++) { y[1] = v6[i6]; offer(offer_0_2, y); }
-}
-
-/* start, random.fsm:43:9 */
-static void offer_0_0(const V *x)
-{
-    int self = -1;
-    V v5[ITEMS]; int i5, n5 = elements_of(&T1, 12, v5); V y[1];
-    memcpy(y, x, 0 * sizeof(V));
-    for (i5 = 0; i5 < n5; i5++) { y[0] = v5[i5]; offer(offer_0_1, y); }
-}
-
-/* finish, random.fsm:44:9 */
-static void offer_1_1(const V *x)
-{
-    int self = -1; V j_ = x[0];
-    { V t = present(j_, 35); V a[ARGUMENTS] = {0}; int misfit = 0;
-        if (!awaits(t) && accepts_Job_finish(t, a)) add_event(t, on_Job_finish_event, a, misfit); }
-}
-
-/* finish, random.fsm:44:9 */
-static void offer_1_0(const V *x)
-{
-    int self = -1;
-    V v8[ITEMS]; int i8, n8 = elements_of(&T1, 12, v8); V y[1];
-    memcpy(y, x, 0 * sizeof(V));
-    for (i8 = 0; i8 < n8; i8++) { y[0] = v8[i8]; offer(offer_1_1, y); }
-}
-
-/* fail, random.fsm:45:9 */
-static void offer_2_0(const V *x)
-{
-    int self = -1;
-    { V t = 0; V a[ARGUMENTS] = {0}; int misfit = 0;
-        if (!awaits(t) && accepts_Node_fail(t, a)) add_event(t, on_Node_fail_event, a, misfit); }
-}
-
-/* heal, random.fsm:46:9 */
-static void offer_3_0(const V *x)
-{
-    int self = -1;
-    { V t = 0; V a[ARGUMENTS] = {0}; int misfit = 0;
-        if (!awaits(t) && accepts_Node_heal(t, a)) add_event(t, on_Node_heal_event, a, misfit); }
-}
-
-static void offered(void)
-{
-    offer(offer_0_0, 0);
-    offer(offer_1_0, 0);
-    offer(offer_2_0, 0);
-    offer(offer_3_0, 0);
-}
-
-static void timers(void)
-{
-}
-
-static int timer_holds(int instance, int t)
-{
-    return 1;
-}
-
-static void recover(int self)
-{
-}
-
-static V crash_when_0(int self)
-{
-    return ({ V v9[ITEMS]; int i9, n9 = elements_of(&T1, 12, v9); V r9 = 1; for (i9 = 0; i9 < n9; i9++) { V j_ = v9[i9]; if (!(in_states(j_, 1ULL /* Waiting */))) { r9 = 0; break; } } r9; });
-}
-
-static void crashes(int others)
-{
-    int i;
-    if (comes(crash_when_0)) add_crash(0, 0);
-}
-
-static void crashes_of_recovery(void)
-{
-}
-
-/* invariant apart, random.fsm:49:5 */
-static V question_0(int self)
-{
-    return ({ V v10[ITEMS]; int i10, n10 = elements_of(&T5, 3, v10); V r10 = 1; for (i10 = 0; i10 < n10; i10++) { V n_ = v10[i10]; if (!((length_of(&T1, w.Node_holders[at[present(n_, 36)]])) <= (1))) { r10 = 0; break; } } r10; });
-}
-
-/* invariant Job: invariant 1, random.fsm:36:5 */
-static V question_1(int self)
-{
-    return ((w.Job_node[at[self]]) != (NOTHING)) || (!(in_states(self, 2ULL /* Running */)));
-}
-
-/* reachable done, random.fsm:50:5 */
-static V question_2(int self)
-{
-    return ({ V v11[ITEMS]; int i11, n11 = elements_of(&T1, 12, v11); V r11 = 1; for (i11 = 0; i11 < n11; i11++) { V j_ = v11[i11]; if (!(in_states(j_, 4ULL /* Done */))) { r11 = 0; break; } } r11; });
-}
-
-static int questions_seen[3];
-static void ask(void)
-{
-    if (!truth(question_0, -1)) report(&questions_seen[0], "invariant 0 violated: apart");
-    if (!truth(question_1, 2)) report(&questions_seen[1], "invariant 1 violated: Job: invariant 1");
-    if (!truth(question_1, 3)) report(&questions_seen[1], "invariant 1 violated: Job: invariant 1");
-    if (truth(question_2, -1)) report(&questions_seen[2], "reachable 2 shown: done");
-}
-
-/* Are steps explored from here? */
-static int inside(void)
-{
-    return 1;
-}
-
-/* random.fsm:51:35 */
-static V condition_0(int self)
-{
-    V j_ = given[0];
-    return in_states(j_, 2ULL /* Running */);
-}
-
-static int holds_0(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_0, -1);
-}
-
-/* random.fsm:51:51 */
-static V condition_1(int self)
-{
-    V j_ = given[0];
-    return !(in_states(j_, 2ULL /* Running */));
-}
-
-static int holds_1(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_1, -1);
-}
-
-/* random.fsm:51:35 */
-static V condition_2(int self)
-{
-    V j_ = given[0];
-    return in_states(j_, 2ULL /* Running */);
-}
-
-static int holds_2(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_2, -1);
-}
-
-/* random.fsm:51:51 */
-static V condition_3(int self)
-{
-    V j_ = given[0];
-    return !(in_states(j_, 2ULL /* Running */));
-}
-
-static int holds_3(V j_)
-{
-    given[0] = j_;
-    w = now.w;
-    return truth(condition_3, -1);
-}
-
-/* random.fsm:52:32 */
-static V condition_4(int self)
-{
-    return in_states(2, 1ULL /* Waiting */);
-}
-
-static int holds_4(void)
-{
-    w = now.w;
-    return truth(condition_4, -1);
-}
-
-/* random.fsm:53:39 */
-static V condition_5(int self)
-{
-    return in_states(2, 1ULL /* Waiting */);
-}
-
-static int holds_5(void)
-{
-    w = now.w;
-    return truth(condition_5, -1);
-}
-
-/* random.fsm:54:21 */
-static V condition_6(int self)
-{
-    return in_states(2, 2ULL /* Running */);
-}
-
-static int holds_6(void)
-{
-    w = now.w;
-    return truth(condition_6, -1);
-}
-
-/* random.fsm:54:43 */
-static V condition_7(int self)
-{
-    return !(in_states(2, 2ULL /* Running */));
-}
-
-static int holds_7(void)
-{
-    w = now.w;
-    return truth(condition_7, -1);
-}
-
-static const char *const places[] = {"random.fsm:13:53", "random.fsm:14:54", "random.fsm:14:54", "random.fsm:15:29", "random.fsm:16:52", "random.fsm:16:52", "random.fsm:13:5", "random.fsm:14:5", "random.fsm:15:5", "random.fsm:16:5", "random.fsm:17:5", "random.fsm:32:62", "random.fsm:32:72", "random.fsm:32:89", "random.fsm:32:89", "random.fsm:33:41", "random.fsm:34:60", "random.fsm:34:60", "random.fsm:32:5", "random.fsm:33:5", "random.fsm:34:5", "random.fsm:7:5", "random.fsm:8:5", "random.fsm:25:5", "random.fsm:26:5", "random.fsm:27:5", "random.fsm:9:11", "random.fsm:10:11", "random.fsm:11:11", "random.fsm:12:11", "random.fsm:28:11", "random.fsm:29:11", "random.fsm:30:11", "random.fsm:31:11", "random.fsm:43:37", "random.fsm:44:25", "random.fsm:49:43"};
-
-static const char *const first_fault = 0;
-static int first_seen, deadlock_seen, faults_seen[10][37];
-}
-
-c_code {
-/* Eventless transitions of those that took part, one at a time, until none is enabled. */
-static void finish_round(void)
-{
-    static World seen[ROUND + 1];
-    int count = 0, i, t;
-    V pending = 0;
-again:
-    for (i = 0; i < INSTANCES; i++) {
-        if (!(touched >> i & 1) || awaits(i) || (t = choose_next[i](i, 0)) < 0) continue;
-        follow_of[i](i, t, 0);
-        {
-            int j;
-            for (j = 0; j < count && memcmp(&seen[j], &w, sizeof w); j++);
-            if (j < count || count >= ROUND) fail(ENDLESS_FAULT, transition_places[i][t]);
-        }
-        seen[count++] = w;
-        goto again;
-    }
-    for (i = 0; i < w.waiting; i++) pending |= 1LL << w.who[i];
-    w.waited &= pending;
-}
-
-/* All instances at once lose what is not durable, or those of a mask alone. */
-static void crash(V of)
-{
-    int chosen[INSTANCES], i, kept = 0;
-    busy = 0;
-    for (i = 0; i < INSTANCES; i++) {
-        chosen[i] = -1;
-        if (of && !(of >> i & 1)) continue;
-        chosen[i] = choose_crash[i](i, 0);
-        if (chosen[i] < 0 && lasting[i][w.state[i]] == '0') fail(LOST_FAULT, state_places[i][w.state[i]]);
-    }
-    for (i = 0; i < w.waiting; i++) {
-        if (!of || of >> w.who[i] & 1) continue;
-        w.who[kept] = w.who[i];
-        w.what[kept++] = w.what[i];
-    }
-    memset(w.who + kept, 0, sizeof w.who - kept * sizeof w.who[0]);
-    memset(w.what + kept, 0, sizeof w.what - kept * sizeof w.what[0]);
-    w.waiting = kept;
-    w.waited &= of ? ~of : 0;
-    if (!of) {
-        memset(w.held, 0, sizeof w.held);
-        memset(w.messages, 0, sizeof w.messages);
-    }
-    reset(of);
-    for (i = 0; i < INSTANCES; i++)
-        if (chosen[i] >= 0) follow_of[i](i, chosen[i], 0);
-    if (!of) w.down = RECOVERS;
-}
-
-static void add(int kind, int instance, int what, int position)
-{
-    Step *s = &steps[listed];
-    if (listed == STEPS) beyond("more steps in one state than an export has room for");
-    memset(s, 0, sizeof *s);
-    s->kind = kind;
-    s->instance = instance;
-    s->what = what;
-    s->position = position;
-    listed++;
-}
-
-static void add_event(int instance, int event, const V *a, int misfit)
-{
-    add(EVENT_STEP, instance, event, 0);
-    memcpy(steps[listed - 1].a, a, sizeof steps[0].a);
-    steps[listed - 1].misfit = misfit;
-}
-
-static void add_answers(int i)
-{
-    int o;
-    for (o = 0; o < outcomes[w.what[i]]; o++) add(ANSWER_STEP, w.who[i], w.what[i], o);
-}
-
-/* The system stands still for the first action that is not `async`. */
-static int add_all_answers(void)
-{
-    int i, j;
-    for (i = 0; i < w.waiting; i++)
-        if (!asynchronous[w.what[i]]) {
-            add_answers(i);
-            return 1;
-        }
-    for (i = 0; i < w.waiting; i++) {
-        for (j = 0; j < i && (w.who[j] != w.who[i] || w.what[j] != w.what[i]); j++);
-        if (j == i) add_answers(i);
-    }
-    return 0;
-}
-
-/* Is a message handled, or ignored on purpose? */
-static int takes(int c, const Message *x)
-{
-    int i = receiver[c];
-    return accepts_of[c][x->event](i, x->a) || ignored_of[c][x->event] >> w.state[i] & 1;
-}
-
-static void add_messages(void)
-{
-    int c, n;
-    for (c = 0; c < CHANNELS; c++) {
-        int free = !awaits(receiver[c]);
-        for (n = 0; n < w.held[c]; n++) {
-            if (n && !memcmp(&w.messages[c][n - 1], &w.messages[c][n], sizeof(Message))) continue;
-            if (free && (n == 0 || !ordered[c]) && (!patient[c] || takes(c, &w.messages[c][n])))
-                add(DELIVER_STEP, receiver[c], c, n);
-            if (lossy[c]) add(LOSE_STEP, receiver[c], c, n);
-            if (duplicating[c] && w.held[c] < bounds[c]) add(DUPLICATE_STEP, receiver[c], c, n);
-        }
-    }
-}
-
-static void take_whole(const Step *s)
-{
-    Message message;
-    int i;
-    switch (s->kind) {
-    case EVENT_STEP: handlers[s->what](s->instance, s->a, s->misfit, event_places[s->what]); break;
-    case ANSWER_STEP:
-        for (i = 0; w.who[i] != s->instance || w.what[i] != s->what; i++);
-        for (w.waiting--; i < w.waiting; i++) {
-            w.who[i] = w.who[i + 1];
-            w.what[i] = w.what[i + 1];
-        }
-        w.who[i] = w.what[i] = 0;
-        answers[s->what][s->position](s->instance, 0, 0, action_places[s->what]);
-        break;
-    case TIMER_STEP:
-        if (!timer_holds(s->instance, s->what)) fail(UNHANDLED_FAULT, transition_places[s->instance][s->what]);
-        follow_of[s->instance](s->instance, s->what, 0);
-        break;
-    case DELIVER_STEP:
-        message = w.messages[s->what][s->position];
-        drop(s->what, s->position);
-        message_handlers[s->what][message.event](s->instance, message.a, 0, channel_places[s->what]);
-        break;
-    case LOSE_STEP: drop(s->what, s->position); break;
-    case DUPLICATE_STEP: duplicate(s->what, s->position); break;
-    case RECOVER_STEP:
-        w.down = 0;
-        recover(-1);
-        break;
-    }
-    finish_round();
-}
-
-/* Take a step from the state `expanded`: 1, or 0 where it fails. */
+/* Take a step from the state `expanded`. */
 static int attempt(const Step *s, int cut)
 {
-    jmp_buf here, *outer = out;
-    volatile int done = 0;
-    int why;
-    w = expanded;
-    busy = touched = happened = writes = 0;
-    cut_after = cut;
-    out = &here;
-    why = setjmp(here);
-    if (why == 0) take_whole(s);
-    if (why != 1) done = 1;
-    cut_after = 0;
-    out = outer;
-    return done;
-}
-
-/* The same for a crash, alone or inside another step. */
-static int attempt_crash(const Step *s)
-{
-    jmp_buf here, *outer = out;
-    volatile int done = 0;
-    if (s->writes == 0) w = expanded;
-    else if (!attempt(&steps[s->inside], s->writes)) return 0;
-    busy = touched = happened = writes = 0;
-    out = &here;
-    if (setjmp(here) == 0) {
-        crash(s->of);
-        done = 1;
-    }
-    out = outer;
-    return done;
+    restart(cut);
+    if (s->procedure != SYSTEM_CRASH) return take_step(s);
+    if (s->writes) attempt(&steps[s->inside], s->writes);
+    happened = 0;
+    return do_crash();
 }
 
 static int writes_of(int n)
 {
-    int found = attempt(&steps[n], 0) ? writes : 0;
+    int count = attempt(&steps[n], 0) == FINE ? writes : 0;
     w = expanded;
-    return found;
-}
-
-static void add_crash(int inside, int after)
-{
-    add(CRASH_STEP, 0, 0, 0);
-    steps[listed - 1].inside = inside;
-    steps[listed - 1].writes = after;
-}
-
-static void add_crash_of(V of)
-{
-    add_crash(0, 0);
-    steps[listed - 1].of = of;
-}
-
-static void add_cuts(int inside, int from, int to)
-{
-    for (; from < to; from++) add_crash(inside, from);
+    return count;
 }
 
 static void report(int *seen, const char *text)
@@ -1393,59 +1276,13 @@ static void report_fault(void)
     report(&faults_seen[fault_kind][fault_place], text);
 }
 
-/* A condition without a value counts as false. */
-static int truth(V (*condition)(int), int self)
+/* Nothing leads on, while a message waits, or an instance is not in a final state. */
+static void look_for_deadlock(void)
 {
-    jmp_buf here, *outer = out;
-    volatile int found = 0;
-    out = &here;
-    if (!setjmp(here)) found = condition(self) != 0;
-    out = outer;
-    return found;
-}
-
-/* A line of the environment, for some values of its variables; what has no value is not offered. */
-static void offer(void (*line)(const V *), const V *x)
-{
-    jmp_buf here, *outer = out;
-    out = &here;
-    if (!setjmp(here)) line(x);
-    else {
-        report_fault();
-        unoffered++;
-    }
-    out = outer;
-}
-
-/* The same for when everything crashes. */
-static int comes(V (*condition)(int))
-{
-    jmp_buf here, *outer = out;
-    volatile int found = 0;
-    out = &here;
-    if (!setjmp(here)) found = condition(-1) != 0;
-    else report_fault();
-    out = outer;
-    return found;
-}
-
-static void list_steps(void)
-{
-    int n, others, failing;
-    if (w.down) {
-        add(RECOVER_STEP, -1, 0, 0);
-        crashes_of_recovery();
-        return;
-    }
-    if (!add_all_answers()) {
-        offered();
-        timers();
-        add_messages();
-    }
-    others = listed;
-    failing = unoffered;
-    crashes(others);
-    if (others || failing) return;
+    int n;
+    if (unoffered) return;
+    for (n = 0; n < listed; n++)
+        if (!steps[n].crash) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
     for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
@@ -1455,17 +1292,17 @@ static void list_steps(void)
 /* All steps from the present state: what they lead to is in `next`. */
 static void expand(void)
 {
-    volatile int i;
+    int i;
     expanded = w = now.w;
     known = 1;
     choices = listed = unoffered = 0;
     if (first_fault && !first_seen) report(&first_seen, first_fault);
     ask();
     if (!inside()) return;
-    list_steps();
+    do_offers();
+    look_for_deadlock();
     for (i = 0; i < listed; i++) {
-        int done = steps[i].kind == CRASH_STEP ? attempt_crash(&steps[i]) : attempt(&steps[i], 0);
-        if (!done) report_fault();
+        if (attempt(&steps[i], 0) != FINE) report_fault();
         else if (choices == CHOICES) beyond("more choices in one state than CHOICES");
         else {
             next[choices] = w;
@@ -1506,6 +1343,79 @@ static int does(int promise)
 }
 \#endif
 
+
+static void ask(void)
+{
+    /* invariant apart, random.fsm:49:5 */
+    if (!do_holds_question_0()) report(&questions_seen[0], "invariant 0 violated: apart");
+    /* invariant Job: invariant 1, random.fsm:36:5 */
+    if (!do_holds_Job_question_1(2)) report(&questions_seen[1], "invariant 1 violated: Job: invariant 1");
+    if (!do_holds_Job_question_1(3)) report(&questions_seen[1], "invariant 1 violated: Job: invariant 1");
+    /* reachable done, random.fsm:50:5 */
+    if (do_holds_question_2()) report(&questions_seen[2], "reachable 2 shown: done");
+}
+
+/* Are steps explored from here? */
+static int inside(void)
+{
+    return 1;
+}
+
+/* random.fsm:51:35 */
+static int holds_0(V a0)
+{
+    w = now.w;
+    return do_holds_condition_0(a0);
+}
+
+/* random.fsm:51:51 */
+static int holds_1(V a0)
+{
+    w = now.w;
+    return do_holds_condition_1(a0);
+}
+
+/* random.fsm:51:35 */
+static int holds_2(V a0)
+{
+    w = now.w;
+    return do_holds_condition_2(a0);
+}
+
+/* random.fsm:51:51 */
+static int holds_3(V a0)
+{
+    w = now.w;
+    return do_holds_condition_3(a0);
+}
+
+/* random.fsm:52:32 */
+static int holds_4(void)
+{
+    w = now.w;
+    return do_holds_condition_4();
+}
+
+/* random.fsm:53:39 */
+static int holds_5(void)
+{
+    w = now.w;
+    return do_holds_condition_5();
+}
+
+/* random.fsm:54:21 */
+static int holds_6(void)
+{
+    w = now.w;
+    return do_holds_condition_6();
+}
+
+/* random.fsm:54:43 */
+static int holds_7(void)
+{
+    w = now.w;
+    return do_holds_condition_7();
+}
 }
 
 active proctype steps()
