@@ -380,6 +380,21 @@ def differences(seed: int | None) -> list[str]:
         return [repr(error)]
 
 
+def test_a_condition_without_a_value_does_not_hold() -> None:
+    model = model_of(
+        """module m
+        machine M { initial state A  n: 0..2  event up from environment  A on up when n < 2 do n = n + 1
+                    invariant divided: 2 / n > 0 }
+        system S { m: M  environment { m.up }  invariant first: 2 / m.n > 0 }"""
+    )
+    (system,) = model.systems.values()
+    count: Counter[str] = Counter()
+    assert compare(model, system, 9, Random(0), count) == []
+    assert count["states"] == 3
+    with planted(beginning.holds, "b.attempt(s.Return(FALSE))", "b.attempt(s.Return(s.Constant(True, m.BOOL)))"):
+        assert len(compare(model, system, 9, Random(0))) == 2
+
+
 def test_without_a_bug_nothing_differs() -> None:
     assert differences(None) == []
 

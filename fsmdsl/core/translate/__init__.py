@@ -14,6 +14,9 @@ A back end can translate a whole system, or ask for the procedures of one machin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Elaboration
@@ -23,9 +26,20 @@ from fsmdsl.core.triggers import triggered_by
 
 __all__ = ["Context", "translate"]
 
+EMPTY: Mapping[str, tuple[str, m.Expr]] = MappingProxyType({})
 
-def translate(model: m.Model, system: m.System | None = None, elaboration: Elaboration | None = None) -> s.Program:
-    """All procedures of a system, or of all machines of a model, without a system. Raises `TooLargeNumberError`."""
+
+def translate(
+    model: m.Model,
+    system: m.System | None = None,
+    elaboration: Elaboration | None = None,
+    conditions: Mapping[str, tuple[str, m.Expr]] = EMPTY,
+) -> s.Program:
+    """All procedures of a system, or of all machines of a model, without a system. Raises `TooLargeNumberError`.
+
+    `conditions`, by any names: what is asked of worlds, each with the machine (qualified) of which an instance reads
+    it; empty: the system does.
+    """
     context = Context(elaboration or Elaboration(model, system))
     for machine in context.machines:
         _machine(context, machine)
@@ -39,6 +53,8 @@ def translate(model: m.Model, system: m.System | None = None, elaboration: Elabo
         offers.offers(context)
         beginning.begin(context)
         beginning.may_begin(context)
+    for name, (machine_name, condition) in conditions.items():
+        beginning.holds(context, name, model.machines.get(machine_name), condition)
     return s.Program(context.procedures)
 
 

@@ -1,11 +1,21 @@
-"""How a system begins. Before that, each field and parameter has the value that its type begins with; then those places
-that begin with any value (`free`) have one."""
+"""How a system begins, and what is asked of its worlds. Before it begins, each field and parameter has the value that
+its type begins with; then those places that begin with any value (`free`) have one."""
 
 from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate.context import FALSE, TRUE, Builder, Context, Scope, negated, of_system
+from fsmdsl.core.translate.context import (
+    FALSE,
+    TRUE,
+    Builder,
+    Context,
+    Scope,
+    instance_of,
+    negated,
+    of_machine,
+    of_system,
+)
 from fsmdsl.core.translate.expressions import condition, value
 from fsmdsl.core.translate.fitting import Place, fitting
 
@@ -51,3 +61,12 @@ def may_begin(context: Context) -> s.Procedure:
             b.add(s.Return(FALSE))
     b.add(s.Return(TRUE))
     return context.define(s.Name("may begin"), (), b)
+
+
+def holds(context: Context, name: str, machine: m.Machine | None, e: m.Expr) -> s.Procedure:
+    """Does a condition of an instance, or of the system, hold? Without a value, it does not."""
+    b = Builder()
+    scope = of_system(context, b) if machine is None else of_machine(context, b, machine)
+    with b.attempt(s.Return(FALSE)):
+        b.add(s.Return(condition(scope, e)))
+    return context.define(s.Name("holds", subject=name), () if machine is None else (instance_of(machine),), b)
