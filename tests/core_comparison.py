@@ -121,7 +121,14 @@ class Pair:
     def __init__(self, model: m.Model, system: m.System) -> None:
         self.model, self.system = model, system
         self.universe = Universe(model, system)
-        self.interpreter = Interpreter(translate(model, system), roster(model, system))
+        self.conditions: dict[str, tuple[str, m.Expr]] = {}
+        for x in system.invariants:
+            self.conditions[x.name] = "", x.condition
+        for machine in dict.fromkeys(self.universe.machines):
+            for x in machine.invariants:
+                self.conditions[f"{machine.qualified}: {x.name}"] = machine.qualified, x.condition
+        program = translate(model, system, conditions=self.conditions)
+        self.interpreter = Interpreter(program, roster(model, system))
         self.names = [[f.name for f in x.fields] for x in self.universe.machines]
 
     # Beginning
@@ -308,6 +315,23 @@ class Pair:
         seen |= guards(so_far)
         return so_far.cuts
 
+    # Conditions
+
+    def compare_conditions(self, w: step.World) -> list[str]:
+        """Whether invariants hold in a world; one without a value does not."""
+        differences = []
+        for name, (machine, e) in self.conditions.items():
+            for instance in sorted(self.universe.instances_of(machine)) if machine else [None]:
+                arguments = () if instance is None else (instance,)
+                found = self.interpreter.run(self.world(w), s.Name("holds", machine, name), arguments)[1]
+                try:
+                    wanted = step.holds(self.universe, w, e, instance=instance)
+                except step.FaultError:
+                    wanted = False
+                if found != wanted:
+                    differences.append(f"{name} of {instance}: {found}, not {wanted}")
+        return differences
+
 
 def guards(so_far: Step) -> GuardsSeen:
     """The guards that a step has looked at, and what they were."""
@@ -422,7 +446,7 @@ def compare(
         except TooManyValuesError:
             count["states with too many values"] += 1
             continue
-        differences += found
+        differences += found + pair.compare_conditions(w)
         others = [x for x in odd_steps(pair, random) if x not in steps]
         count["steps not enabled"] += len(others)
         chosen = steps if len(steps) <= MAX_STEPS else random.sample(steps, MAX_STEPS)

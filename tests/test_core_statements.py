@@ -28,6 +28,7 @@ from fsmdsl.core.translate import (
     Context,
     all_procedures,
     beginning,
+    conditions,
     effects,
     expressions,
     fitting,
@@ -430,7 +431,9 @@ PLANTS = {
         steps.answer, 's.Mark("touched", scope.self, True)', 's.Mark("touched", scope.self, False)'
     ),
     "a guard without a value counts as false": Plant(offers._may_follow, "s.Set(result, TRUE)", "s.Set(result, FALSE)"),
-    "a range without a value is empty, without a word": Plant(offers._collection, ", unoffered", ","),
+    "a range without a value is empty, without a word": Plant(
+        offers._collection, "s.Set(result, empty), unoffered)", "s.Set(result, empty),)"
+    ),
     "a fifo delivers any message": Plant(offers.offer_messages, 'channel.order == "bag"', "True"),
     "a message that is lost stays": Plant(steps.lose_message, "s.Drop(box.queue, box.position), ", ""),
     "a timer fires in any state": Plant(
@@ -454,6 +457,21 @@ def differences(seed: int | None) -> list[str]:
         ]
     except Exception as error:
         return [repr(error)]
+
+
+def test_an_invariant_without_a_value_does_not_hold() -> None:
+    model = model_of(
+        """module m
+        machine M { initial state A  n: 0..2  event up from environment  A on up when n < 2 do n = n + 1
+                    invariant divided: 2 / n > 0 }
+        system S { m: M  environment { m.up }  invariant first: 2 / m.n > 0 }"""
+    )
+    (system,) = model.systems.values()
+    count: Counter[str] = Counter()
+    assert compare(model, system, 9, Random(0), count) == []
+    assert count["states"] == 3
+    with planted(conditions.holds, "b.attempt(s.Return(FALSE))", "b.attempt(s.Return(s.Constant(True, m.BOOL)))"):
+        assert len(compare(model, system, 9, Random(0))) == 2
 
 
 def test_without_a_bug_nothing_differs() -> None:

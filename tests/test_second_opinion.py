@@ -12,9 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from campaign import model_of
@@ -24,17 +22,16 @@ from test_cli import DOOR, ROOT, fsm
 from test_state_values import PODS
 
 from fsmdsl import model as m
-from fsmdsl.interop.export import tla_effects
+from fsmdsl.core import statements as s
 from fsmdsl.interop.export.promela import promela
 from fsmdsl.interop.export.refusals import REASONS, RefusedError
 from fsmdsl.interop.export.tla import tla
-from fsmdsl.interop.export.tla_scope import Env, TlaScope
+from fsmdsl.interop.export.tla_scope import Env, Names
 from fsmdsl.interop.second_opinion import Budgeted, Key, MissingError, Opinion, SecondOpinion, compare
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.interop.second_opinion.tlc import Tlc, distinct_states
 from fsmdsl.interop.second_opinion.tools import Tool
 from fsmdsl.model.depth import DEEPEST_CASCADE
-from fsmdsl.text.source import Source, Span
 
 pytestmark = pytest.mark.full(reason="SPIN")
 
@@ -160,20 +157,39 @@ def test_golden(name: str) -> None:
     assert text == path.read_text("utf-8")
 
 
-@pytest.mark.parametrize(("instances", "limited"), [(65, False), (66, True)])
-def test_tla_has_the_limit_of_nested_sends_where_a_system_can_reach_it(instances: int, limited: bool) -> None:
-    machine = "machine M { initial state A  event e from environment  A on e }"
-    text = tla(*system_of(f"{machine}  system S {{ ms: M[{instances}]  environment {{ ms[0].e }} }}")).text
-    assert ('IF Cardinality(w.busy) > 64 THEN Fail(w, "endless", place)' in text) is limited
-
-
 def test_a_variable_in_tla_is_called_as_none_around_it_even_if_hidden() -> None:
-    env, names = Env(), []
-    for name in ("n", "m", "n", "n"):
-        text, env = env.bind(name)
+    env, names = Env(Names(), "w"), []
+    for name in ("n", "m", "n", "n_2", "n"):
+        text, env = env.bind(s.Variable(name, m.BOOL))
         names.append(text)
-    assert len(set(names)) == 4
-    assert env.names == {"n": names[3], "m": names[1]}
+    assert len(set(names)) == 5
+    assert env.variables == {"n": names[4], "m": names[1], "n_2": names[3]}
+
+
+ALIKE = """module alike
+machine WF {
+    param x: 0..1 = 1
+    action b -> c
+    initial state A
+    n: 0..1
+    event b_c, go from environment
+    A on go do { n = x  b }
+    A on b_c
+    A on b.c
+}
+machine v {
+    param n: 0..1 = 0
+    initial state A
+    event go(n: 0..1) from environment
+    A on go(n) when n > 0
+}
+system S { a: WF  b: v }
+"""
+
+
+def test_names_in_tla_are_those_of_nothing_else(tlc: Tlc) -> None:
+    """An event and an outcome, a parameter of a machine and a variable, and what TLA+ reads as fairness."""
+    assert {r.agreement for r in asked(tlc, *system_of(ALIKE)).rows} == {"confirmed"}
 
 
 def test_what_c_cannot_hold_is_refused_by_name() -> None:
@@ -188,17 +204,6 @@ def test_too_many_instances_are_refused() -> None:
     with pytest.raises(RefusedError) as error:
         promela(*system_of(DOOR.replace("door: Door\n    reachable shut: door in Shut", "doors: Door[63]")))
     assert error.value.refusal.reason == "many instances"
-
-
-def test_an_effect_that_the_export_does_not_know_is_refused_and_never_passed_over() -> None:
-    @dataclass(frozen=True)
-    class Newer:
-        span: Span
-
-    newer: Any = Newer(Span(Source("new.fsm", "new"), 0, 3))
-    with pytest.raises(RefusedError) as error:
-        tla_effects._effect(TlaScope.of(*system_of(DOOR)), newer, Env())
-    assert str(error.value) == f"new.fsm:1:1: `Newer` cannot be exported: {REASONS['unknown effect']}"
 
 
 # Beside our own verdicts ---------------------------------------------------------------------------------------------
@@ -570,9 +575,51 @@ def test_tlc_counts_sends_inside_one_another(length: int, fails: bool, tlc: Tlc)
     assert any("fault endless" in r.what for r in rows) is fails
 
 
-def test_sends_inside_one_another_are_counted_where_there_are_enough_instances() -> None:
-    assert "Cardinality(w.busy)" not in tla(*system_of(chain(DEEPEST_CASCADE + 1))).text
-    assert f"Cardinality(w.busy) > {DEEPEST_CASCADE}" in tla(*system_of(chain(DEEPEST_CASCADE + 2))).text
+STRUCTURED = """module structured
+enum Colour { red | green }
+record Entry { term: 0..2  high: bool }
+machine M {
+    param other: Other? = none
+    n: 0..4
+    entry: Entry = Entry(0, false)
+    entries: set<Entry> = {Entry(1, true), Entry(1, false), Entry(0, true)}
+    lists: set<list<0..2>[2]> = {[1], [], [1, 0], [0, 2]}
+    sets: set<set<Colour>> = {{green}, {}, {red, green}, {red}}
+    maybe: set<Colour?> = {none, green, red}
+    order: list<0..6>[4]
+    initial state A
+    event raise, look from environment
+    event note(which: 0..3) from environment
+    A on raise when n < 4 do { n = n + 1  entry = Entry(n, true) }
+    A on look when other != none do other.count(n + 1)
+    A on note(which) when order == [] do {
+        if which == 0 { for e in entries { add (if e.high then e.term + 2 else e.term) to order } }
+        if which == 1 { for l in lists { add (if l == [] then 6 else l[0] + size(l)) to order } }
+        if which == 2 { for x in sets { add (if red in x then size(x) + 3 else size(x)) to order } }
+        if which == 3 { for c in maybe { add (if c == none then 0 else if c == red then 1 else 2) to order } }
+    }
+    invariant begins:  order == [] or order == [2, 1, 3] or order == [6, 2, 2, 3] or order[0] == 0
+    invariant as_sets: order == [] or order[0] != 0 or order == [0, 4, 5, 1] or order == [0, 1, 2]
+}
+machine Other {
+    votes: map<Colour, 0..2>
+    initial state A
+    event count(each: map<Colour, 0..2>) from M
+    A on count(each) do votes = each
+}
+system S {
+    m: M { other = other }
+    other: Other
+    environment { some k in 0..3: m.note(k)  m.raise  m.look }
+}
+"""
+"""Records and maps that may not be able to hold what they are made of, and loops over sets of everything."""
+
+
+def test_tlc_makes_records_and_maps_and_knows_the_order_of_all_values(tlc: Tlc) -> None:
+    found = asked(tlc, *system_of(STRUCTURED))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+    assert sum("fault range" in r.what for r in found.rows) == 2
 
 
 # The commands --------------------------------------------------------------------------------------------------------

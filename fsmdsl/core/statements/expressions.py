@@ -44,7 +44,7 @@ ProcedureKind = Literal[
     "let", "admit", "handle", "follow", "eventless", "choose crash", "forget", "follow crash",
     "round", "event", "answer", "tick", "deliver message", "lose message", "duplicate message",
     "crash", "crash alone", "recover",
-    "offers", "offer events", "offer line", "offer timers", "offer messages",
+    "offers", "offer steps", "offer events", "offer line", "offer timers", "offer messages",
     "begin", "may begin", "holds",
 ]  # fmt: skip
 """`translate` says what each kind does, in a function of the same name."""

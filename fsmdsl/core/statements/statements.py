@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from fsmdsl.core.statements.expressions import DataKind, Expr, FlagName, Name, ProcedureKind, Queue, Variable
 from fsmdsl.core.statements.faults import Fault
@@ -14,7 +14,7 @@ __all__ = [
     "Answered", "Arm", "Attempt", "Await", "Block", "Call", "CallOn", "Change", "Choose", "Compound", "Cut", "Disarm",
     "Drop", "DropAll", "Duplicate", "Each", "EachPending", "Enter", "Fail", "Forget", "If", "Leave", "Let", "Mark",
     "Note", "Offer", "PendingAction", "Procedure", "Program", "Progress", "Put", "Repeat", "Require", "Return", "Set",
-    "SetDown", "Simple", "Statement", "Unoffered", "Write",
+    "SetDown", "Simple", "Statement", "Unoffered", "Write", "blocks", "walk",
 ]  # fmt: skip
 
 # Control -------------------------------------------------------------------------------------------------------------
@@ -287,6 +287,30 @@ Change = (
 Statement = Compound | Simple | Change
 
 Block = tuple[Statement, ...]
+
+
+def blocks(x: Statement) -> tuple[Block, ...]:
+    """The blocks inside a statement."""
+    match x:
+        case If(then=then, otherwise=otherwise):
+            return then, otherwise
+        case Attempt(body=body, otherwise=otherwise):
+            return body, otherwise
+        case Each(body=body) | Repeat(body=body):
+            return (body,)
+        case EachPending(actions=actions):
+            return tuple([action.body for action in actions])
+        case _:
+            return ()
+
+
+def walk(block: Block) -> Iterator[Statement]:
+    """All statements of a block, those inside others too."""
+    for x in block:
+        yield x
+        for inside in blocks(x):
+            yield from walk(inside)
+
 
 # Procedures ----------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,9 @@ A back end can translate a whole system, or ask for the procedures of one machin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Elaboration
@@ -25,10 +28,24 @@ from fsmdsl.core.triggers import triggered_by
 
 __all__ = ["Context", "all_procedures", "holds", "translate"]
 
+EMPTY: Mapping[str, tuple[str, m.Expr]] = MappingProxyType({})
 
-def translate(model: m.Model, system: m.System | None = None, elaboration: Elaboration | None = None) -> s.Program:
-    """All procedures of a system, or of all machines of a model, without a system. Raises `TooLargeNumberError`."""
-    return all_procedures(Context(elaboration or Elaboration(model, system)))
+
+def translate(
+    model: m.Model,
+    system: m.System | None = None,
+    elaboration: Elaboration | None = None,
+    conditions: Mapping[str, tuple[str, m.Expr]] = EMPTY,
+) -> s.Program:
+    """All procedures of a system, or of all machines of a model, without a system. Raises `TooLargeNumberError`.
+
+    `conditions`, by any names: what is asked of worlds, each with the machine (qualified) of which an instance reads
+    it; empty: the system does.
+    """
+    context = Context(elaboration or Elaboration(model, system))
+    for name, (machine, condition) in conditions.items():
+        holds(context, name, condition, model.machines.get(machine))
+    return all_procedures(context)
 
 
 def all_procedures(context: Context) -> s.Program:

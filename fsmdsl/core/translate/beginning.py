@@ -5,7 +5,15 @@ from __future__ import annotations
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate.context import FALSE, TRUE, Builder, Context, Scope, negated, of_system
+from fsmdsl.core.translate.context import (
+    FALSE,
+    TRUE,
+    Builder,
+    Context,
+    Scope,
+    negated,
+    of_system,
+)
 from fsmdsl.core.translate.expressions import condition, value
 from fsmdsl.core.translate.fitting import Place, fitting
 

@@ -34,8 +34,7 @@ Line = m.Offer | m.ProcessCrash
 
 
 def offers(context: Context) -> s.Procedure:
-    """All steps, in a fixed order. While an answer is awaited, the system stands still; an `async` action holds up its
-    own machine only. After a crash, nothing but the recovery and another crash can come."""
+    """All steps, in a fixed order. After a crash, nothing but the recovery and another crash can come."""
     b, system = Builder(), context.system
     assert system is not None
     scope = of_system(context, b)
@@ -43,6 +42,17 @@ def offers(context: Context) -> s.Procedure:
         b.add(s.Offer(s.RecoverStep()))
         _system_crashes(scope, [x for x in system.crashes if x.kind == "during recovery"])
         b.add(s.Return())
+    b.add(s.Call(offer_steps(context).name, ()))
+    _system_crashes(scope, [x for x in system.crashes if x.kind != "during recovery"])
+    for n, x in enumerate(system.process_crashes, len(system.offers or ())):
+        b.add(s.Call(offer_line(context, x, n).name, ()))
+    return context.define(s.Name("offers"), (), b)
+
+
+def offer_steps(context: Context) -> s.Procedure:
+    """All steps but crashes and the recovery. While an answer is awaited, the system stands still; an `async` action
+    holds up its own machine only."""
+    b = Builder()
     _answers(b, context)
     with b.when(is_none(s.Blocker())):
         _events(b, context)
@@ -52,10 +62,7 @@ def offers(context: Context) -> s.Procedure:
             b.add(s.Each(INSTANCE, s.Instances("system", "", s.INSTANCES), (s.CallOn("offer timers", INSTANCE),)))
         for channel in context.channels:
             _messages(b, context, channel)
-    _system_crashes(scope, [x for x in system.crashes if x.kind != "during recovery"])
-    for n, x in enumerate(system.process_crashes, len(system.offers or ())):
-        b.add(s.Call(offer_line(context, x, n).name, ()))
-    return context.define(s.Name("offers"), (), b)
+    return context.define(s.Name("offer steps"), (), b)
 
 
 # Answers and crashes of the system -----------------------------------------------------------------------------------

@@ -1,10 +1,6 @@
-\* What has no value in the environment is not offered: the places of the faults. An event counts as a step that fails.
-EventFaults(w) == IF ~Inside(w) \/ w.down \/ StandsStill(w) THEN {} ELSE OfferFaults(w)
-Faults(w) == EventFaults(w) \cup (IF ~Inside(w) THEN {} ELSE IF w.down THEN RecoveryFaults(w) ELSE CrashFaults(w))
-Steps(w) ==
-  IF ~Inside(w) THEN {}
-  ELSE IF w.down THEN {<<"recover">>} \cup RecoveryCrashes(w)
-  ELSE LET steps == Offers(w) IN steps \cup Crashes(w, steps)
+\* Nothing is explored from a world that is not inside the bounds.
+Offers(w) == IF Inside(w) THEN offers(w) ELSE w
+Steps(w) == Offers(w).offers
 
 VARIABLE world
 Init == world = First
@@ -13,12 +9,16 @@ Spec == Init /\ [][Next]_world
 
 \* What is asked ----------------------------------------------------------------------------------------------------
 
-NoStepFails == FirstFault = <<>> /\ Faults(world) = {} /\ \A s \in Steps(world) : Taken(world, s).stop = ""
+\* What has no value in the environment is not offered, and counts as a step that fails.
+NoStepFails ==
+  /\ FirstFault = <<>>
+  /\ Offers(world).unoffered = {}
+  /\ \A s \in Steps(world) : Taken(world, s).stop = ""
 NoDeadlock ==
   \/ ~Inside(world)
-  \/ EventFaults(world) # {}
-  \/ \E s \in Steps(world) : s[1] # "crash"
-  \/ /\ \A c \in DOMAIN Fifo : Held(world, c) = 0
+  \/ world.down
+  \/ LET x == offer_steps(world) IN x.offers # {} \/ x.unoffered # {}
+  \/ /\ \A c \in DOMAIN Fifo : world.channels[c] = <<>>
      /\ \E i \in DOMAIN Final : Final[i] # {}
      /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
 
@@ -27,6 +27,6 @@ Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \c
 ASSUME TLCSet(1, {})
 FaultsSeen ==
   /\ FirstFault = <<>> \/ Found(FirstFault)
-  /\ \A f \in Faults(world) : Found(<<"fault", "none", f>>)
+  /\ \A f \in Offers(world).unoffered : Found(<<"fault", f[1], f[2]>>)
   /\ \A s \in Steps(world) :
        LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)

@@ -9,8 +9,7 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.text.source import Span
 
 Reason = Literal[
-    "wide value", "many instances", "open duration", "no order", "doubtful part", "many starts", "unknown effect",
-    "unsure entry", "no start",
+    "wide value", "many instances", "open duration", "no order", "many starts", "no start",
 ]  # fmt: skip
 
 REASONS: Mapping[Reason, str] = {
@@ -20,9 +19,6 @@ REASONS: Mapping[Reason, str] = {
     "no start": "no first state satisfies `start when`",
     "many starts": "it may begin in more than 1,024 states, and each is written down",
     "no order": "a loop over sets, lists or records has no order in the target",
-    "doubtful part": "a part of a record may be beyond its range, and the target does not look for that",
-    "unsure entry": "a map is made of what it may not be able to hold, where nothing is assigned",
-    "unknown effect": "the target has no words for this kind of effect yet",
 }
 """What the target cannot say."""
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from fsmdsl import model as m
@@ -43,8 +42,6 @@ class Scope:
     selections: dict[str, Selection]
     places: dict[Span, int] = field(default_factory=dict)
     used: int = 0
-    reader: str = ""
-    """The machine (qualified) that reads; empty: the system."""
 
     @classmethod
     def of(cls, model: m.Model, system: m.System) -> Self:
@@ -56,17 +53,6 @@ class Scope:
             raise RefusedError(Refusal("many starts", system.name, system.span))
         elaboration = Elaboration(model, system, lambda t: min(cardinality(t, universe), MAX_VALUES))
         return cls(universe, elaboration, {x.qualified: Selection(x) for x in dict.fromkeys(universe.machines)})
-
-    def unknown(self, effect: m.Effect) -> RefusedError:
-        """What is raised for an effect that the language has, and the export has not yet."""
-        return RefusedError(Refusal("unknown effect", type(effect).__name__, effect.span))
-
-    @contextmanager
-    def read_by(self, machine: str) -> Iterator[None]:
-        """Inside, `self` is an instance of a machine."""
-        before, self.reader = self.reader, machine
-        yield
-        self.reader = before
 
     @property
     def machines(self) -> tuple[m.Machine, ...]:

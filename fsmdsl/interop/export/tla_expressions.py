@@ -1,99 +1,174 @@
-"""Expressions in TLA+: their value, and the place where they have none, by number (0: they have one)."""
+"""Expressions of core statements in TLA+."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.interop.export.escape import tla_comment
+from fsmdsl.core import statements as s
+from fsmdsl.dataclasses import replace
 from fsmdsl.interop.export.scope import identifier
-from fsmdsl.interop.export.tla_scope import Env, TlaScope
+from fsmdsl.interop.export.tla_scope import Env, TlaScope, number_set
 from fsmdsl.interop.export.tla_values import constant, record
-from fsmdsl.interop.export.values import machine_of, type_shown
-from fsmdsl.model.typing import bare, holds
-from fsmdsl.step.describe import words
-from fsmdsl.step.values import keys
-from fsmdsl.syntax.operators import may_divide_by_zero
+from fsmdsl.model.typing import bare
+from fsmdsl.step.values import domain, keys
+from fsmdsl.syntax.operators import Comparison
 
-FINE = "0"
-"""Of an expression that always has a value."""
+OPPOSITE: Mapping[Comparison, Comparison] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def value(scope: TlaScope, e: m.Expr, env: Env) -> str:
-    """The value of an elaborated expression, in brackets where it needs them."""
+def value(scope: TlaScope, e: s.Expr, env: Env) -> str:
+    """An expression, in brackets where it needs them."""
     match e:
-        case m.Constant():
+        case s.Constant():
             return constant(e.type, e.value)
-        case m.Self():
-            return env.self
-        case m.Wait():
-            return f"({env.self} \\notin {env.world}.waited)"
-        case m.Local(name=name):
-            return env.names[name]
-        case m.Read(target=target) if (machine_of(target.type) if target else scope.reader) not in scope.selections:
-            return "0"  # a machine without instances: the reference to one has failed before
-        case m.Read():
-            return f"{_array(scope, e, env)}[{env.self if e.target is None else value(scope, e.target, env)}]"
-        case m.Derived():
-            name, owner, arguments = _call(scope, e, env)
-            return f"{name}({', '.join([env.world, owner, *arguments])})"
-        case m.InState(target=target, states=states):
-            texts = ", ".join(f'"{x}"' for x in sorted(states))
-            return f"InStates({env.world}, {value(scope, target, env)}, {{{texts}}})"
-        case m.StateOf(target=target):
-            return f"{env.world}.state[{value(scope, target, env)}]"
-        case m.Not(operand=operand):
+        case s.Variable(name=name):
+            return env.variables[name]
+        case s.Location(span=span):
+            return str(scope.place(span))
+        case s.Read():
+            return _read(scope, e, env)
+        case s.InState(owner=owner, leaves=leaves):
+            at, texts = value(scope, owner, env), _texts(sorted(leaves))
+            if isinstance(owner.type, m.RefType):
+                return f"({env.world}.state[{at}] \\in {{{texts}}})"
+            return f"InStates({env.world}, {at}, {{{texts}}})"
+        case s.Instances():
+            return number_set(_instances(scope, e))
+        case s.Not(operand=s.Binary(operator="==" | "!=" | "<" | "<=" | ">" | ">=" as operator) as comparison):
+            return value(scope, replace(comparison, operator=OPPOSITE[operator]), env)
+        case s.Not(operand=operand):
             return f"(~{value(scope, operand, env)})"
-        case m.Negative(operand=operand):
+        case s.Negative(operand=operand):
             return f"(-{value(scope, operand, env)})"
-        case m.Logic(operator=operator, operands=operands):
+        case s.Logic(operator=operator, operands=operands):
             sign = " /\\ " if operator == "and" else " \\/ "
-            return f"({sign.join(value(scope, x, env) for x in operands)})"
-        case m.Binary():
+            return f"({sign.join(values(scope, operands, env))})"
+        case s.Binary():
             return _binary(scope, e, env)
-        case m.Conditional(condition=c, then=x, otherwise=y):
-            return f"(IF {value(scope, c, env)} THEN {value(scope, x, env)} ELSE {value(scope, y, env)})"
-        case m.Quantified():
-            return _quantified(scope, e, env)
-        case m.Collection(kind=kind, items=items):
-            texts = ", ".join(value(scope, x, env) for x in items)
+        case s.Conditional(condition=c, then=x, otherwise=y):
+            return "(IF {} THEN {} ELSE {})".format(*values(scope, (c, x, y), env))
+        case s.Quantifier():
+            return _quantifier(scope, e, env)
+        case s.Collection(kind=kind, items=items):
+            texts = ", ".join(values(scope, items, env))
             return f"{{{texts}}}" if kind == "set" else f"<<{texts}>>"
-        case m.Construction(parts=parts, type=t):
-            return record((name, value(scope, x, env)) for (name, _), x in zip(t.parts, parts, strict=True))
-        case m.Part(of=of, name=name):
+        case s.Record(parts=parts, type=t):
+            return record(zip((name for name, _ in t.parts), values(scope, parts, env), strict=True))
+        case s.Part(of=of, name=name):
             return f"{value(scope, of, env)}.{identifier('part', name)}"
-        case m.Apply():
+        case s.Apply():
             return _apply(scope, e, env)
-        case m.InstanceRef(name=name, index=index):
-            return str(scope.universe.system.number_of[(name, index)])
-        case m.Instances(name=name):
-            return _numbers(scope.universe.instances_called(name))
-        case m.AllOf(machine=qualified):
-            return _numbers(scope.universe.instances_of(qualified))
-        case m.Ordinal():
-            return f"Ordinal[{env.self}]"
-        case m.ChannelRef() | m.Temporal():
-            raise TypeError(f"{type(e).__name__} has no value in one world")
+        case s.Derived(let=let, arguments=arguments):
+            return f"{scope.called(let)}({', '.join([env.world, *values(scope, arguments, env)])})"
+        case _:
+            return _query(scope, e, env)
+
+
+def values(scope: TlaScope, expressions: Sequence[s.Expr], env: Env) -> list[str]:
+    """Several expressions."""
+    return [value(scope, e, env) for e in expressions]
+
+
+def sequence(scope: TlaScope, items: Sequence[s.Expr], env: Env) -> str:
+    """A sequence of values, such as the arguments of a message."""
+    return f"<<{', '.join(values(scope, items, env))}>>"
+
+
+def _query(scope: TlaScope, e: s.Query, env: Env) -> str:
+    w = env.world
+
+    def of(instance: s.Expr) -> str:
+        return value(scope, instance, env)
+
+    match e:
+        case s.State(owner=owner):
+            return f"{w}.state[{of(owner)}]"
+        case s.Flag(flag=flag, instance=instance):
+            return f"({of(instance)} \\in {w}.{flag})"
+        case s.Flagged(flag=flag):
+            return f"{w}.{flag}"
+        case s.Depth():
+            return f"Cardinality({w}.busy)"
+        case s.Down():
+            return f"{w}.down"
+        case s.Waits(instance=instance):
+            return f"Waits({w}, {of(instance)})"
+        case s.Awaited(instance=instance):
+            return f"Awaited({w}, {of(instance)})"
+        case s.IsPending(instance=instance, action=action):
+            return f'IsPending({w}, {of(instance)}, "{action}")'
+        case s.Blocker():
+            return f"Blocker({w})"
+        case s.Blocks(instance=instance, machine=machine, action=action):
+            return f'({scope.is_instance(of(instance), machine)} /\\ Blocks({w}, {of(instance)}, "{action}"))'
+        case s.Chosen(instance=instance, transition=transition):
+            return f"(<<{of(instance)}, {transition}>> \\in {w}.chosen)"
+        case s.Length(queue=queue):
+            return f"Len({w}.channels[{queue_number(scope, queue, env)}])"
+        case s.IsMessage(queue=queue, position=position, event=event):
+            return f'({_message(scope, queue, position, env)}[1] = "{event}")'
+        case s.Argument(queue=queue, position=position, number=number):
+            return f"{_message(scope, queue, position, env)}[2][{number + 1}]"
+        case s.IsRepeated(queue=queue, position=position):
+            return f"IsRepeated({w}.channels[{queue_number(scope, queue, env)}], {of(position)} + 1)"
         case _:
             assert_never(e)
 
 
-def _numbers(instances: frozenset[int]) -> str:
-    return f"{{{', '.join(map(str, sorted(instances)))}}}"
+def queue_number(scope: TlaScope, queue: s.Queue, env: Env) -> str:
+    """The number of a queue."""
+    number = scope.queue(queue.channel, values(scope, queue.ends, env))
+    assert number is not None
+    return number
 
 
-def _array(scope: TlaScope, e: m.Read, env: Env) -> str:
-    owner = scope.reader if e.target is None else machine_of(e.target.type)
-    name = identifier(scope.machine_name(owner), e.name)
-    return f"{env.world}.{name}" if e.kind == "field" else name
+def _message(scope: TlaScope, queue: s.Queue, position: s.Expr, env: Env) -> str:
+    return f"{env.world}.channels[{queue_number(scope, queue, env)}][{value(scope, position, env)} + 1]"
 
 
-def _binary(scope: TlaScope, e: m.Binary, env: Env) -> str:
-    left, right = value(scope, e.left, env), value(scope, e.right, env)
+def _texts(texts: Sequence[str]) -> str:
+    return ", ".join(f'"{x}"' for x in texts)
+
+
+def machine_of(e: s.Expr) -> str:
+    """The machine (qualified) of an instance that is not none."""
+    assert isinstance(e.type, m.RefType)
+    return e.type.machine
+
+
+def _instances(scope: TlaScope, e: s.Instances) -> frozenset[int]:
+    u = scope.universe
+    match e.kind:
+        case "group":
+            return u.instances_called(e.name)
+        case "machine":
+            return u.instances_of(e.name)
+        case "system":
+            return frozenset(range(len(u.machines)))
+        case _:
+            assert_never(e.kind)
+
+
+def _read(scope: TlaScope, e: s.Read, env: Env) -> str:
+    machine, owner = machine_of(e.owner), value(scope, e.owner, env)
+    if machine not in scope.selections:
+        return "0"  # a machine without instances: there is no reference to one, so this is not reached
+    match e.kind:
+        case "field":
+            return f"{env.world}.{scope.field(machine, e.name)}[{owner}]"
+        case "initial":
+            return f"First.{scope.field(machine, e.name)}[{owner}]"
+        case "param":
+            return f"{scope.param(machine, e.name)}[{owner}]"
+        case _:
+            assert_never(e.kind)
+
+
+def _binary(scope: TlaScope, e: s.Binary, env: Env) -> str:
+    left, right = values(scope, (e.left, e.right), env)
     match e.operator:
-        case "=>":
-            return f"({left} => {right})"
         case "==" | "!=":
             return f"({left} {'=' if e.operator == '==' else '#'} {right})"
         case "in":
@@ -116,286 +191,129 @@ def _rank(t: m.Type) -> Callable[[str], str]:
     """How a value of a type is made a number that orders it."""
     of = bare(t)
     if isinstance(of, m.EnumType):
-        texts = ", ".join(f'"{x}"' for x in of.members)
+        texts = _texts(of.members)
         return lambda x: f"Rank(<<{texts}>>, {x})"
     return lambda x: x
 
 
-def in_order(scope: TlaScope, t: m.Type, text: str) -> str:
-    """What a set or list holds, as a sequence, in the order of loops. Raises `RefusedError`."""
-    if isinstance(t, m.ListType):
-        return text
-    return _sequence(scope, m.element_of(t), text)
-
-
-def _sequence(scope: TlaScope, of: m.Type, text: str) -> str:
-    match of:
-        case m.RangeType() | m.RefType() | m.DurationType():
-            return f"Ascending({text})"
-        case m.BoolType():
-            return f"Among(<<FALSE, TRUE>>, {text})"
-        case m.EnumType(members=members):
-            texts = ", ".join(f'"{x}"' for x in members)
-            return f"Among(<<{texts}>>, {text})"
-        case m.OptionalType(inner):
-            others = _sequence(scope, inner, f"({text} \\ {{none}})")
-            return f"(Among(<<none>>, {text}) \\o {others})"
-        case m.NoneType() | m.OpaqueType() | m.NeverType() | m.ErrorType():
-            return f"AnyOrder({text})"
-        case m.SetType(m.RangeType() | m.RefType()):
-            return f"AscendingSets({text})"
-        case m.SetType() | m.ListType() | m.RecordType() | m.MapType():
-            raise scope.refused("no order", type_shown(m.SetType(of)))
-        case _:
-            assert_never(of)
-
-
-def _quantified(scope: TlaScope, e: m.Quantified, env: Env) -> str:
-    x, inner = env.bind(e.variable)
-    over, body = value(scope, e.over, env), value(scope, e.body, inner)
-    sign = "\\A" if e.kind == "all" else "\\E"
+def _quantifier(scope: TlaScope, e: s.Quantifier, env: Env) -> str:
+    over, (x, inner) = value(scope, e.over, env), env.bind(e.variable)
+    body = value(scope, e.body, inner)
     if isinstance(e.over.type, m.ListType):
-        n = scope.fresh("i")
-        part = f"LET {x} == {over}[{n}] IN {body}"
-        if e.kind == "count":
-            return f"Cardinality({{{n} \\in DOMAIN {over} : {part}}})"
-        return f"({sign} {n} \\in DOMAIN {over} : {part})"
-    if e.kind == "count":
-        return f"Cardinality({{{x} \\in {over} : {body}}})"
-    return f"({sign} {x} \\in {over} : {body})"
+        n = env.inside.new("i")
+        x, over, body = n, f"DOMAIN {over}", f"LET {x} == {over}[{n}] IN {body}"
+    match e.kind:
+        case "all" | "some":
+            sign = "\\A" if e.kind == "all" else "\\E"
+            return f"({sign} {x} \\in {over} : {body})"
+        case "count":
+            return f"Cardinality({{{x} \\in {over} : {body}}})"
+        case _:
+            assert_never(e.kind)
 
 
-def _apply(scope: TlaScope, e: m.Apply, env: Env) -> str:
-    first = e.arguments[0]
+def _apply(scope: TlaScope, e: s.Apply, env: Env) -> str:
+    given = values(scope, e.arguments, env)
+    first = given[0] if given else ""
+    of = e.arguments[0].type if given else e.type
+    is_list = isinstance(of, m.ListType)
     match e.function:
         case "present":
-            return value(scope, first, env)
+            return first
         case "size":
-            if isinstance(first, m.ChannelRef):
-                queue = scope.queue(first.name, [value(scope, x, env) for x in e.arguments[1:]])
-                return "0" if queue is None else f"Held({env.world}, {queue})"
-            text = value(scope, first, env)
-            return f"Len({text})" if isinstance(first.type, m.ListType) else f"Cardinality({text})"
+            return f"Len({first})" if is_list else f"Cardinality({first})"
         case "min" | "max":
-            rank, sign = _rank(e.type), "<=" if e.function == "min" else ">="
-            text = value(scope, first, env)
-            for x in e.arguments[1:]:
-                other = value(scope, x, env)
-                text = f"(IF {rank(text)} {sign} {rank(other)} THEN {text} ELSE {other})"
-            return text
+            least, t = "Least" if e.function == "min" else "Most", bare(e.type)
+            if isinstance(t, m.EnumType):
+                ranks = ", ".join(map(_rank(t), given))
+                return f"<<{_texts(t.members)}>>[{least}({{{ranks}}})]"
+            return f"{least}({{{', '.join(given)}}})"
         case "first":
-            return f"Head({in_order(scope, first.type, value(scope, first, env))})"
-        case "item" if isinstance(first.type, m.MapType):
-            return f"{value(scope, first, env)}[{value(scope, e.arguments[1], env)}]"
-        case "filled":
-            key, each = scope.fresh("k"), scope.fresh("x")
-            return f"(LET {each} == {value(scope, first, env)} IN [{key} \\in {_keys(scope, e.type)} |-> {each}])"
-        case "replaced":
-            table, key, new = (value(scope, a, env) for a in e.arguments)
-            return f"[{table} EXCEPT ![{key}] = {new}]"
+            return f"Head({in_order(scope, e.arguments[0], env)})"
+        case "item" if isinstance(of, m.MapType):
+            return f"{first}[{given[1]}]"
         case "item":
-            of = in_order(scope, first.type, value(scope, first, env))
-            return f"({of}[{value(scope, e.arguments[1], env)} + 1])"
+            return f"({in_order(scope, e.arguments[0], env)}[{given[1]} + 1])"
+        case "filled":
+            return f"[{env.inside.new('k')} \\in {{{', '.join(_keys(scope, e.type))}}} |-> {first}]"
+        case "replaced":
+            return f"[{first} EXCEPT ![{given[1]}] = {given[2]}]"
         case "concat" | "range":
             sign = "\\o" if e.function == "concat" else ".."
-            return f"({value(scope, first, env)} {sign} {value(scope, e.arguments[1], env)})"
+            return f"({first} {sign} {given[1]})"
         case "rest":
-            return f"Rest({value(scope, first, env)})"
+            return f"Rest({first})"
         case "subsets":
-            return f"Subsets({value(scope, first, env)}, {value(scope, e.arguments[1], env)})"
+            return f"Subsets({first}, {given[1]})"
+        case "add":
+            return f"Append({first}, {given[1]})" if is_list else f"({first} \\cup {{{given[1]}}})"
+        case "remove":
+            return f"Without({first}, {given[1]})" if is_list else f"({first} \\ {{{given[1]}}})"
+        case "domain":
+            return f"{{{', '.join(_domain(scope, e))}}}"
         case _:
             assert_never(e.function)
 
 
-def _keys(scope: TlaScope, t: m.Type) -> str:
+def _domain(scope: TlaScope, e: s.Apply) -> list[str]:
+    of = m.element_of(e.type)
+    return [constant(of, x) for x in domain(of, scope.universe)]
+
+
+def _keys(scope: TlaScope, t: m.Type) -> list[str]:
     assert isinstance(t, m.MapType)
-    return f"{{{', '.join(constant(t.key, k) for k in keys(t, scope.universe))}}}"
+    return [constant(t.key, k) for k in keys(t, scope.universe)]
 
 
-# `let`s --------------------------------------------------------------------------------------------------------------
+# The order of values -------------------------------------------------------------------------------------------------
 
 
-def _call(scope: TlaScope, e: m.Derived, env: Env) -> tuple[str, str, list[str]]:
-    """The operator of a `let`, the instance, and the arguments."""
-    name = _let(scope, e)[0]
-    owner = env.self if e.target is None else value(scope, e.target, env)
-    return name, owner, [value(scope, a, env) for a in e.arguments]
-
-
-def _let(scope: TlaScope, e: m.Derived) -> tuple[str, bool]:
-    """The operator of a `let`, which is made when it is first used, and whether it may have no value."""
-    body = scope.elaboration.body(e)
-    key = (e.owner, e.name, id(body))
-    if key not in scope.lets:
-        own = e.owner in scope.universe.model.machines
-        same = sum(key[:2] == other[:2] for other in scope.lets)
-        owner = scope.machine_name(e.owner) if own else e.owner.rpartition(".")[2]
-        name = identifier("let", owner, e.name) + (f"_{same + 1}" if same else "")
-        env, names = Env(), []
-        for p in body.parameters:
-            x, env = env.bind(p)
-            names.append(x)
-        with scope.read_by(e.owner if own else ""):
-            text, bad = value(scope, body.value, env), fault(scope, body.value, env)
-        head = ", ".join(["w", "self", *names])
-        let = scope.universe.model.let(e, scope.universe.system)
-        scope.operators.append(f"{tla_comment(f'let {e.name}, {let.span}')}\n{name}({head}) == {text}")
-        if bad != FINE:
-            scope.operators.append(f"{name}_fault({head}) == {bad}")
-        scope.lets[key] = name, body, bad != FINE
-    let_entry = scope.lets[key]
-    return let_entry[0], let_entry[2]
-
-
-# Where there is no value ---------------------------------------------------------------------------------------------
-
-
-def chain(scope: TlaScope, parts: Sequence[str]) -> str:
-    """The first place that is not 0; what comes later is looked at only then."""
-    left = [x for x in parts if x != FINE]
-    if not left:
-        return FINE
-    text = left[-1]
-    for part in reversed(left[:-1]):
-        n = scope.fresh("f")
-        text = f"(LET {n} == {part} IN IF {n} # 0 THEN {n} ELSE {text})"
-    return text
-
-
-def is_none(scope: TlaScope, e: m.Expr, env: Env) -> str:
-    """The fault of what is used as an instance, and is none."""
-    if isinstance(e, m.Self | m.InstanceRef):
-        return FINE
-    return f"(IF {value(scope, e, env)} = none THEN {scope.place(e.span)} ELSE 0)"
-
-
-def reference_fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
-    """That of an expression that is to be an instance."""
-    return chain(scope, [fault(scope, e, env), is_none(scope, e, env)])
-
-
-def fault(scope: TlaScope, e: m.Expr, env: Env) -> str:
-    """The place where an expression has no value, looked for from left to right, no further than it is computed."""
-
-    def all_of(parts: Sequence[m.Expr]) -> str:
-        return chain(scope, [fault(scope, x, env) for x in parts])
-
+def in_order(scope: TlaScope, e: s.Expr, env: Env) -> str:
+    """The members of a set or list, as a sequence, in the order of loops."""
     match e:
-        case m.Read(target=target):
-            return FINE if target is None else reference_fault(scope, target, env)
-        case m.Derived(target=target, arguments=arguments):
-            parts = [] if target is None else [reference_fault(scope, target, env)]
-            parts.append(all_of(arguments))
-            if _let(scope, e)[1]:
-                name, owner, values = _call(scope, e, env)
-                parts.append(f"{name}_fault({', '.join([env.world, owner, *values])})")
-            return chain(scope, parts)
-        case m.StateOf(target=target):
-            return reference_fault(scope, target, env)
-        case m.InState(target=x) | m.Not(operand=x) | m.Negative(operand=x):
-            return fault(scope, x, env)
-        case m.Logic(operator=operator, operands=operands):
-            return _logic_fault(scope, operands, operator == "and", env)
-        case m.Binary(operator="=>", left=left, right=right):
-            return _logic_fault(scope, (left, right), True, env)
-        case m.Binary(operator=operator, left=left, right=right):
-            operand_fault = all_of((left, right))
-            if isinstance(right.type, m.RangeType) and may_divide_by_zero(operator, (right.type.low, right.type.high)):
-                zero = f"(IF {value(scope, right, env)} = 0 THEN {scope.place(e.span)} ELSE 0)"
-                return chain(scope, [operand_fault, zero])
-            return operand_fault
-        case m.Conditional(condition=c, then=x, otherwise=y):
-            one, other = fault(scope, x, env), fault(scope, y, env)
-            branch = FINE if one == other == FINE else f"(IF {value(scope, c, env)} THEN {one} ELSE {other})"
-            return chain(scope, [fault(scope, c, env), branch])
-        case m.Quantified():
-            return chain(scope, [fault(scope, e.over, env), _quantified_fault(scope, e, env)])
-        case m.Collection(items=items):
-            return all_of(items)
-        case m.Construction(parts=parts, type=t):
-            for (_, of), x in zip(t.parts, parts, strict=True):
-                if not holds(of, x.type):
-                    raise scope.refused("doubtful part", words(x))
-            return all_of(parts)
-        case m.Part(of=of):
-            return fault(scope, of, env)
-        case m.Apply():
-            return _apply_fault(scope, e, env)
-        case (
-            m.Constant()
-            | m.Self()
-            | m.Wait()
-            | m.Local()
-            | m.InstanceRef()
-            | m.Instances()
-            | m.AllOf()
-            | m.Ordinal()
-            | m.ChannelRef()
-            | m.Temporal()
-        ):
-            return FINE
+        case s.Instances():
+            return f"<<{', '.join(map(str, sorted(_instances(scope, e))))}>>"
+        case s.Apply(function="domain"):
+            return f"<<{', '.join(_domain(scope, e))}>>"
         case _:
-            assert_never(e)
+            return _in_order(scope, e.type, value(scope, e, env), env)
 
 
-def _logic_fault(scope: TlaScope, operands: Sequence[m.Expr], goes_on: bool, env: Env) -> str:
-    rest = fault(scope, operands[-1], env)
-    for x in reversed(operands[:-1]):
-        if rest != FINE:
-            test = value(scope, x, env)
-            rest = f"(IF {test} THEN {rest} ELSE 0)" if goes_on else f"(IF {test} THEN 0 ELSE {rest})"
-        rest = chain(scope, [fault(scope, x, env), rest])
-    return rest
+def _in_order(scope: TlaScope, t: m.Type, text: str, env: Env) -> str:
+    if isinstance(t, m.ListType):
+        return text
+    of = m.element_of(t)
+    if isinstance(of, m.RangeType | m.RefType | m.DurationType):
+        return f"Ascending({text})"
+    a, b = env.inside.new("a"), env.inside.new("b")
+    return f"SortSeq(AnyOrder({text}), LAMBDA {a}, {b} : Before({_key(scope, of, a, env)}, {_key(scope, of, b, env)}))"
 
 
-def _quantified_fault(scope: TlaScope, e: m.Quantified, env: Env) -> str:
-    """That of the first for which there is none, unless the answer is known before."""
-    x, inner = env.bind(e.variable)
-    bad = fault(scope, e.body, inner)
-    if bad == FINE:
-        return FINE
-    body = value(scope, e.body, inner)
-    decided = {"all": f"~{body}", "some": body, "count": "FALSE"}[e.kind]
-    n, s, i = scope.fresh("bad"), scope.fresh("seq"), scope.fresh("i")
-    ends = f"LET {x} == {s}[{i}] IN IF {bad} # 0 THEN TRUE ELSE {decided}"
-    over = in_order(scope, e.over.type, value(scope, e.over, env))
-    return (
-        f"(LET {s} == {over}  {n} == {{{i} \\in DOMAIN {s} : {ends}}} "
-        f"IN IF {n} = {{}} THEN 0 ELSE LET {x} == {s}[Least({n})] IN {bad})"
-    )
-
-
-def map_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
-    """That of reading or making a map, but for a value that the map cannot hold."""
-    faults = [fault(scope, x, env) for x in e.arguments]
-    of = e.arguments[0].type
-    if isinstance(of, m.MapType) and isinstance(of.key, m.RangeType) and not holds(of.key, e.arguments[1].type):
-        key = value(scope, e.arguments[1], env)
-        faults.append(f"(IF {key} \\in ({of.key.low})..({of.key.high}) THEN 0 ELSE {scope.place(e.span)})")
-    return chain(scope, faults)
-
-
-def _apply_fault(scope: TlaScope, e: m.Apply, env: Env) -> str:
-    first = e.arguments[0]
-    if isinstance(e.type, m.MapType) and e.function in ("filled", "replaced"):
-        if not holds(e.type.of, e.arguments[-1].type):
-            raise scope.refused("unsure entry", e.arguments[-1].span.quote)
-        return map_fault(scope, e, env)
-    if isinstance(first.type, m.MapType):
-        return map_fault(scope, e, env)
-    faults = [fault(scope, x, env) for x in e.arguments if not isinstance(x, m.ChannelRef)]
-    match e.function:
-        case "present":
-            faults.append(f"(IF {value(scope, first, env)} = none THEN {scope.place(first.span)} ELSE 0)")
-        case "first":
-            empty = "<<>>" if isinstance(first.type, m.ListType) else "{}"
-            faults.append(f"(IF {value(scope, first, env)} = {empty} THEN {scope.place(e.span)} ELSE 0)")
-        case "item":
-            of = in_order(scope, first.type, value(scope, first, env))
-            inside = f"({value(scope, e.arguments[1], env)} + 1) \\in DOMAIN {of}"
-            faults.append(f"(IF {inside} THEN 0 ELSE {scope.place(e.span)})")
-        case "size" | "min" | "max" | "rest" | "concat" | "range" | "subsets" | "filled" | "replaced":
-            pass
+def _key(scope: TlaScope, t: m.Type, text: str, env: Env) -> str:
+    """A sequence of numbers that orders a value among those of its type. None is the beginning of another."""
+    match t:
+        case m.RangeType() | m.RefType() | m.DurationType():
+            return f"<<{text}>>"
+        case m.BoolType():
+            return f"<<IF {text} THEN 1 ELSE 0>>"
+        case m.EnumType():
+            return f"<<{_rank(t)(text)}>>"
+        case m.OptionalType(inner):
+            return f"(IF {text} = none THEN <<0>> ELSE <<1>> \\o {_key(scope, inner, text, env)})"
+        case m.RecordType(parts=parts):
+            return _joined(_key(scope, of, f"{text}.{identifier('part', name)}", env) for name, of in parts)
+        case m.MapType(of=of):
+            return _joined(_key(scope, of, f"{text}[{k}]", env) for k in _keys(scope, t))
+        case m.SetType(of) | m.ListType(of):
+            members, n = env.inside.new("members"), env.inside.new("i")
+            each = _key(scope, of, f"{members}[{n}]", env)
+            of_each = f"Joined([{n} \\in DOMAIN {members} |-> {each}])"
+            return f"(LET {members} == {_in_order(scope, t, text, env)} IN {of_each})"
+        case m.NoneType() | m.OpaqueType() | m.NeverType() | m.ErrorType():
+            return "<<>>"
         case _:
-            assert_never(e.function)
-    return chain(scope, faults)
+            assert_never(t)
+
+
+def _joined(keys: Iterable[str]) -> str:
+    return "(" + " \\o ".join(keys) + ")"
