@@ -14,6 +14,8 @@ from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, T
 from fsmdsl.text.source import Source, Span
 
 _KIND = re.compile(r"State(?:Machine|Chart)$")
+_OTHER = re.compile(r"(?:^|\.)(?:StateMachine|StateChart|State\.\w+|object|ABC|Generic|Protocol|\w*Mixin)$")
+"""Bases that declare neither states nor rows, as their names say."""
 
 
 def read(source: Source) -> Imported:
@@ -30,6 +32,8 @@ def read(source: Source) -> Imported:
         attributes = [y for x in family for y in x.names.values()]
         if any(map(_KIND.search, bases)) and any(map(declares_states, attributes)):
             draft = Draft(declared, family, code)
+            for base in sorted({x for x in bases if x not in code.names and not _OTHER.search(x)}):
+                draft.missed(f"what the class `{base}` declares, which is not in this file", code.span(declared.node))
             tables.append(draft.table())
             left_out += draft.left_out
     if not tables:

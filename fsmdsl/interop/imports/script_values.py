@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,9 @@ from fsmdsl.interop.imports.rules import TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, span, text
 from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source
+
+SPREAD = "\0"
+"""What a key begins with that stands for parts of an object that only running the code would tell: `...rest`."""
 
 MAX_EXPRESSIONS = 200_000
 """Maximum number of evaluated expressions; those of a constant count for each use."""
@@ -62,6 +66,8 @@ class Script:
         self.left -= 1
         if self.left < 0 or level > MAX_LEVELS:
             raise ImportFailedError(TOO_DEEP.at(span(self.source, node), "there are too many expressions here"))
+        if node.is_error or node.is_missing:
+            return Code(_line(node))
         match node.type:
             case "string":
                 return "".join(map(_piece, node.named_children))
@@ -119,7 +125,11 @@ class Script:
                         out.update(whole)
                         out.places.update(whole.places)
                     else:
-                        out[_line(x)] = Code(_line(x))
+                        out[f"{SPREAD}{_line(x)}"] = Code(_line(x))
+                case "comment":
+                    pass
+                case _:
+                    out[f"{SPREAD}{_line(x)}"] = Code(_line(x))
         return out
 
     def _put(self, out: Keyed, key: str, place: Node, node: Node, level: int) -> None:
@@ -132,7 +142,7 @@ class Script:
             return text(node)
         key = self.value(node.named_children[0] if node.type == "computed_property_name" else node, level + 1)
         if isinstance(key, Code):
-            return key.text
+            return f"{SPREAD}{key.text}"
         return _number_text(key) if isinstance(key, int | float) else str(key)
 
     def _template(self, node: Node, level: int) -> Any:
@@ -265,7 +275,7 @@ def _number(node: Node) -> Any:
 
 
 def _number_text(n: float) -> str:
-    return str(int(n)) if n == int(n) else str(n)
+    return str(int(n)) if math.isfinite(n) and n == int(n) else str(n)
 
 
 def _line(node: Node) -> str:

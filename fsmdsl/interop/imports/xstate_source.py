@@ -11,7 +11,7 @@ from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.script_values import Keyed, Script, declared
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, Unread
 from fsmdsl.interop.imports.xstate import Config, machine
 from fsmdsl.text.source import Source, Span
 
@@ -32,7 +32,9 @@ def read(source: Source) -> Imported:
         calls = [x for x in walk(root) if _makes(x)]
         if not calls:
             raise _no_machine(source, root)
-        machines = [x for x in (_machine(call, source) for call in calls) if x is not None]
+        read_calls = [(call, _machine(call, source)) for call in calls]
+        machines = [x for _, x in read_calls if x is not None]
+        missing = [span(source, call) for call, x in read_calls if x is None]
     except RecursionError as error:
         raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
     tables = tuple(t for x in machines for t in x.tables)
@@ -40,7 +42,9 @@ def read(source: Source) -> Imported:
     if not tables:
         problem = NOT_READ.at(span(source, calls[0]), "the source does not spell out the states of this machine")
         raise ImportFailedError(problem.help("write the argument of `createMachine` as an object with `states`"))
-    return Imported(tables, left_out)
+    unread = tuple(y for x in machines for y in x.unread)
+    unread += tuple(Unread("a machine whose states the source does not spell out", x) for x in missing)
+    return Imported(tables, left_out, unread)
 
 
 @cache
@@ -95,8 +99,8 @@ def _machine(call: Node, source: Source) -> Imported | None:
     name = _assigned(call) or file_name(source.name).split(".")[0]
     imported = machine(config, Config(name, place, places, delays))
     if any(x.has_error for x in arguments):
-        broken = LeftOut("a part of the source that cannot be read as TypeScript", place)
-        return Imported(imported.tables, (*imported.left_out, broken))
+        broken = Unread("a part of the source that is not TypeScript", place)
+        return Imported(imported.tables, imported.left_out, (broken,))
     return imported
 
 
