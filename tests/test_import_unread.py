@@ -429,3 +429,179 @@ def test_a_number_without_end_is_no_duration() -> None:
     available("xstate-source")
     text = "createMachine({states: {a: {after: {1e999: 'b'}}, b: {}}, initial: 'a'})"
     assert rows(table("m.ts", text)) == {("a", "after inf", "b")}
+
+
+# Python --------------------------------------------------------------------------------------------------------------
+
+HEAD = "from transitions import Machine\n"
+MACHINE = "m = Machine(states=['a', 'b'], transitions=[['go', 'a', 'b'], ['back', 'b', 'a']], initial='a')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("for x in names():\n    m.add_transition(x, 'a', 'b')\n", "a row that only running the code would tell"),
+        ("m.add_transition(**options)\n", "arguments that only running the code would tell: `**options`"),
+        ("m.add_transition(*row)\n", "arguments that only running the code would tell: `*row`"),
+        ("m.add_transitions([[x, 'a', 'b'] for x in xs if x])\n", "a row that only running the code would tell"),
+        ("if debug:\n    m.add_transition('x', 'a', 'b')\n", "depends on `debug`: it is read as if that holds"),
+        ("m.remove_transition('go')\n", "nothing is taken away again"),
+        ("m.add_transition('x', 'a', 'nowhere')\n", "there is no such state"),
+        ("m.add_transition('x', 'a', 'b', wen='y')\n", "unknown parts of a row: `wen`"),
+        ("m.add_transitions([{'trigger': 'x', 'source': 'a', 'dest': 'b', **more}])\n", "`**more`"),
+        ("m.add_states(more)\n", "a state that only running the code would tell: `more`"),
+        ("m.add_transitions(load())\n", "a row that only running the code would tell: `load()`"),
+        (
+            "n = Machine(states=['x', 'y'], transitions=[['t', 'x', 'y']], initial=first())\n",
+            "an initial state that only",
+        ),
+        ("rows = []\nrows.remove(1)\nm.add_transitions(rows)\n", "`rows.remove(1)`"),
+    ],
+)
+def test_unknown_parts_of_transitions(text: str, message: str) -> None:
+    made = imported({"m.py": HEAD + MACHINE + text})
+    assert any(message in x.text for x in made.missing), made.missing
+    loaded(spec_text(made, "m.py")[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class M:\n    def __init__(self):\n        kw = dict(states=['a', 'b'], initial='a')\n"
+        "        kw['transitions'] = [['go', 'a', 'b'], ['back', 'b', 'a']]\n"
+        "        self.machine = Machine(self, **kw)\n",
+        "def rows(a, b):\n    return [['go', a, b], ['back', b, a]]\n"
+        "m = Machine(states=['a', 'b'], transitions=rows('a', b='b'), initial='a')\n",
+        "rows = []\nrows.insert(0, ['go', 'a', 'b'])\nrows += [['back', 'b', 'a']]\n"
+        "m = Machine(states=['a', 'b'], transitions=rows, initial='a')\n",
+        "class Base(Machine):\n    def __init__(self):\n        super().__init__(states=['a', 'b'], initial='a')\n"
+        "class Sub(Base):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.add_transition('go', 'a', 'b')\n        self.add_transition('back', 'b', 'a')\n",
+        "try:\n    pass\nfinally:\n    m = Machine(states=['a', 'b'], transitions=[['go', 'a', 'b']], initial='a')\n"
+        "m.add_transition('back', 'b', 'a')\n",
+    ],
+    ids=["kwargs", "helper", "list", "subclass", "finally"],
+)
+def test_tables_that_are_put_together(text: str) -> None:
+    made = imported({"m.py": HEAD + text})
+    assert made.missing == ()
+    assert rows(made.tables[-1]) == {("a", "go", "b"), ("b", "back", "a")}
+
+
+def test_states_of_another_file_are_those_that_rows_name() -> None:
+    text = (
+        f"{HEAD}from .const import STATES\nm = Machine(states=STATES, initial='a')\nm.add_transition('go', 'a', 'b')\n"
+    )
+    made = imported({"m.py": text})
+    assert unread(made) == [(3, "a state that only running the code would tell: `STATES`")]
+    assert rows(made.tables[0]) == {("a", "go", "b")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("    x = a.to(b) | more\n", "rows that only running the code would tell: `x = a.to(b) | more`"),
+        ("    x = a.to(c())\n", "a row that only running the code would tell: `a.to(c())`"),
+        ("    x = a.to(b, **more)\n", "a part that only running the code would tell: `**more`"),
+        ("    x = a.to(b, event=name())\n", "an event that only running the code would tell: `name()`"),
+        ("    c = State(final=last())\n    x = a.to(c)\n", "`final` of the state `c`: `last()`"),
+        ("    s = States(load())\n    x = a.to(b)\n", "states that only running the code would tell: `States(load())`"),
+    ],
+)
+def test_unknown_parts_of_python_statemachine(text: str, message: str) -> None:
+    head = "from statemachine import State, States, StateMachine\nclass M(StateMachine):\n"
+    head += "    a = State(initial=True)\n    b = State()\n    go = a.to(b)\n    back = b.to(a)\n"
+    made = imported({"m.py": head + text})
+    assert message in [x.text for x in made.missing]
+    assert None not in {r.event for r in made.tables[0].rows}
+
+
+def test_a_class_of_another_file_may_declare_more() -> None:
+    text = "from statemachine import State\nfrom .base import Base, OrderStateMachine\n"
+    text += "class M(OrderStateMachine, Base):\n    a = State(initial=True)\n    b = State()\n    go = a.to(b)\n"
+    assert [x for _, x in unread(imported({"m.py": text}))] == [
+        "what the class `Base` declares, which is not in this file",
+        "what the class `OrderStateMachine` declares, which is not in this file",
+    ]
+
+
+# Go ------------------------------------------------------------------------------------------------------------------
+
+GO = 'package p\n\nimport "github.com/looplab/fsm"\n\n'
+ROWS = '{Name: "go", Src: []string{"a"}, Dst: "b"}, {Name: "back", Src: []string{"b"}, Dst: "a"}'
+
+
+def go(text: str) -> Imported:
+    return imported({"p/a.go": GO + text})
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('return fsm.NewFSM("a", load(), nil)', "the events are not a list that the source spells out"),
+        ('return fsm.NewFSM(first(), fsm.Events{ROWS}, nil)', "the initial state is not a constant"),
+        ('return fsm.NewFSM("a", fsm.Events{ROWS, one()}, nil)', "an event of the table is not spelled out"),
+        ('rows := fsm.Events{ROWS}\nif debug { rows = append(rows, x) }\nreturn fsm.NewFSM("a", rows, nil)',
+         "an event of the table"),
+        ('rows := fsm.Events{ROWS}\nfor i := 0; i < n; i++ { rows = append(rows, x) }\n'
+         'return fsm.NewFSM("a", rows, nil)', "an event of the table"),
+        ('rows := fsm.Events{ROWS}\nswitch n { case 1: rows = nil }\nreturn fsm.NewFSM("a", rows, nil)', "an event of"),
+        ('build := fsm.NewFSM\nbuild("c", nil, nil)\nreturn fsm.NewFSM("a", fsm.Events{ROWS}, nil)',
+         "the machines that `fsm.NewFSM` makes under another name"),
+        ('return fsm.NewFSM("a", fsm.Events{ROWS, {Name: "x", Src: []string{get()}, Dst: "b"}}, nil)',
+         "a row that only running the code would tell"),
+    ],
+)  # fmt: skip
+def test_unknown_parts_of_go(body: str, message: str) -> None:
+    made = go(f"func New() *fsm.FSM {{\n{body.replace('ROWS', ROWS)}\n}}\n")
+    assert any(message in x.text for x in made.missing), made.missing
+    loaded(spec_text(made, "a.go")[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'func table() (string, fsm.Events, fsm.Callbacks) { return "a", fsm.Events{ROWS}, nil }\n'
+        "func New() *fsm.FSM { return fsm.NewFSM(table()) }\n",
+        "func New() *fsm.FSM {\nfirst, rows := parts()\nreturn fsm.NewFSM(first, rows, nil)\n}\n"
+        'func parts() (string, fsm.Events) { return "a", fsm.Events{ROWS} }\n',
+        'var machine = fsm.NewFSM("a", fsm.Events{ROWS}, fsm.Callbacks{})\n',
+        'func f() {\nif m := fsm.NewFSM("a", fsm.Events{ROWS}, nil); m != nil { run(m) }\n}\n',
+        'func init() { fsm.NewFSM("a", fsm.Events{ROWS}, nil) }\nfunc init() { start() }\n',
+        'func f() { m := fsm.NewFSM("a", fsm.Events{ROWS}, nil); run(m) }',
+    ],
+    ids=["several", "assigned", "variable", "if", "init", "one-line"],
+)
+def test_tables_of_go(text: str) -> None:
+    made = go(text.replace("ROWS", ROWS))
+    assert made.missing == ()
+    (made_table,) = made.tables
+    assert rows(made_table) == {("a", "go", "b"), ("b", "back", "a")}
+
+
+def test_two_tables_in_a_struct_have_names_of_their_own() -> None:
+    other = ROWS.replace('"a"', '"down"').replace('"b"', '"up"')
+    text = f'func (p *Port) init() {{\np.Inner = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil)\n'
+    text += f'p.Oper = fsm.NewFSM("down", fsm.Events{{{other}}}, nil)\n}}\n'
+    made = go(text)
+    assert [x.name for x in made.tables] == ["Inner", "Oper"]
+    model = clean(spec_text(Imported(made.tables[1:]), "a.go")[0])
+    assert drift(model, made, {"Oper": "Oper"}, {}).same
+    assert {x.name for x in drift(model, made, {}, {}).changes} == {"Inner"}
+
+
+def test_callbacks_that_are_assigned_to_a_map() -> None:
+    text = 'func New() *fsm.FSM {\ncalls := fsm.Callbacks{}\ncalls["enter_b"] = p.log\n'
+    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [s.entry for s in made.tables[0].states] == [(), ("p.log",)]
+
+
+def test_a_declaration_that_is_not_go_is_not_read() -> None:
+    made = go(f'func New() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\nfunc bad( {{\n')
+    assert [x.text for x in made.missing] == ["a declaration that is not Go"]
+    assert len(made.tables[0].rows) == 2
+
+
+def test_a_state_of_go_without_a_name() -> None:
+    text = 'var m = fsm.NewFSM("a", fsm.Events{{Name: "go", Src: []string{"a", ""}, Dst: "b"}}, nil)\n'
+    assert rows(go(text).tables[0]) == {("a", "go", "b"), ("", "go", "b")}

@@ -39,6 +39,8 @@ class Draft:
         self.states = self.declared_states.states
         self.events: dict[int, list[str]] = defaultdict(list)
         self.builders: dict[int, Called] = {}
+        self.unknown_events: set[int] = set()
+        """The calls that make rows on events that were not read."""
         self.hooks: dict[tuple[object, str], list[str]] = defaultdict(list)
         """Callbacks that decorators add, by the call that makes rows or the name of the state, and the moment."""
         self.methods: dict[str, None] = {}
@@ -130,12 +132,13 @@ class Draft:
             return
         self.builders[id(call)] = call
         for event in items_of(call.keywords.get("event")):
-            if isinstance(event, Called):
+            if isinstance(event, Called) and last_name(event.function) == "Event":
                 self.delayed(event)
                 event = event.argument(1, "id", event.argument(0, "transitions"))
             if isinstance(event, str):
                 self.events[id(call)] += event.split()
             else:
+                self.unknown_events.add(id(call))
                 message = f"an event that only running the code would tell: `{source_text(event)}`"
                 self.missed(message, self.code.span(call.node))
 
@@ -200,6 +203,8 @@ class Draft:
         span = self.code.span(call.node)
         if call.unknown:
             self.missed(f"a part that only running the code would tell: `{', '.join(call.unknown)}`", span)
+        if id(call) in self.unknown_events and not self.events[id(call)]:
+            return
         conditions = tuple(self._conditions(call))
         self._noted(call, span)
         for source, target in self._ends(call):
