@@ -114,8 +114,13 @@ def _paired(specs: Mapping[str, Moves], tables: Sequence[Written]) -> Iterator[t
     left = dict(specs)
     rest: list[Written] = []
     keys = Counter(key(x.source.name) for x in tables)
+    # Tables of one name are told apart by the names of an import, if the spec has all of those.
+    ambiguous = {key(x.source.name) for x in tables if keys[key(x.source.name)] > 1 and x.name not in specs}
     for code in tables:
         name = key(code.source.name)
+        if keys[name] > 1 and name not in ambiguous and code.name in left:
+            yield left.pop(code.name), code
+            continue
         same = [x for x in left.values() if key(x.name) == name]
         if len(same) == 1 and keys[name] == 1:
             yield left.pop(same[0].name), code

@@ -73,7 +73,7 @@ def package(path: str, sources: Sequence[Source]) -> Package:
             continue
         for node in root.named_children:
             if node.has_error or node.is_error:
-                broken = next(x for x in walk(node) if x.is_error or x.is_missing)
+                broken = next((x for x in walk(node) if x.is_error or x.is_missing), node)
                 go_package.unread.append(Unread("a declaration that is not Go", span(source, broken)))
             else:
                 _declare(go_package, file, node)
