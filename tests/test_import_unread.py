@@ -13,7 +13,7 @@ from test_import import _BLOCK, GOLDEN, SAMPLES, available, clean, imported, loa
 from tiers import share
 
 from fsmdsl.interop.drift import drift
-from fsmdsl.interop.imports import Condition, Imported, Row, State, Table, spec_text
+from fsmdsl.interop.imports import Condition, Imported, ImportFailedError, Row, State, Table, spec_text
 from fsmdsl.interop.imports.formats import read
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Severity
@@ -303,6 +303,12 @@ def test_what_plantuml_does_not_draw_is_no_row() -> None:
     assert unread(made) == [(2, "a directive, which is not followed: `!include other.puml`")]
 
 
+def test_a_diagram_in_markdown_is_called_by_its_heading() -> None:
+    diagram = state_diagram("[*] --> A", "A --> B : go", "B --> A : back")
+    text = f"# The page\n\n## Order\n```mermaid\n{diagram}```\n## Parcel\n```mermaid\n{diagram}```\n"
+    assert [x.name for x in imported({"m.md": text}).tables] == ["Order", "Parcel"]
+
+
 # Size ----------------------------------------------------------------------------------------------------------------
 
 
@@ -418,6 +424,20 @@ def test_stars_in_xstate_take_the_events_that_nothing_else_takes() -> None:
     }  # fmt: skip
 
 
+def test_an_object_that_is_changed_later() -> None:
+    available("xstate-source")
+    text = "const on = { X: 'b' };\non.Y = 'c';\nconst list = [{ target: 'b' }];\nlist.push(other);\n"
+    text += "createMachine({ initial: 'a', states: { a: { on }, b: { on: { Z: list } }, c: {} } });\n"
+    assert [x.text for x in imported({"m.ts": text}).missing] == ["a part of `on` of `a`: `on`", "a row of `b`: `list`"]
+
+
+def test_create_machine_under_another_name() -> None:
+    available("xstate-source")
+    text = "import { createMachine as make } from 'xstate';\n"
+    text += "make({ initial: 'a', states: { a: { on: { X: 'b' } }, b: {} } });\n"
+    assert rows(table("m.ts", text)) == {("a", "X", "b")}
+
+
 def test_in_of_xstate_4_is_a_condition() -> None:
     text = '{"id": "(machine)", "initial": "a", "states": {"a": {"on": {"E": {"target": "b", "in": "#m.x"}}}, "b": {}}}'
     made = table("orders.json", text)
@@ -444,6 +464,19 @@ MACHINE = "m = Machine(states=['a', 'b'], transitions=[['go', 'a', 'b'], ['back'
         ("m.add_transition(**options)\n", "arguments that only running the code would tell: `**options`"),
         ("m.add_transition(*row)\n", "arguments that only running the code would tell: `*row`"),
         ("m.add_transitions([[x, 'a', 'b'] for x in xs if x])\n", "a row that only running the code would tell"),
+        (
+            "rows = []\nif debug:\n    rows = [['x', 'a', 'b']]\nm.add_transitions(rows)\n",
+            "a row that only running the code would tell: `if debug`",
+        ),
+        (
+            "if debug:\n    r = [['x', 'a', 'b']]\nelse:\n    r = []\nm.add_transitions(r)\n",
+            "a row that only running the code would tell: `if debug`",
+        ),
+        (
+            "rows = []\nif debug:\n    rows.append(['x', 'a', 'b'])\nm.add_transitions(rows)\n",
+            "a row that only running the code would tell: `rows.append(['x', 'a', 'b']) if debug`",
+        ),
+        ("kw = dict(trigger='x', source='a', dest='b')\ndel kw['dest']\nm.add_transitions([kw])\n", "`del kw['dest']`"),
         ("if debug:\n    m.add_transition('x', 'a', 'b')\n", "depends on `debug`: it is read as if that holds"),
         ("m.remove_transition('go')\n", "nothing is taken away again"),
         ("m.add_transition('x', 'a', 'nowhere')\n", "there is no such state"),
@@ -516,6 +549,14 @@ def test_unknown_parts_of_python_statemachine(text: str, message: str) -> None:
     assert None not in {r.event for r in made.tables[0].rows}
 
 
+def test_a_machine_without_states_that_were_read() -> None:
+    head = "from statemachine import State, States, StateMachine\nclass M(StateMachine):\n    s = States(load())\n"
+    with pytest.raises(ImportFailedError):
+        imported({"m.py": head})
+    made = imported({"m.py": head + "class N(StateMachine):\n    a = State()\n    go = a.to.itself()\n"})
+    assert unread(made) == [(3, "states that only running the code would tell: `States(load())`")]
+
+
 def test_a_class_of_another_file_may_declare_more() -> None:
     text = "from statemachine import State\nfrom .base import Base, OrderStateMachine\n"
     text += "class M(OrderStateMachine, Base):\n    a = State(initial=True)\n    b = State()\n    go = a.to(b)\n"
@@ -545,6 +586,11 @@ def go(text: str) -> Imported:
          "an event of the table"),
         ('rows := fsm.Events{ROWS}\nfor i := 0; i < n; i++ { rows = append(rows, x) }\n'
          'return fsm.NewFSM("a", rows, nil)', "an event of the table"),
+        ('rows := fsm.Events{ROWS}\nfill(&rows)\nreturn fsm.NewFSM("a", rows, nil)', "an event of the table"),
+        ('rows := fsm.Events{ROWS}\nadd := func() { rows = nil }\nadd()\nreturn fsm.NewFSM("a", rows, nil)',
+         "an event of the table"),
+        ('return fsm.NewFSM("a", rows(), nil)\n}\nfunc rows() fsm.Events {\nif x { return nil }\n'
+         'return fsm.Events{ROWS}', "the events are not a list"),
         ('rows := fsm.Events{ROWS}\nswitch n { case 1: rows = nil }\nreturn fsm.NewFSM("a", rows, nil)', "an event of"),
         ('build := fsm.NewFSM\nbuild("c", nil, nil)\nreturn fsm.NewFSM("a", fsm.Events{ROWS}, nil)',
          "the machines that `fsm.NewFSM` makes under another name"),
@@ -588,6 +634,11 @@ def test_two_tables_in_a_struct_have_names_of_their_own() -> None:
     model = clean(spec_text(Imported(made.tables[1:]), "a.go")[0])
     assert drift(model, made, {"Oper": "Oper"}, {}).same
     assert {x.name for x in drift(model, made, {}, {}).changes} == {"Inner"}
+
+
+def test_methods_of_one_name() -> None:
+    text = f'func (o *Order) init() {{ o.m = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\n'
+    assert [x.name for x in go(text + text.replace("Order", "Parcel")).tables] == ["Order", "Parcel"]
 
 
 def test_callbacks_that_are_assigned_to_a_map() -> None:

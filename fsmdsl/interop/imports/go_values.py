@@ -313,6 +313,8 @@ class Evaluator:
                 case "expression_switch_statement":
                     return self.switched(statement, env)
                 case _:
+                    if _returns(statement):
+                        return Unknown(text(statement))
                     self.statement(statement, env)
         return Unknown("nothing is returned")
 
@@ -336,8 +338,10 @@ class Evaluator:
             case "block":
                 for inner in statements(node):
                     self.statement(inner, env)
-            case "expression_statement" | "return_statement":
+            case "return_statement":
                 pass
+            case "expression_statement":
+                self.called_for_effect(node, env)
             case _:
                 self.forget(node, env)
 
@@ -357,6 +361,20 @@ class Evaluator:
                 index = self.value(left.child_by_field_name("index"), env)
                 where = rights[n] if n < len(rights) else left
                 _put(owner, index, assigned, where)
+        for literal in (x for y in rights for x in walk(y) if x.type == "func_literal"):
+            self.forget(literal, env)
+
+    def called_for_effect(self, node: Node, env: Env) -> None:
+        """A call may change what it gets a pointer to, and what function literals in it assign."""
+        for x in walk(node):
+            if x.type == "unary_expression" and text(x).startswith("&") and text(x)[1:] in env.names:
+                self.lose(text(x)[1:], text(node), env)
+        self.forget(node, env)
+
+    def lose(self, name: str, why: str, env: Env) -> None:
+        """From here on, nothing more is known of a name than what it stood for."""
+        known = env.names[name]
+        env.names[name] = GoList([*known.items, Unknown(why)]) if isinstance(known, GoList) else Unknown(why)
 
     def conditional(self, node: Node, env: Env) -> None:
         """An `if`: nobody knows whether its blocks run, and so what its names stand for behind it."""
@@ -382,9 +400,7 @@ class Evaluator:
                 for left in x.child_by_field_name("left").named_children:
                     name = text(left.child_by_field_name("operand") if left.type == "index_expression" else left)
                     if name in env.names:
-                        known = env.names[name]
-                        unknown = Unknown(text(x))
-                        env.names[name] = GoList([*known.items, unknown]) if isinstance(known, GoList) else unknown
+                        self.lose(name, text(x), env)
 
     def iterable(self, node: Node, env: Env) -> GoList | Struct | None:
         """What a loop goes through; None where the source does not tell."""
@@ -422,6 +438,17 @@ class Evaluator:
                 if constant in values:
                     return self.run(case, env)
         return default
+
+
+def _returns(statement: Node) -> bool:
+    """May a function end in this statement? The function literals in it are functions of their own."""
+    waiting = [statement]
+    while waiting:
+        here = waiting.pop()
+        if here.type == "return_statement":
+            return True
+        waiting += (x for x in here.named_children if x.type != "func_literal")
+    return False
 
 
 def _is_unknown(x: Any) -> bool:

@@ -14,6 +14,7 @@ from fsmdsl.text.source import Source, Span
 
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)\s*mermaid[^\n]*\n(.*?)^[ \t]*(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r"stateDiagram(?:-v2)?\s*$")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
 _ID = r"(?:\[\*\]|[^\s:{}\"<>,;]+?)"
 _ARROW = re.compile(rf"({_ID})(?::::\w+)?\s*-->\s*({_ID})(?::::\w+)?\s*(?::\s*(.*))?")
 _STATE = re.compile(
@@ -55,6 +56,9 @@ class _Reader:
         self.source = source
         self.lines = list(self._lines(start, end))
         self.number = number
+        headings = _HEADING.findall(source.text, 0, start) if start else []
+        self.heading: str = headings[-1].strip("# `*") if headings else ""
+        """That of the section of Markdown in which the diagram is."""
 
     def _lines(self, start: int, end: int) -> Iterator[tuple[str, Span]]:
         offset = start
@@ -69,7 +73,11 @@ class _Reader:
         if head is None:
             return None
         title = next((x[6:].strip() for x, _ in self.lines[:head] if x.startswith("title:")), "")
-        name = title or file_name(self.source.name).split(".")[0] + (f" {self.number + 1}" if self.number else "")
+        name = (
+            title
+            or self.heading
+            or file_name(self.source.name).split(".")[0] + (f" {self.number + 1}" if self.number else "")
+        )
         diagram = Diagram(name, self.lines[head][1], drawn=_is_drawn([x for x, _ in self.lines[head + 1 :]]))
         inside, opened = "", self.lines[head][1]
         for line, place in self.lines[head + 1 :]:

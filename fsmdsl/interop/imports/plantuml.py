@@ -129,7 +129,7 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
     elif (state := _STATE.fullmatch(line)) is not None:
         _state(diagram, state, place)
     elif (text := _TEXT.fullmatch(line)) is not None:
-        if not text[2].startswith("«"):
+        if not (diagram.drawn and text[2].startswith("«")):
             diagram.described(text[1], _plain(text[2]), place)
     else:
         problem = NOT_READ.at(place, "this is no line of a state diagram that is understood")

@@ -107,11 +107,11 @@ class _Walk:
                 value(node, scope)
             case ast.For() | ast.AsyncFor():
                 self.loop(statement, scope)
-            case ast.If(test=test, body=body, orelse=orelse):
-                outer, condition = scope.under, ast.unparse(test)
-                scope.under = outer if re.search(r"__name__|TYPE_CHECKING", condition) else condition
-                self.body([*body, *orelse], scope)
-                scope.under = outer
+            case ast.If():
+                self.conditional(statement, scope)
+            case ast.Delete(targets=targets):
+                for target in (x for x in targets if isinstance(x, ast.Subscript)):
+                    _lose(value(target.value, scope), ast.unparse(statement))
             case ast.Match(cases=cases):
                 self.body([x for case in cases for x in case.body], scope)
             case ast.With(body=body) | ast.AsyncWith(body=body):
@@ -126,15 +126,32 @@ class _Walk:
             case ast.ClassDef():
                 self.defined(statement, scope)
 
+    def conditional(self, statement: ast.If, scope: Scope) -> None:
+        """Both branches; what they assign differently is not known behind them."""
+        condition = ast.unparse(statement.test)
+        if re.search(r"__name__|TYPE_CHECKING", condition):
+            self.body([*statement.body, *statement.orelse], scope)
+            return
+        outer, before = scope.under, dict(scope.names)
+        scope.under = condition
+        self.body(statement.body, scope)
+        between = dict(scope.names)
+        self.body(statement.orelse, scope)
+        scope.under = outer
+        for name, now in list(scope.names.items()):
+            others = [x[name] for x in (before, between) if name in x]
+            if any(x is not now and x != now for x in others) and isinstance(now, list | dict | str | int):
+                scope.names[name] = [*now, Unknown(f"if {condition}")] if isinstance(now, list) else Unknown(name)
+
     def loop(self, statement: ast.For | ast.AsyncFor, scope: Scope) -> None:
         """The turns of a loop; one with unknown items where the text does not tell what it goes through."""
         turns = items(value(statement.iter, scope))
+        names = {x.id: Unknown(x.id) for x in ast.walk(statement.target) if isinstance(x, ast.Name)}
         if turns is None:
-            names = {x.id: Unknown(x.id) for x in ast.walk(statement.target) if isinstance(x, ast.Name)}
             scope.names.update(names)
             self.body(statement.body, scope)
         for item in turns or ():
-            scope.names.update(bound(statement.target, item))
+            scope.names.update(names | bound(statement.target, item))
             self.body(statement.body, scope)
         self.body(statement.orelse, scope)
 
@@ -143,6 +160,8 @@ class _Walk:
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _MUTATING:
                 collection = value(owner, scope)
+                if scope.under and isinstance(collection, list | Keyed):
+                    _lose(collection, f"{ast.unparse(node)} if {scope.under}")
                 if isinstance(collection, list):
                     _change_list(collection, method, node, scope)
                 elif isinstance(collection, Keyed):
@@ -159,7 +178,10 @@ class _Walk:
             case ast.Tuple() | ast.List():
                 scope.names.update(bound(target, assigned))
             case ast.Subscript(value=owner, slice=index):
-                _put(value(owner, scope), value(index, scope), assigned, ast.unparse(target))
+                collection = value(owner, scope)
+                if scope.under:
+                    _lose(collection, f"{ast.unparse(target)} if {scope.under}")
+                _put(collection, value(index, scope), assigned, ast.unparse(target))
             case ast.Attribute(value=owner, attr=name):
                 owner_value = value(owner, scope)
                 if isinstance(owner_value, Class):
@@ -230,6 +252,14 @@ def _change_dict(collection: Keyed, method: str, node: ast.Call, scope: Scope) -
             collection.clear()
         case _:
             collection.unknown.append(ast.unparse(node))
+
+
+def _lose(collection: object, text: str) -> None:
+    """Say in a collection that only running the code would tell what else is in it."""
+    if isinstance(collection, Keyed):
+        collection.unknown.append(text)
+    elif isinstance(collection, list):
+        collection.append(Unknown(text))
 
 
 def _put(collection: object, index: object, item: object, text: str) -> None:

@@ -47,10 +47,12 @@ class Draft:
         self.outer = Scope(dict(code.names))
         """The names of the file, for decorators; what they call is listed in it, and so stays a thing of its own."""
 
-    def table(self) -> Table:
-        """The machine. There is at least one state."""
+    def table(self) -> Table | None:
+        """The machine; None where no state was read."""
         for declaration in self.family:
             self.declared_states.read(declaration, None)
+        if not self.states:
+            return None
         self.declared_states.begin()
         bodies = [*self.family, *self._composites()]
         for declaration in bodies:

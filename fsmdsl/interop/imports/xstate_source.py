@@ -29,7 +29,8 @@ def read(source: Source) -> Imported:
             .parse(source.text.encode("utf-8", "replace"))
             .root_node
         )
-        calls = [x for x in walk(root) if _makes(x)]
+        makers = {*_MAKERS, *_aliases(root)}
+        calls = [x for x in walk(root) if _makes(x, makers)]
         if not calls:
             raise _no_machine(source, root)
         read_calls = [(call, _machine(call, source)) for call in calls]
@@ -69,13 +70,21 @@ def _no_machine(source: Source, root: Node) -> ImportFailedError:
     return ImportFailedError(problem.help("name the file that calls `createMachine`, or `setup(…).createMachine`"))
 
 
-def _makes(node: Node) -> bool:
+def _aliases(root: Node) -> Iterator[str]:
+    """The names that the file imports `createMachine` as."""
+    for x in walk(root):
+        alias = x.child_by_field_name("alias") if x.type == "import_specifier" else None
+        if alias is not None and text(x.child_by_field_name("name")) in _MAKERS:
+            yield text(alias)
+
+
+def _makes(node: Node, makers: set[str]) -> bool:
     """Is it `createMachine(…)`, or `….createMachine(…)`?"""
     function = node.child_by_field_name("function") if node.type == "call_expression" else None
     if function is None:
         return False
     name = function.child_by_field_name("property") if function.type == "member_expression" else function
-    return text(name) in _MAKERS
+    return text(name) in makers
 
 
 def _machine(call: Node, source: Source) -> Imported | None:
