@@ -656,3 +656,18 @@ def test_a_declaration_that_is_not_go_is_not_read() -> None:
 def test_a_state_of_go_without_a_name() -> None:
     text = 'var m = fsm.NewFSM("a", fsm.Events{{Name: "go", Src: []string{"a", ""}, Dst: "b"}}, nil)\n'
     assert rows(go(text).tables[0]) == {("a", "go", "b"), ("", "go", "b")}
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ('"a": {}, "": {"states": {"x": {}}}', "a state of the machine without a name of its own: ``"),
+        ('"a": {"states": {"b": {}}}, "a.b": {}', "a state of the machine without a name of its own: `a.b`"),
+        ('"a": {}, "h": {"type": "history", "states": {"x": {}}}', "the history `h`, which has states in it"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["compound", "parallel"])
+def test_states_of_xstate_that_cannot_be_told_apart(states: str, message: str, kind: str) -> None:
+    made = imported({"m.json": f'{{"type": "{kind}", "states": {{{states}}}}}'})
+    assert message in [x.text for x in made.missing]
+    loaded(spec_text(made, "m.json")[0])

@@ -79,9 +79,10 @@ def _import(given: list[str]) -> None:
     if error is not None:
         assert error.message
         assert 0 <= error.span.start <= len(error.span.source.text)
-    for x in (*imported.left_out, *imported.missing):
-        assert x.text
-        assert 0 <= x.place.start <= len(text), x
+    notes = [(x.text, x.place) for x in imported.left_out] + [(x.text, x.place) for x in imported.missing]
+    for message, place in notes:
+        assert message
+        assert 0 <= place.start <= len(text), place
     if not imported.tables:
         return
     parsed = parse(Source("fuzz.fsm", spec_text(imported, "fuzz")[0]))

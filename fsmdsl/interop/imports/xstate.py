@@ -161,6 +161,10 @@ class _Reader:
         children = self.pairs(spec, "states", path)
         for title, child in children:
             name = f"{path}.{title}" if path else title
+            if not title or name in self.paths:
+                self.missed(f"a state of {_of(path)} without a name of its own: `{title}`", path, "states")
+                continue
+            self.paths.add(name)
             if not isinstance(child, dict):
                 self.missed(f"the state `{name}`: `{source_text(child)}`", name)
                 child = {}
@@ -201,7 +205,11 @@ class _Reader:
 
     def without_history(self) -> None:
         """History states are entered at their composite's beginning."""
-        self.history = {name for name, spec in self.specs if spec.get("type") == "history"}
+        composites = {s.parent for s in self.states}
+        histories = [name for name, spec in self.specs if spec.get("type") == "history"]
+        self.history = {name for name in histories if name not in composites}
+        for name in sorted({*histories} - self.history):
+            self.missed(f"the history `{name}`, which has states in it", name)
         for name in sorted(self.history):
             self.note(f"the history `{name}`: what leads there enters the composite at its beginning", name)
         self.states = [s for s in self.states if s.name not in self.history]
