@@ -164,7 +164,7 @@ def test_each_drift_is_that_of_the_second_reading(older: str, newer: str) -> Non
     assert set(after) <= set(before)
     for kind, (imported, _, _) in after.items():
         _, model, machine = before[kind]
-        found = drift(model, imported, {machine.name: imported.tables[0].name}, {})
+        found = drift(model, imported, {machine.name: imported.tables[0].name}, {}).changes
         assert Counter(x.kind for x in found) == EXPECTED.get((newer, kind), {}), [x.message for x in found]
         states, events = (
             {x.spec.text: x.code.text for x in found if x.kind == "renamed" and x.what == what}

@@ -122,14 +122,14 @@ def test_any_table_becomes_a_spec_without_errors_that_has_its_rows(table: Table)
             for r in plain.rows
         ),
     )
-    assert [x.message for x in drift(model, Imported((renamed,)), {}, {})] == []
+    assert [x.message for x in drift(model, Imported((renamed,)), {}, {}).changes] == []
 
 
 def test_the_test_of_rows_notices_a_row_that_is_lost() -> None:
     states = (State("A", "A"), State("B", "B"))
     rows = (Row("A", "B", "go"), Row("B", "A", "back"))
     model = clean(spec_text(Imported((Table("M", "A", states, rows),)), "m.py")[0])
-    found = drift(model, Imported((Table("M", "A", states, (*rows, Row("A", None, "back"))),)), {}, {})
+    found = drift(model, Imported((Table("M", "A", states, (*rows, Row("A", None, "back"))),)), {}, {}).changes
     assert [x.message for x in found] == ["M: the row `A on back` is in the code, and not in the spec"]
 
 
@@ -138,7 +138,7 @@ def test_a_spec_does_not_drift_from_what_it_was_imported_from() -> None:
     states = (State("state", "state"), State("1", "1"))
     rows = (Row("state", "1", "add"), Row("1", "state", "send"), Row("1", None, "on"), Row("state", None, "go"))
     made = Imported((Table("machine", "state", states, rows),))
-    assert drift(clean(spec_text(made, "m.py")[0]), made, {}, {}) == []
+    assert drift(clean(spec_text(made, "m.py")[0]), made, {}, {}).same
 
 
 def test_a_row_without_event_and_target_is_left_out() -> None:
@@ -190,7 +190,7 @@ def test_what_is_drawn_is_read_again(form: str) -> None:
         machine = next(iter(model.machines.values()))
         again = read(Source(reader, writer(graph_of(machine, junctions=False))), form)
         names = {again.tables[0].name: machine.name}
-        found = drift(model, again, {machine.name: next(iter(names))}, {})
+        found = drift(model, again, {machine.name: next(iter(names))}, {}).changes
         assert [x.message for x in found] == []
 
     attempt()
@@ -204,7 +204,7 @@ def test_a_row_of_every_state_leaves_those_that_nothing_else_leaves(form: str, n
     machine = next(iter(model.machines.values()))
     drawn = (mermaid if form == "mermaid" else plantuml)(graph_of(machine, junctions=False))
     again = read(Source(name, drawn), form)
-    assert [x.message for x in drift(model, again, {machine.name: again.tables[0].name}, {})] == []
+    assert [x.message for x in drift(model, again, {machine.name: again.tables[0].name}, {}).changes] == []
 
 
 # Bad input -----------------------------------------------------------------------------------------------------------

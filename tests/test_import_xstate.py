@@ -155,11 +155,11 @@ def test_constants_in_a_circle_are_read_once() -> None:
     assert [s.name for s in table.states] == ["x"]
 
 
-def test_a_target_that_only_running_tells_is_left_out() -> None:
+def test_a_target_that_only_running_tells_is_not_read() -> None:
     text = "createMachine({states: {a: {on: {E: {target: pick()}, F: 'a'}}, b: {}}})"
     (table,) = (found := read(Source("a.ts", text))).tables
     assert [r.event for r in table.rows] == ["F"]
-    assert [x.text for x in found.left_out] == ["a row of `a` to `pick()`: there is no such state"]
+    assert [x.text for x in found.missing] == ["a row of `a` to `pick()`: there is no such state"]
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

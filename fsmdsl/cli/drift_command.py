@@ -9,12 +9,14 @@ import click
 
 from fsmdsl.cli.common import FINDINGS, links_option, model_or_exit, paint
 from fsmdsl.cli.import_command import imported
+from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
-from fsmdsl.interop.drift import RULES, Drift, Leads, drift, report
+from fsmdsl.interop.drift import RULES, Comparison, Leads, drift, report, table_names
 from fsmdsl.interop.imports.formats import FORMATS
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.frames import frames
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import did_you_mean
 from fsmdsl.text.source import Source, Span
 
@@ -35,6 +37,7 @@ from fsmdsl.text.source import Source, Span
 )
 @click.option("--leads", type=click.Choice(["code", "spec"]), default="code", show_default=True, help="Which is right.")
 @click.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")
+@limit_options(MINUTES)
 @links_option
 @printing_options
 def command(
@@ -45,6 +48,7 @@ def command(
     renames: tuple[str, ...],
     leads: Leads,
     as_documented: bool,
+    budget: Budget,
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
@@ -53,28 +57,33 @@ def command(
     States, the initial state and rows: added, removed, changed, renamed, with places in both. Conditions and actions
     are not compared, nor timers where the code's table has none.
 
-    Exit codes: 0 the same, 1 different, or one of both cannot be read, 2 misuse.
+    Exit codes: 0 the same, 1 different, or one of both cannot be read, 2 misuse, 3 no difference in the parts that were
+    read, but some were not.
     """
     out = printing(form, outputs)
-    model = model_or_exit((spec,), out, as_documented=as_documented)
-    tables = imported(code, source_format)
     pairs = {a: b or a for a, _, b in (x.partition("=") for x in machines)}
     names = dict(_renaming(x) for x in renames)
-    available = [x.name for x in model.machines.values()]
-    for name in (x for x in pairs if x not in available):
-        misuse(f"there is no machine `{name}` in `{spec}`; {did_you_mean(name, available) or '`fsm list` names them'}")
-    try:
-        differences = drift(model, tables, pairs, names)
-    except KeyError as error:
-        there = ", ".join(f"`{x.name}`" for x in tables.tables)
-        misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
-    findings = report(differences, Span(Source(spec, ""), 0, 0), leads)
+    with within(budget, (spec, code), out):
+        model = model_or_exit((spec,), out, as_documented=as_documented)
+        tables = imported(code, source_format)
+        machine_names = [x.name for x in model.machines.values()]
+        for name in (x for x in pairs if x not in machine_names):
+            advice = did_you_mean(name, machine_names) or "`fsm list` names them"
+            misuse(f"there is no machine `{name}` in `{spec}`; {advice}")
+        try:
+            comparison = drift(model, tables, pairs, names)
+        except KeyError as error:
+            there = ", ".join(f"`{x}`" for x in table_names(tables))
+            misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
+        findings = report(comparison, Span(Source(spec, ""), 0, 0), leads)
     if findings:
         out.say_text(frames(findings, paint))
-    message = _tally(differences)
-    out.say(message if differences else f"{message}: {paint('the same', 'good')}")
-    out.finish(lambda: from_check(findings, findings, RULES, message, "drift"))
-    sys.exit(FINDINGS if differences else 0)
+    for name in comparison.alone:
+        out.say(f"not compared: `{name}`, which has no table in the code")
+    tally = _tally(comparison)
+    out.say(f"{tally}: {paint('the same', 'good')}" if comparison.same else tally)
+    out.finish(lambda: from_check(findings, findings, RULES, tally, "drift"))
+    sys.exit(FINDINGS if comparison.changes else 0 if comparison.same else BOUNDED)
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -84,7 +93,12 @@ def _renaming(text: str) -> tuple[str, str]:
     return old, new
 
 
-def _tally(differences: list[Drift]) -> str:
+def _tally(comparison: Comparison) -> str:
     kinds = ("added", "removed", "changed", "renamed")
-    counts = [(sum(x.kind == kind for x in differences), kind) for kind in kinds]
-    return ", ".join(f"{n} {kind}" for n, kind in counts if n) or "code and spec"
+    counts = [(sum(x.kind == kind for x in comparison.changes), kind) for kind in kinds]
+    parts = [f"{n} {kind}" for n, kind in counts if n]
+    if comparison.unread:
+        parts.append(f"{len(comparison.unread)} not read")
+    if comparison.uncertain:
+        parts.append(f"{len(comparison.uncertain)} of the spec not in what was read")
+    return ", ".join(parts) or "code and spec"

@@ -9,13 +9,15 @@ from pathlib import Path
 import click
 
 from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
+from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.output_files import write
 from fsmdsl.interop.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Unread
 from fsmdsl.interop.imports.write import spec_text
 from fsmdsl.report.frames import frame
 from fsmdsl.syntax.words import RESERVED
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.text.source import NOWHERE, Source
 
@@ -25,26 +27,38 @@ from fsmdsl.text.source import NOWHERE, Source
 @click.option("--from", "form", type=click.Choice(FORMATS), help="The format (default: by the file's name).")
 @click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: print it).")
 @click.option("--module", metavar="NAME", help="The name of the module (default: that of the file).")
+@limit_options(MINUTES)
 @links_option
-def command(source: str, form: str | None, out: Path | None, module: str | None) -> None:
+def command(source: str, form: str | None, out: Path | None, module: str | None, budget: Budget) -> None:
     """Write the machines of SOURCE as a spec: a file, the folder of a Go package, or `-`.
 
-    What the language cannot say is listed on standard error and at the top of the spec. Nothing that is read is run.
+    Standard error and the top of the spec list the parts that could not be read, and those that the language cannot
+    express. Nothing that is read is run.
 
-    Exit codes: 0 written, 1 the source cannot be read as machines, 2 misuse.
+    Exit codes: 0 written, 1 the source cannot be read as machines, 2 misuse, 3 written without the parts that could not
+    be read.
     """
     if module is None and out is not None and out.suffix == ".fsm":
         module = out.stem if _is_name(out.stem) else None
     if module is not None and not _is_name(module):
         misuse(f"`{module}` cannot be the name of a module: write letters, digits, `_` and dots between parts")
-    text, left_out = spec_text(imported(source, form), source, module)
-    for x in left_out:
-        say(f"left out: {'' if x.place.source is NOWHERE.source else f'{x.place}: '}{x.text}", err=True)
+    with within(budget, (source,)):
+        tables = imported(source, form)
+        text, left_out = spec_text(tables, source, module)
+    for x in tables.missing:
+        say(f"not read: {_place(x)}{x.text}", err=True)
+    for y in left_out:
+        say(f"left out: {_place(y)}{y.text}", err=True)
     if out is None:
         say_document(text.rstrip("\n") + "\n")
-        return
-    write(out, text)
-    say(f"{out}: {_summary(text, left_out)}")
+    else:
+        write(out, text)
+        say(f"{out}: {_summary(text, tables, left_out)}")
+    sys.exit(BOUNDED if tables.missing else 0)
+
+
+def _place(x: Unread | LeftOut) -> str:
+    return "" if x.place.source is NOWHERE.source else f"{x.place}: "
 
 
 def imported(name: str, form: str | None) -> Imported:
@@ -81,7 +95,8 @@ def _is_name(text: str) -> bool:
     return all(re.fullmatch(r"[A-Za-z_]\w*", x, re.ASCII) and x not in RESERVED for x in parts) and len(parts) <= 32
 
 
-def _summary(text: str, left_out: tuple[LeftOut, ...]) -> str:
+def _summary(text: str, tables: Imported, left_out: tuple[LeftOut, ...]) -> str:
     machines = len(re.findall(r"^machine ", text, re.MULTILINE))
+    unread = f", {len(tables.missing)} not read" if tables.missing else ""
     left = f", {len(left_out)} not carried over" if left_out else ""
-    return f"{machines} machine{'s' * (machines != 1)}{left}"
+    return f"{machines} machine{'s' * (machines != 1)}{unread}{left}"

@@ -89,6 +89,7 @@ def _comparable(spec: Moves, code: Moves) -> Moves:
 def _renamed_states(spec: Moves, states: Mapping[str, str], renames: Mapping[str, str], code: Moves) -> Iterator[Drift]:
     for old, new in states.items():
         common = {key(x) for x in (new, *spec.names.get(new, ()))} & {key(x) for x in (old, *code.names.get(old, ()))}
+        common |= {new} & {code.written_states.get(old)}
         if not common and renames.get(old) != new:
             sides = Side(spec.states[new], new), Side(code.states[old], code.names[old][-1])
             yield Drift("renamed", "state", new, spec.name, *sides)
@@ -96,7 +97,7 @@ def _renamed_states(spec: Moves, states: Mapping[str, str], renames: Mapping[str
 
 def _triggers(spec: Moves, triggers: Mapping[str, str], renames: Mapping[str, str], code: Moves) -> Iterator[Drift]:
     for old, new in triggers.items():
-        if not same_event(old, new) and renames.get(old) != new:
+        if not same_event(old, new) and code.written_events.get(old) != new and renames.get(old) != new:
             ours = next(x.place for x in spec.moves if x.trigger == new)
             theirs = next(x.place for x in code.moves if x.trigger == old)
             yield Drift("renamed", "event", new, spec.name, Side(ours, new), Side(theirs, old))

@@ -25,7 +25,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """A machine as drift sees it. `names` are all that each state and trigger is called."""
+    """A machine as drift sees it. `names` are all that each state is called.
+
+    `written_states` and `written_events`: the names that an import gives to those of a table.
+    """
 
     name: str
     initial: str
@@ -34,6 +37,8 @@ class Moves:
     triggers: tuple[str, ...]
     moves: tuple[Move, ...]
     place: Span
+    written_states: Mapping[str, str] = field(default_factory=dict)
+    written_events: Mapping[str, str] = field(default_factory=dict)
 
 
 ALWAYS = (None, m.Constant(True, m.BOOL))
@@ -66,18 +71,19 @@ def of_machine(machine: m.Machine) -> Moves:
     return Moves(machine.name, machine.initial.name, places, names, triggers, moves, machine.span)
 
 
-def of_table(table: Table) -> Moves:
-    """The moves of an imported table."""
+def of_table(table: Table, states: Mapping[str, str] | None = None, events: Mapping[str, str] | None = None) -> Moves:
+    """The moves of an imported table. `states` and `events`: the names that an import gives them."""
     written: dict[str, list[_Written]] = {}
     for row in table.rows:
         target = None if row.target is None else table.entered(row.target)
         written.setdefault(row.source, []).append(_Written(_trigger(row), target, bool(row.conditions), row.place))
     leaves = [s.name for s in table.states if s.name not in table.children]
     moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(table.around(leaf)), written))
-    names = {s.name: (s.name, s.title) for s in table.states}
+    names = {s.name: tuple(x for x in (s.name, s.title, s.label) if x) or ("",) for s in table.states}
     places = {name: table.state_by_name[name].place for name in leaves}
     triggers = tuple(dict.fromkeys(x.trigger for x in moves))
-    return Moves(table.name, table.entered(table.initial), places, names, triggers, moves, table.place)
+    initial = table.entered(table.initial)
+    return Moves(table.name, initial, places, names, triggers, moves, table.place, states or {}, events or {})
 
 
 def _trigger(row: Row) -> str:

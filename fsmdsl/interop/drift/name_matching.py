@@ -12,15 +12,20 @@ from fsmdsl.report.compare.rename_detection import Signature, pairs
 
 def matched(code: Moves, spec: Moves, renames: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The names of the spec by those of the code, of states and of triggers. `renames`: those from the user."""
-    states = _by_words(code.states, spec.states, code.names, spec.names, renames)
-    written = {x: event_names(x) for x in code.triggers}
-    triggers = _by_words(code.triggers, spec.triggers, written, {}, renames)
+    names = {x: [*code.names.get(x, ()), *_called(code.written_states, x)] for x in code.states}
+    states = _by_words(code.states, spec.states, names, spec.names, renames, code.written_states)
+    written = {x: [*event_names(x), *_called(code.written_events, x)] for x in code.triggers}
+    triggers = _by_words(code.triggers, spec.triggers, written, {}, renames, code.written_events)
     while True:
         more = _by_moves(code, spec, states, triggers)
         if not any(more):
             return states, triggers
         states |= more[0]
         triggers |= more[1]
+
+
+def _called(written: Mapping[str, str], name: str) -> list[str]:
+    return [written[name]] if name in written else []
 
 
 def key(name: str) -> str:
@@ -39,9 +44,13 @@ def _by_words(
     code_names: Mapping[str, Sequence[str]],
     spec_names: Mapping[str, Sequence[str]],
     renames: Mapping[str, str],
+    written: Mapping[str, str],
 ) -> dict[str, str]:
-    left = list(spec)
+    left = dict.fromkeys(spec)
     matches: dict[str, str] = {}
+    for name in (x for x in code if x not in renames and written.get(x) in left):
+        matches[name] = written[name]
+        del left[written[name]]
     for exact in (True, False):  # exact names first: a name that differs in case only must not take their place
         for name in (x for x in code if x not in matches):
             aliases = [renames[name]] if name in renames else [name, *code_names.get(name, ())]
@@ -49,7 +58,7 @@ def _by_words(
             same = [x for x in left if any((y if exact else key(y)) in keys for y in (x, *spec_names.get(x, ())))]
             if len(same) == 1 or (same and exact):
                 matches[name] = same[0]
-                left.remove(same[0])
+                del left[same[0]]
     return matches
 
 

@@ -7,14 +7,17 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
-from fsmdsl.interop.imports.table import Condition, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.table import Condition, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Span
 
 END = "[*]"
 """The beginning and the end of a machine or a composite."""
 
 ANY = "any state"
-"""The title of the state that stands for every other one, as `fsm draw` writes it."""
+"""The label of the state that stands for every other one, as `fsm draw` writes it."""
+
+ELSE = Condition("else")
+"""The guard of an arrow that is followed if no other is."""
 
 MAX_LEVELS = 100
 MAX_STATES = 10_000
@@ -74,24 +77,31 @@ def conditions(guard: str) -> Iterator[Condition]:
     joined = bool(re.search(r"\b(?:or|all|some|if)\b|\|\||=>|[()]", guard))
     for part in [guard] if joined else re.split(r"\s+(?:and|&&)\s+", guard):
         negated = re.match(r"(?:not\s+|!\s*)(?=\w+$)", part)
-        if part and part.lower() not in ("else", "otherwise", "true"):
+        if part.lower() in ("else", "otherwise"):
+            yield ELSE
+        elif part and part.lower() != "true":
             yield Condition(part[negated.end() :], False) if negated else Condition(part)
 
 
 class Diagram:
-    """The states and arrows of one diagram, as they are read line by line."""
+    """The states and arrows of one diagram, as they are read line by line.
 
-    def __init__(self, name: str, place: Span) -> None:
+    `drawn`: `fsm draw` has written it, so that each line of a label is a row, and each text in a state an internal one.
+    Others break the lines of a label where it is long, and describe states by texts.
+    """
+
+    def __init__(self, name: str, place: Span, *, drawn: bool = False) -> None:
         self.name = name
         self.place = place
+        self.drawn = drawn
         self.states: dict[str, State] = {}
-        self.titled: set[str] = set()
         self.rows: list[Row] = []
         self.scopes: list[str] = []
         self.initial: dict[str | None, str] = {}
         self.choices: set[str] = set()
         self.ends: set[str] = set()
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
 
     @property
     def scope(self) -> str | None:
@@ -99,6 +109,9 @@ class Diagram:
 
     def note(self, message: str, place: Span) -> None:
         self.left_out.append(LeftOut(message, place))
+
+    def missed(self, message: str, place: Span) -> None:
+        self.unread.append(Unread(message, place))
 
     # States ----------------------------------------------------------------------------------------------------------
 
@@ -108,14 +121,13 @@ class Diagram:
             if len(self.states) >= MAX_STATES:
                 raise ImportFailedError(TOO_DEEP.at(place, f"there are more than {MAX_STATES:,} states"))
             self.states[name] = State(name, name, self.scope, place=place)
-        if title is not None:
-            self.states[name] = replace(self.states[name], title=title or name)
-            self.titled.add(name)
+        if title:
+            self.states[name] = replace(self.states[name], label=title)
         kind = stereotype.strip("<>").lower()
         if kind == "choice":
             self.choices.add(name)
-        elif kind in ("fork", "join", "history", "entrypoint", "exitpoint"):
-            self.note(f"`{name}` is a {kind}: it is an ordinary state", place)
+        elif kind:
+            self.missed(f"what `<<{kind}>>` means: `{name}` is read as an ordinary state", place)
 
     def open(self, name: str, place: Span, title: str | None = None) -> None:
         """A composite: what comes up to `close` is in it."""
@@ -137,7 +149,7 @@ class Diagram:
         """The line between two parallel regions: what was read of the composite becomes the first of them."""
         scope = self.scope
         if scope is None:
-            self.note("the machine has parallel regions at its top: they are one", place)
+            self.missed("parallel regions of the whole machine: their states are read as those of one", place)
             return
         if self.states[scope].implied:
             self.scopes.pop()
@@ -159,18 +171,30 @@ class Diagram:
         return name
 
     def described(self, name: str, lines: list[str], place: Span) -> None:
-        """What is written in a state: its title where it has none yet, else internal rows."""
+        """What is written in a state: its label or a description, or else what it does."""
         self.state(name, place)
-        if name not in self.titled and not any("[" in x or "/" in x for x in lines):
-            self.state(name, place, " ".join(lines))
-            return
-        for label in labels(lines):
-            if label.event is not None and label.event.lower() in ("entry", "exit", "do") and label.actions:
-                self._hook(name, label)
-            elif label.event is not None or label.after is not None:
-                self._add(self._row(name, None, label, place))
+        for one in self._labels(lines):
+            if one.event is not None and one.event.lower() in ("entry", "exit", "do") and one.actions:
+                self._hook(name, one)
+            elif self.drawn or one.actions:
+                self._add(self._row(name, None, one, place))
             else:
-                self.note(f"a text in `{name}`", place)
+                self._describe(name, " ".join(x for x in lines if x))
+
+    def _labels(self, lines: list[str]) -> Iterator[Label]:
+        """What the lines of a text say: each by itself where `fsm draw` wrote them, else all together."""
+        if self.drawn:
+            yield from labels(lines)
+        elif any(lines):
+            # `reads/writes` is a description: an action has a space before its slash.
+            text = " ".join(x for x in lines if x)
+            one = label(text)
+            action = re.search(r"(?:^|[\s\])])/", text) or re.match(r"(?:entry|exit|do)\s*/", text, re.IGNORECASE)
+            yield one if action or not one.actions else replace(one, event=" ".join(text.split()), actions=())
+
+    def _describe(self, name: str, text: str) -> None:
+        s = self.states[name]
+        self.states[name] = replace(s, doc=f"{s.doc} {text}".strip()) if s.label else replace(s, label=text)
 
     def _hook(self, name: str, label: Label) -> None:
         s = self.states[name]
@@ -187,18 +211,24 @@ class Diagram:
             if target == END:
                 return
             self.state(target, place)
-            if self.scope in self.initial:
-                self.note(f"a second beginning, `{target}`", place)
+            if self.initial.get(self.scope, target) != target:
+                self.missed(f"a second beginning, `{target}`", place)
             self.initial.setdefault(self.scope, target)
+            if any(lines):
+                text = " ".join(x for x in lines if x)
+                self.note(
+                    f"`{text}` on the arrow to `{target}`, where it begins: that is no event of an instance", place
+                )
             return
         self.state(source, place)
-        arrow_labels = list(labels(lines))
+        arrow_labels = list(self._labels(lines))
         if target == END:
             if not arrow_labels:
                 self.ends.add(source)
                 return
             target = f"{self.scope or 'machine'} end"
-            self.state(target, place, "End")
+            self.state(target, place)
+            self.states[target] = replace(self.states[target], title="End")
         self.state(target, place)
         for one in arrow_labels or [Label(None, None, "", (), ())]:
             self._add(self._row(source, target, one, place))
@@ -220,36 +250,110 @@ class Diagram:
         if self.scopes:
             place = self.states[self.scopes[-1]].place
             raise ImportFailedError(NOT_READ.at(place, f"`{self.scopes[-1]}` is opened here and never closed"))
-        rows = [self._spoken(row) for row in self._decided()]
-        wild = next((s.name for s in self.states.values() if s.title == ANY and s.parent is None), None)
+        composites = {s.parent for s in self.states.values()}
+        self.choices -= composites
+        rows = list(self._chosen([self._spoken(row) for row in self._decided()]))
+        any_states = (s.name for s in self.states.values() if ANY in (s.title, s.label) and s.parent is None)
+        wild = next((x for x in any_states if x not in composites), None)
         states = [s for s in self.states.values() if s.name not in self.choices and s.name != wild]
         if wild is not None:
             rows = list(self._spread(rows, wild, states))
+        self._note_ends(rows)
         begun = set(self.initial.values())
         states = [replace(s, initial=s.parent is not None and s.name in begun, implied=False) for s in states]
         if not states:
             return None
-        first = self.initial.get(None) or next((s.name for s in states if s.parent is None), states[0].name)
-        if None not in self.initial:
-            self.note(f"the diagram does not say where it begins: `{first}` is taken", self.place)
-        return Table(self.name, first, tuple(_ordered(states)), tuple(rows), place=self.place)
+        first = self._first(states)
+        ordered = tuple(_ordered(states))
+        return Table(self.name, first, ordered, tuple(rows), place=self.place, unread=tuple(self.unread))
+
+    def _first(self, states: list[State]) -> str:
+        """The state in which the machine begins."""
+        default = next((s.name for s in states if s.parent is None), states[0].name)
+        begins = self.initial.get(None)
+        if begins is None:
+            self.note(f"the diagram does not say where it begins: `{default}` is taken", self.place)
+        elif all(s.name != begins for s in states):
+            self.missed(f"a beginning that is not a state, `{begins}`: `{default}` is taken", self.place)
+            begins = default
+        for scope, name in self.initial.items():
+            if scope is not None and name in self.choices:
+                self.missed(f"a beginning of `{scope}` that is not a state, `{name}`", self.states[name].place)
+        return begins or default
+
+    def _note_ends(self, rows: list[Row]) -> None:
+        """A state that may end and may also go on is not final in a spec."""
+        for name in sorted(self.ends & {row.source for row in rows if row.target is not None}):
+            self.note(f"`{name}` may also be the end: nothing says when", self.states[name].place)
 
     def _decided(self) -> Iterator[Row]:
         """The rows with choices taken out: what leads into one goes on with what leads out of it."""
-        out: dict[str, list[Row]] = {x: [r for r in self.rows if r.source == x] for x in self.choices}
+        out: dict[str, list[Row]] = {x: [] for x in self.choices}
+        for row in self.rows:
+            if row.source in out:
+                out[row.source].append(row)
+        entered = {row.target for row in self.rows}
+        for name in sorted(self.choices):
+            if name not in entered or not out[name]:
+                self.missed(
+                    f"the choice `{name}`, which nothing leads {'out of' if name in entered else 'to'}",
+                    self.states[name].place,
+                )
         for row in self.rows:
             if row.source in self.choices:
                 continue
             if row.target not in self.choices:
                 yield row
                 continue
-            for branch in sorted(out[row.target], key=_otherwise):
-                if branch.target in self.choices:
-                    self.note("a choice that leads to another choice", branch.place)
+            for branch in out[row.target]:
+                if branch.target in self.choices or branch.after is not None:
+                    kind = "another choice" if branch.after is None else "a timer"
+                    self.missed(f"what leads out of the choice `{row.target}` to {kind}", branch.place)
                     continue
-                more = branch.conditions or (() if _otherwise(branch) else (Condition(branch.event or ""),))
                 actions = (*row.actions, *branch.actions)
-                yield replace(row, target=branch.target, conditions=(*row.conditions, *more), actions=actions)
+                yield replace(
+                    row, target=branch.target, conditions=(*row.conditions, *_branch(branch)), actions=actions
+                )
+
+    def _chosen(self, rows: list[Row]) -> Iterator[Row]:
+        """The rows in an order that leaves a choice where a diagram does: its arrows are in no order."""
+        groups: dict[tuple[str, str | None, str | None], list[tuple[int, Row]]] = {}
+        for n, row in enumerate(rows):
+            groups.setdefault((row.source, row.event, row.after), []).append((n, row))
+        chosen: list[tuple[int, Row]] = []
+        for group in groups.values():
+            guarded = [x for x in group if ELSE not in x[1].conditions]
+            others = [(n, _without_else(row)) for n, row in group if ELSE in row.conditions]
+            end = group[-1][0]
+            chosen += self._choice(guarded, end) + [(max(n, end), row) for n, row in self._choice(others, end)]
+        yield from (row for _, row in sorted(chosen, key=lambda x: x[0]))
+
+    def _choice(self, group: list[tuple[int, Row]], end: int) -> list[tuple[int, Row]]:
+        """The rows of one state and trigger, each with the number of its place in the table.
+
+        The first row that applies will be followed. So all but the last get one more condition, which stands for the
+        choice, and follow without it behind the last, for the case that it does not apply.
+        """
+        distinct = list({row: (n, row) for n, row in reversed(group)}.values())[::-1]
+        open_rows = [x for x in distinct if any(_overlap(x[1], y[1]) for y in distinct if y is not x)]
+        if len(open_rows) < 2:
+            return distinct
+        *others, (_, last) = open_rows
+        texts: dict[str, int] = {}
+        choices: dict[Row, Row] = {}
+        for _, row in others:
+            way = "stay" if row.target is None else f"to {self.states[row.target].title}"
+            texts[way] = texts.get(way, 0) + 1
+            text = way if texts[way] == 1 else f"{way} {texts[way]}"
+            choices[row] = replace(row, conditions=(*row.conditions, Condition(text)))
+        ways = ", ".join(f"`{row.source if row.target is None else row.target}`" for _, row in open_rows)
+        trigger = last.event or (f"after {last.after}" if last.after else "nothing")
+        self.note(f"on `{trigger}`, `{last.source}` leads to {ways}: something outside chooses", last.place)
+        again: list[Row] = []
+        for _, row in others:
+            if not any(set(x.conditions) <= set(row.conditions) for x in (last, *again)):
+                again.append(row)
+        return [(n, choices.get(row, row)) for n, row in distinct] + [(end, row) for row in again]
 
     def _spoken(self, row: Row) -> Row:
         """An arrow without a text does not say when it is followed: an event of its own says so."""
@@ -268,9 +372,21 @@ class Diagram:
                 yield from (replace(row, source=source) for source in tops)
 
 
-def _otherwise(row: Row) -> bool:
-    """Is it the branch that is followed when no other is?"""
-    return not row.conditions and (row.event is None or row.event.lower().strip("[]") in ("else", "otherwise", "no"))
+def _branch(row: Row) -> tuple[Condition, ...]:
+    """The conditions of an arrow that leads out of a choice. What other arrows have as their event is one."""
+    event = (row.event or "").strip("[]")
+    if event.lower() in ("else", "otherwise") or (event.lower() in ("no", "") and not row.conditions):
+        return (*row.conditions, ELSE)
+    return (*row.conditions, Condition(event)) if event else row.conditions
+
+
+def _without_else(row: Row) -> Row:
+    return replace(row, conditions=tuple(c for c in row.conditions if c != ELSE))
+
+
+def _overlap(one: Row, other: Row) -> bool:
+    """Can both apply at once?"""
+    return not any(Condition(c.text, not c.holds) in other.conditions for c in one.conditions)
 
 
 def _ordered(states: list[State]) -> Iterator[State]:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fsmdsl.dataclasses import replace
-from fsmdsl.interop.imports.go_package import Declared, Package, package, statements
-from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Struct, text_of
+from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, package, receiver, statements
+from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Many, Struct, Unknown, text_of
 from fsmdsl.interop.imports.name_words import words_of
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 LOOPLAB = "github.com/looplab/fsm"
@@ -40,29 +40,58 @@ class _Reader:
         self.evaluator = Evaluator(packages)
         self.main = main
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
+        """The parts of the table at hand that were not read."""
 
     def all(self) -> Imported:
         tables = [table for function in self.main.functions.values() for table in self.tables(function)]
+        tables += [table for variable in self.main.variables.values() for table in self.of_variable(variable)]
         if not tables:
             first = self.main.files[0].source if self.main.files else Source(self.main.path, "")
+            if self.main.unread:
+                raise ImportFailedError(NOT_READ.at(self.main.unread[0].place, "this is not Go"))
             problem = NOT_READ.at(Span(first, 0, 0), "no table is given to `fsm.NewFSM` in this package")
             raise ImportFailedError(problem.help("name the folder of the package that calls `fsm.NewFSM`"))
-        return Imported(tuple(tables), tuple(self.left_out))
+        unread = [x for y in self.evaluator.packages.values() for x in y.unread]
+        aliases = [
+            Unread(f"the machines that `{text(node)}` makes under another name", place)
+            for node, place in self.aliases()
+        ]
+        return Imported(tuple(tables), tuple(self.left_out), (*unread, *aliases))
+
+    def aliases(self) -> Iterator[tuple[Node, Span]]:
+        """Where `fsm.NewFSM` is not called but handed on."""
+        for file, root in self.main.trees:
+            name = _maker(file)
+            for node in walk(root) if name is not None else ():
+                called = node.parent is not None and node == node.parent.child_by_field_name("function")
+                whole = node.type == "selector_expression" or (node.type == "identifier" and "." not in str(name))
+                if whole and not called and text(node) == name:
+                    yield node, span(file.source, node)
 
     def tables(self, function: Declared) -> Iterator[Table]:
         """The tables that a function makes, with what its statements assign before."""
-        name = next((k for k, path in function.file.imports.items() if path.startswith(LOOPLAB)), None)
-        calls = [] if name is None else [x for x in walk(function.node) if _is_call(x, f"{name}.NewFSM")]
+        calls = _calls_of_maker(function)
         if not calls:
             return
         env = self.evaluator.inside(function, [], 0)
         for statement in statements(function.node.child_by_field_name("body")):
+            while calls and calls[0].start_byte < statement.end_byte and statement.type not in _COMPOUND:
+                yield self.table(function, calls.pop(0), env, alone=False)
             self.evaluator.statement(statement, env)
-        for call in calls:
-            yield self.table(function, call, env)
+            while calls and calls[0].start_byte < statement.end_byte:
+                yield self.table(function, calls.pop(0), env, alone=False)
 
-    def table(self, function: Declared, call: Node, env: Env) -> Table:
+    def of_variable(self, variable: Declared) -> Iterator[Table]:
+        """The tables of a variable of the package."""
+        for call in _calls_of_maker(variable):
+            yield self.table(variable, call, Env(variable.package, variable.file, {}))
+
+    def table(self, function: Declared, call: Node, env: Env, *, alone: bool = True) -> Table:
         arguments = [self.evaluator.value(x, env) for x in call.child_by_field_name("arguments").named_children]
+        if len(arguments) == 1 and isinstance(arguments[0], Many):
+            arguments = arguments[0].items
+        self.unread = []
         place = span(function.file.source, call)
         first, events, callbacks = (*arguments, None, None, None)[:3]
         initial = text_of(self.evaluator, first, env)
@@ -70,13 +99,16 @@ class _Reader:
         rows = tuple({(r.source, r.event): r for r in all_rows}.values())
         if len(rows) < len(all_rows):
             self.note("rows of the same event and state replace each other: the last one counts", place)
-        mentions = [*([initial] if initial else []), *(x for r in rows for x in (r.source, r.target) if x)]
-        names = list(dict.fromkeys(mentions)) or ["Unknown"]
+        mentions = [initial, *(x for r in rows for x in (r.source, r.target))]
+        names = list(dict.fromkeys(x for x in mentions if x is not None)) or ["Unknown"]
         if initial is None:
-            self.note("the initial state is not a constant: the first state of the table is taken", place)
+            self.missed("the initial state is not a constant: the first state of the table is taken", place)
         states = tuple(State(name, name) for name in names)
-        table = Table(_title(function, self.main), names[0], states, rows, place=place)
-        return self.with_callbacks(table, callbacks, env)
+        table = Table(_title(function, call, self.main), names[0], states, rows, place=place)
+        return replace(self.with_callbacks(table, callbacks, env), unread=tuple(self.unread))
+
+    def missed(self, message: str, place: Span) -> None:
+        self.unread.append(Unread(message, place))
 
     def note(self, message: str, place: Span) -> None:
         self.left_out.append(LeftOut(message, place))
@@ -84,11 +116,11 @@ class _Reader:
     def rows(self, events: Any, env: Env, place: Span) -> Iterator[Row]:
         """The rows of each event, in the order of its sources."""
         if not isinstance(events, GoList):
-            self.note("the events are not a list that the source spells out", place)
+            self.missed("the events are not a list that the source spells out", place)
             return
         for event in events.items:
             if not isinstance(event, Struct):
-                self.note("an event of the table is not spelled out in the source", place)
+                self.missed("an event of the table is not spelled out in the source", place)
                 continue
             here = span(event.file.source, event.node)
             values = _fields(event)
@@ -96,7 +128,7 @@ class _Reader:
             sources = values["Src"].items if isinstance(values["Src"], GoList) else []
             names = [text_of(self.evaluator, x, env) for x in sources]
             if name is None or target is None or not names or None in names:
-                self.note(f"a row that only running the code would tell: `{_line(event.node)}`", here)
+                self.missed(f"a row that only running the code would tell: `{_line(event.node)}`", here)
             if name is not None and target is not None:
                 yield from (Row(source, target, name, place=here) for source in names if source is not None)
 
@@ -104,9 +136,11 @@ class _Reader:
 
     def with_callbacks(self, table: Table, callbacks: Any, env: Env) -> Table:
         """The table with what its callbacks call, as actions of rows and states."""
-        if callbacks is None or not isinstance(callbacks, Struct):
+        if isinstance(callbacks, Unknown) and callbacks.text != "nil":
+            self.note(f"callbacks that only running the code would tell: `{callbacks.text[:80]}`", table.place)
+        if not isinstance(callbacks, Struct):
             return table
-        for key, node in zip(callbacks.fields, _values(callbacks.node), strict=False):
+        for key, node in callbacks.nodes.items():
             name = text_of(self.evaluator, key, env)
             place = span(callbacks.file.source, node)
             if name is None:
@@ -150,11 +184,6 @@ def _fields(event: Struct) -> dict[str, Any]:
     return {name: event.fields.get(name) for name in ("Name", "Src", "Dst")}
 
 
-def _values(literal: Node) -> list[Node]:
-    """The expressions of a literal with keys."""
-    return [x.named_children[1] for x in literal.named_children if x.type == "keyed_element"]
-
-
 def _actions(node: Node, name: str) -> Iterator[str]:
     """What a callback calls whatever happens, without logging; its own name where that is nothing."""
     function = next((x for x in walk(node) if x.type == "func_literal"), None)
@@ -187,9 +216,49 @@ def _line(node: Node) -> str:
     return " ".join(text(node).split())[:80]
 
 
-def _title(function: Declared, main: Package) -> str:
-    """The words of the function that makes the table, without those that say no more than that."""
-    name = text(function.node.child_by_field_name("name"))
-    words = [x for x in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name) if x.lower() not in _EMPTY_WORDS]
+def _title(function: Declared, call: Node, main: Package) -> str:
+    """The words of the function that makes the table, without those that say no more than that.
+
+    Of a function that makes several tables, the words of what each is assigned to.
+    """
+    several = len(_calls_of_maker(function)) > 1
+    method = receiver(function.node) if function.node.type == "method_declaration" else ""
     whole = main.path.rpartition("/")[2]
-    return "".join(x[0].upper() + x[1:] for x in words or words_of(whole) or ["Machine"])
+    names = [text(function.node.child_by_field_name("name")), method, whole]
+    for name in [_target(call), *names] if several or function.node.type.endswith("expression") else names:
+        words = [x for x in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name) if x.lower() not in _EMPTY_WORDS]
+        if words:
+            return "".join(x[0].upper() + x[1:] for x in words)
+    return "".join(x[0].upper() + x[1:] for x in words_of(whole) or ["Machine"])
+
+
+def _target(call: Node) -> str:
+    """The variable or the field that a call is assigned to."""
+    here = call
+    while here.parent is not None and here.parent.type in ("expression_list", "literal_element", "unary_expression"):
+        here = here.parent
+    if here.parent is None:
+        return ""
+    match here.parent.type:
+        case "short_var_declaration" | "assignment_statement":
+            return text(here.parent.child_by_field_name("left")).rpartition(".")[2]
+        case "var_spec":
+            return text(here.parent.child_by_field_name("name"))
+        case "keyed_element":
+            return text(here.parent.named_children[0])
+    return ""
+
+
+_COMPOUND = ("if_statement", "for_statement", "block", "expression_switch_statement")
+"""Statements with others in them: what they assign counts for the calls in them."""
+
+
+def _maker(file: GoFile) -> str | None:
+    """What `NewFSM` is called in a file; None where it does not import the library."""
+    name = next((k for k, path in file.imports.items() if path.startswith(LOOPLAB)), None)
+    return None if name is None else "NewFSM" if name == "." else f"{name}.NewFSM"
+
+
+def _calls_of_maker(declared: Declared) -> list[Node]:
+    name = _maker(declared.file)
+    return [] if name is None else [x for x in walk(declared.node) if _is_call(x, name)]

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.interop.imports.rules import NOT_READ
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
-from fsmdsl.interop.imports.table import ImportFailedError
+from fsmdsl.interop.imports.table import ImportFailedError, Unread
 from fsmdsl.text.source import Source, Span
 
 
@@ -43,6 +43,8 @@ class Package:
     variables: dict[str, Declared] = field(default_factory=dict)
     functions: dict[str, Declared] = field(default_factory=dict)
     trees: list[tuple[GoFile, Node]] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    """The declarations that are not Go."""
 
 
 @cache
@@ -59,25 +61,23 @@ def _parser() -> Any:
 
 
 def package(path: str, sources: Sequence[Source]) -> Package:
-    """The package of some files. Files that are not Go are an `ImportFailedError`."""
+    """The package of some files. What is not Go in them is `Package.unread`."""
     go_package = Package(path)
     for source in sources:
-        root = _parser().parse(source.text.encode("utf-8", "replace")).root_node
-        if root.has_error:
-            _refuse(source, root)
+        root = _parser().parse(f"{source.text}\n".encode("utf-8", "replace")).root_node
         file = GoFile(source, dict(_imports(root)))
         go_package.files.append(file)
         go_package.trees.append((file, root))
+        if root.type == "ERROR":
+            go_package.unread.append(Unread("a file that is not Go", span(source, root)))
+            continue
         for node in root.named_children:
-            _declare(go_package, file, node)
+            if node.has_error or node.is_error:
+                broken = next((x for x in walk(node) if x.is_error or x.is_missing), node)
+                go_package.unread.append(Unread("a declaration that is not Go", span(source, broken)))
+            else:
+                _declare(go_package, file, node)
     return go_package
-
-
-def _refuse(source: Source, root: Node) -> None:
-    """Say where a file is not Go; a file with a small mistake is still read."""
-    broken = next((x for x in walk(root) if x.type == "ERROR" or x.is_missing), root)
-    if broken is root or not any(x.type == "package_clause" for x in root.named_children):
-        raise ImportFailedError(NOT_READ.at(span(source, broken), "this is not Go"))
 
 
 def statements(block: Node | None) -> list[Node]:
@@ -89,7 +89,7 @@ def statements(block: Node | None) -> list[Node]:
 
 def _imports(root: Node) -> Iterator[tuple[str, str]]:
     for spec in walk(root):
-        if spec.type == "import_spec":
+        if spec.type == "import_spec" and not spec.has_error:
             path = text(spec.child_by_field_name("path")).strip('"`')
             name = spec.child_by_field_name("name")
             yield text(name) if name is not None else _package_name(path), path
@@ -110,10 +110,20 @@ def _declare(go_package: Package, file: GoFile, node: Node) -> None:
                 if spec.type == "var_spec":
                     _variable(go_package, file, spec)
         case "function_declaration":
-            go_package.functions[text(node.child_by_field_name("name"))] = Declared(node, file, go_package)
+            _function(go_package, text(node.child_by_field_name("name")), Declared(node, file, go_package))
         case "method_declaration":
             owner = receiver(node)
-            go_package.functions[f"{owner}.{text(node.child_by_field_name('name'))}"] = Declared(node, file, go_package)
+            _function(go_package, f"{owner}.{text(node.child_by_field_name('name'))}", Declared(node, file, go_package))
+
+
+def _function(go_package: Package, name: str, declared: Declared) -> None:
+    """One function. There may be several `init`, and one of a name for each platform."""
+    n = 2
+    unique = name
+    while unique in go_package.functions:
+        unique = f"{name} {n}"
+        n += 1
+    go_package.functions[unique] = declared
 
 
 def receiver(method: Node) -> str:

@@ -47,11 +47,20 @@ class Struct:
     node: Node
     file: GoFile
     package: Package
+    nodes: dict[Any, Node] = field(default_factory=dict)
+    """Where the value of each key is written."""
 
 
 @dataclass(slots=True)
 class GoList:
     """An array or a slice."""
+
+    items: list[Any]
+
+
+@dataclass(slots=True)
+class Many:
+    """What a function returns that returns several values."""
 
     items: list[Any]
 
@@ -158,6 +167,7 @@ class Evaluator:
     def literal(self, body: Node, kind: str, env: Env) -> Any:
         """A struct or map where it has keys that are not numbers, else a list."""
         pairs: dict[Any, Any] = {}
+        nodes: dict[Any, Node] = {}
         items: list[Any] = []
         array = kind.startswith("[")
         mapped = kind.startswith(("map", "[")) or kind.endswith("Callbacks")
@@ -167,6 +177,7 @@ class Evaluator:
                 item_key = text(key) if key.type == "identifier" and not mapped else self.value(key, env)
                 item_key = item_key if isinstance(item_key, str | int | Const) else Unknown(text(key))
                 pairs[item_key] = self.value(value, env)
+                nodes[item_key] = value
             elif element.type == "literal_element":
                 items.append(self.value(element.named_children[0], env))
         if array and pairs:
@@ -174,7 +185,7 @@ class Evaluator:
             return GoList([at.get(n, "") for n in range(min(max(at, default=-1) + 1, 10_000))])
         if items or array or kind.endswith("Events"):
             return GoList(items)
-        return Struct(kind, pairs, body, env.file, env.package)
+        return Struct(kind, pairs, body, env.file, env.package, nodes)
 
     def indexed(self, node: Node, env: Env) -> Any:
         """An item of a list by its number, of a map by its key."""
@@ -236,8 +247,11 @@ class Evaluator:
     def appended(self, arguments: list[Node], env: Env) -> Any:
         first, *more = (self.value(x, env) for x in arguments if x.type != "variadic_argument")
         spread = [self.value(x.named_children[0], env) for x in arguments if x.type == "variadic_argument"]
-        begun = first.items if isinstance(first, GoList) else []
-        return GoList([*begun, *more, *(y for x in spread if isinstance(x, GoList) for y in x.items)])
+        begun = (
+            first.items if isinstance(first, GoList) else [Unknown(text(arguments[0]))] if _is_unknown(first) else []
+        )
+        spread_items = [y for x in spread for y in (x.items if isinstance(x, GoList) else [Unknown("…")])]
+        return GoList([*begun, *more, *spread_items])
 
     def formatted(self, name: str, node: Node, texts: list[str | None]) -> Any:
         if not texts or any(x is None for x in texts):
@@ -294,10 +308,13 @@ class Evaluator:
             match statement.type:
                 case "return_statement":
                     expressions = [x for x in statement.named_children if x.type == "expression_list"]
-                    return self.value(expressions[0].named_children[0], env) if expressions else Unknown("return")
+                    values = [self.value(x, env) for x in expressions[0].named_children] if expressions else []
+                    return Many(values) if len(values) > 1 else values[0] if values else Unknown("return")
                 case "expression_switch_statement":
                     return self.switched(statement, env)
                 case _:
+                    if _returns(statement):
+                        return Unknown(text(statement))
                     self.statement(statement, env)
         return Unknown("nothing is returned")
 
@@ -305,24 +322,91 @@ class Evaluator:
         """Assignments, loops over lists, and the bodies of conditions."""
         match node.type:
             case "short_var_declaration" | "assignment_statement":
-                lefts, rights = (node.child_by_field_name(x).named_children for x in ("left", "right"))
-                for left, right in zip(lefts, rights, strict=False):
-                    if left.type == "identifier":
-                        env.names[text(left)] = self.value(right, env)
+                self.assign(node, env)
             case "var_declaration":
                 for spec in (x for x in walk(node) if x.type == "var_spec"):
                     values = spec.child_by_field_name("value")
                     for name, x in zip(spec.children_by_field_name("name"), children(values), strict=False):
                         env.names[text(name)] = self.value(x, env)
-            case "for_statement":
+            case "for_statement" if self.iterable(node, env) is not None:
                 for turn in self.turns(node, env):
                     env.names |= turn
                     for inner in statements(node.child_by_field_name("body")):
                         self.statement(inner, env)
-            case "if_statement" | "block":
-                inside = node.child_by_field_name("consequence") if node.type == "if_statement" else node
-                for inner in statements(inside):
+            case "if_statement":
+                self.conditional(node, env)
+            case "block":
+                for inner in statements(node):
                     self.statement(inner, env)
+            case "return_statement":
+                pass
+            case "expression_statement":
+                self.called_for_effect(node, env)
+            case _:
+                self.forget(node, env)
+
+    def assign(self, node: Node, env: Env) -> None:
+        """Local names, and items of maps and lists, that get a value."""
+        lefts, rights = (node.child_by_field_name(x).named_children for x in ("left", "right"))
+        grown = node.type == "assignment_statement" and text(node.child_by_field_name("operator")) != "="
+        values = [Unknown(text(node))] * len(lefts) if grown else [self.value(x, env) for x in rights]
+        if len(values) == 1 and isinstance(values[0], Many):
+            values = values[0].items
+        values += [Unknown(text(x)) for x in lefts[len(values) :]]
+        for n, (left, assigned) in enumerate(zip(lefts, values, strict=False)):
+            if left.type == "identifier":
+                env.names[text(left)] = assigned
+            elif left.type == "index_expression":
+                owner = self.value(left.child_by_field_name("operand"), env)
+                index = self.value(left.child_by_field_name("index"), env)
+                where = rights[n] if n < len(rights) else left
+                _put(owner, index, assigned, where)
+        for literal in (x for y in rights for x in walk(y) if x.type == "func_literal"):
+            self.forget(literal, env)
+
+    def called_for_effect(self, node: Node, env: Env) -> None:
+        """A call may change what it gets a pointer to, and what function literals in it assign."""
+        for x in walk(node):
+            if x.type == "unary_expression" and text(x).startswith("&") and text(x)[1:] in env.names:
+                self.lose(text(x)[1:], text(node), env)
+        self.forget(node, env)
+
+    def lose(self, name: str, why: str, env: Env) -> None:
+        """From here on, nothing more is known of a name than what it stood for."""
+        known = env.names[name]
+        env.names[name] = GoList([*known.items, Unknown(why)]) if isinstance(known, GoList) else Unknown(why)
+
+    def conditional(self, node: Node, env: Env) -> None:
+        """An `if`: nobody knows whether its blocks run, and so what its names stand for behind it."""
+        initializer = node.child_by_field_name("initializer")
+        if initializer is not None:
+            self.statement(initializer, env)
+        before = dict(env.names)
+        for field_name in ("consequence", "alternative"):
+            block = node.child_by_field_name(field_name)
+            if block is not None:
+                self.statement(block, env)
+        for name, known in before.items():
+            now = env.names[name]
+            if now is not known:
+                items = now.items if isinstance(now, GoList) else None
+                unknown = Unknown(f"if {text(node.child_by_field_name('condition'))}")
+                env.names[name] = unknown if items is None or _is_unknown(known) else GoList([*items, unknown])
+
+    def forget(self, node: Node, env: Env) -> None:
+        """Statements that are not followed: what they assign is no longer known."""
+        for x in walk(node):
+            if x.type in ("assignment_statement", "short_var_declaration"):
+                for left in x.child_by_field_name("left").named_children:
+                    name = text(left.child_by_field_name("operand") if left.type == "index_expression" else left)
+                    if name in env.names:
+                        self.lose(name, text(x), env)
+
+    def iterable(self, node: Node, env: Env) -> GoList | Struct | None:
+        """What a loop goes through; None where the source does not tell."""
+        clause = next((x for x in node.named_children if x.type == "range_clause"), None)
+        over = None if clause is None else self.value(clause.child_by_field_name("right"), env)
+        return over if isinstance(over, GoList | Struct) else None
 
     def turns(self, node: Node, env: Env) -> Iterator[dict[str, Any]]:
         """The names of each turn of `for key, value := range list`."""
@@ -331,7 +415,7 @@ class Evaluator:
             return
         left = clause.child_by_field_name("left")
         names = [text(x) for x in children(left)]
-        over = self.value(clause.child_by_field_name("right"), env)
+        over = self.iterable(node, env)
         pairs: Iterable[tuple[Any, Any]] = ()
         if isinstance(over, GoList):
             pairs = enumerate(over.items)
@@ -354,6 +438,34 @@ class Evaluator:
                 if constant in values:
                     return self.run(case, env)
         return default
+
+
+def _returns(statement: Node) -> bool:
+    """May a function end in this statement? The function literals in it are functions of their own."""
+    waiting = [statement]
+    while waiting:
+        here = waiting.pop()
+        if here.type == "return_statement":
+            return True
+        waiting += (x for x in here.named_children if x.type != "func_literal")
+    return False
+
+
+def _is_unknown(x: Any) -> bool:
+    return isinstance(x, Unknown)
+
+
+def _put(owner: Any, index: Any, item: Any, node: Node) -> None:
+    """An item of a map or a list that is assigned."""
+    if isinstance(owner, Struct):
+        key = index if isinstance(index, str | int | Const) else Unknown(text(node))
+        owner.fields[key], owner.nodes[key] = item, node
+    elif isinstance(owner, GoList):
+        number = _number(index)
+        if number is not None and 0 <= number < len(owner.items):
+            owner.items[number] = item
+        else:
+            owner.items.append(Unknown(text(node)))
 
 
 def text_of(evaluator: Evaluator, value: Any, env: Env) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl.interop.imports.guards import Guard, GuardedRow
@@ -40,7 +40,17 @@ class MachineText:
         conditions = Names([*IN_CONDITIONS, name, *self.states.values(), *self.events.values(), *self.actions.values()])
         texts = dict.fromkeys(text for row in rows for text in row.guard.texts)
         self.conditions = {x: conditions.give(term_name(x), f"is_{term_name(x)}") for x in texts}
+        self.choice = conditions.give("first_that_applies")
+        """The parameter of events whose rows depend on too many conditions for a parameter each."""
+
+        self.choices: dict[str, int] = {}
+        for row in rows:
+            if row.row.event is not None and row.guard.by_number:
+                self.choices[row.row.event] = max(self.choices.get(row.row.event, 0), row.guard.number)
         self.parameters = self._parameters()
+        self.open_states = {s.name for s in table.states if not s.final}
+        self.leaving = Counter(row.row.event for row in rows if row.row.source in self.open_states)
+        """How many rows leave these states, by their events."""
 
     def text(self) -> str:
         """The machine, from its doc comment to its closing brace."""
@@ -94,7 +104,7 @@ class MachineText:
             initial = "initial " if (s.name == self.table.initial if parent is None else s.initial) else ""
             final = "final " if s.final else ""
             name = self.states[s.name]
-            head = f"{initial}{final}state {name}{self._title(name, s.title)}"
+            head = f"{initial}{final}state {name}{self._title(name, s.label or s.title)}"
             if s.name in self.table.children:
                 yield from (f"/// {line}" for line in _doc(s))
                 yield f"{head} {{"
@@ -111,6 +121,8 @@ class MachineText:
         for event, name in self.events.items():
             texts = self.parameters[event]
             parameters = ", ".join(f"{self.conditions[x]}: bool" for x in texts)
+            if event in self.choices:
+                parameters = f"{self.choice}: 0..{self.choices[event]}"
             originals = [f"`{event}`"] if name != event else []
             originals += [f"{self.conditions[x]}: {x}" for x in texts if x != self.conditions[x]]
             comment = cut("; ".join(originals))
@@ -144,12 +156,15 @@ class MachineText:
         trigger = ""
         if first.event is not None:
             arguments = ", ".join(self.conditions[x] for x in self.parameters[first.event])
-            trigger = f" on {self.events[first.event]}" + (f"({arguments})" if guard.texts else "")
+            arguments = self.choice if guard.by_number else arguments if guard.texts else ""
+            trigger = f" on {self.events[first.event]}" + (f"({arguments})" if arguments else "")
         elif first.after is not None:
             trigger = f" after {first.after}"
         condition = self._guard(guard)
         effects = self._effects(first.actions)
         where = place(first.place)
+        if guard.number and first.conditions:
+            where = cut(f"{where}: {condition_text(first.conditions)}")
         return (
             f"{sources}{arrow}{trigger}"
             + (f" when {condition}" if condition else "")
@@ -159,15 +174,16 @@ class MachineText:
 
     def _all(self, rows: Sequence[Row]) -> bool:
         """Do they leave all states but the final ones of a flat machine, and nothing else does on their event?"""
-        open_states = {s.name for s in self.table.states if not s.final}
-        sources = {r.source for r in rows}
         event = rows[0].event
-        alone = sum(row.row.event == event and row.row.source in open_states for row in self.rows) == len(rows)
-        return (
-            len(rows) > 1 and alone and event is not None and sources == open_states and len(self.table.children) == 1
-        )
+        if len(rows) < 2 or event is None or len(self.table.children) != 1:
+            return False
+        return self.leaving[event] == len(rows) and {r.source for r in rows} == self.open_states
 
     def _guard(self, guard: Guard) -> str:
+        if guard.outside is not None:
+            return f"({self.choice} < {guard.outside[0]} or {self.choice} > {guard.outside[1]})"
+        if guard.number:
+            return f"{self.choice} == {guard.number}"
         parts = [self._condition(c) for c in guard.conditions]
         parts += [f"not ({' and '.join(self._condition(c) for c in group)})" for group in guard.excluded]
         return " and ".join(parts)
@@ -188,6 +204,11 @@ class MachineText:
                     together[actions].append(self.states[s.name])
             for actions, states in together.items():
                 yield f"on {kind}({', '.join(states)}) do {self._effects(actions)}"
+
+
+def condition_text(conditions: Iterable[Condition]) -> str:
+    """Conditions as a comment has them."""
+    return " and ".join(c.text if c.holds else f"not {c.text}" for c in conditions)
 
 
 # Comments ------------------------------------------------------------------------------------------------------------

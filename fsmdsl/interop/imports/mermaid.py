@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from fsmdsl.interop.imports.diagram import Diagram
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 _BLOCK = re.compile(r"^[ \t]*(?:```|~~~)\s*mermaid[^\n]*\n(.*?)^[ \t]*(?:```|~~~)", re.MULTILINE | re.DOTALL)
 _HEAD = re.compile(r"stateDiagram(?:-v2)?\s*$")
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.*)$", re.MULTILINE)
 _ID = r"(?:\[\*\]|[^\s:{}\"<>,;]+?)"
 _ARROW = re.compile(rf"({_ID})(?::::\w+)?\s*-->\s*({_ID})(?::::\w+)?\s*(?::\s*(.*))?")
 _STATE = re.compile(
@@ -30,16 +31,19 @@ def read(source: Source) -> Imported:
     """All state diagrams of a file. Raises `ImportFailedError` where it has none."""
     tables: list[Table] = []
     left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     for start, end in _diagrams(source.text):
         diagram = _Reader(source, start, end, len(tables)).read()
         table = None if diagram is None else diagram.table()
         if diagram is not None and table is not None:
             tables.append(table)
             left_out += diagram.left_out
+        elif diagram is not None:
+            unread += diagram.unread
     if not tables:
         problem = NOT_READ.at(Span(source, 0, 0), "there is no `stateDiagram` with a state in it")
         raise ImportFailedError(problem.help("a diagram begins with a line `stateDiagram-v2`"))
-    return Imported(tuple(tables), tuple(left_out))
+    return Imported(tuple(tables), tuple(left_out), tuple(unread))
 
 
 def _diagrams(text: str) -> Iterator[tuple[int, int]]:
@@ -52,6 +56,9 @@ class _Reader:
         self.source = source
         self.lines = list(self._lines(start, end))
         self.number = number
+        headings = _HEADING.findall(source.text, 0, start) if start else []
+        self.heading: str = headings[-1].strip("# `*") if headings else ""
+        """That of the section of Markdown in which the diagram is."""
 
     def _lines(self, start: int, end: int) -> Iterator[tuple[str, Span]]:
         offset = start
@@ -66,19 +73,38 @@ class _Reader:
         if head is None:
             return None
         title = next((x[6:].strip() for x, _ in self.lines[:head] if x.startswith("title:")), "")
-        name = title or file_name(self.source.name).split(".")[0] + (f" {self.number + 1}" if self.number else "")
-        diagram = Diagram(name, self.lines[head][1])
-        inside = ""
+        name = (
+            title
+            or self.heading
+            or file_name(self.source.name).split(".")[0] + (f" {self.number + 1}" if self.number else "")
+        )
+        diagram = Diagram(name, self.lines[head][1], drawn=_is_drawn([x for x, _ in self.lines[head + 1 :]]))
+        inside, opened = "", self.lines[head][1]
         for line, place in self.lines[head + 1 :]:
+            if not inside:
+                opened = place
             if inside:
                 inside = "" if re.match(inside, line) else inside
+            elif _ARROW.fullmatch(plain := re.sub(r"\s%%.*", "", line).rstrip(";")):
+                # Before all keywords: a state may be called `note` or `title`.
+                _line(diagram, plain, place)
             elif re.match(r"note\b[^:]*$", line):
                 inside = r"end\s*note"
             elif re.match(r"accDescr\s*\{", line) and "}" not in line:
                 inside = r".*\}"
             elif line and not _SKIPPED.match(line) and not line.startswith("note "):
-                _line(diagram, re.sub(r"\s%%.*", "", line).rstrip(";"), place)
+                _line(diagram, plain, place)
+        if inside:
+            diagram.missed("a block that is not closed, and all that follows", opened)
         return diagram
+
+
+def _is_drawn(lines: list[str]) -> bool:
+    """Has `fsm draw` written this? Then it declares every state by `state "…" as …` before any arrow."""
+    states = {x[1] for line in lines if (x := re.match(r'state ".*" as (\S+)(?: \{)?$', line))}
+    arrows = [x for line in lines if (x := _ARROW.fullmatch(line))]
+    ends = {name for x in arrows for name in (x[1], x[2]) if name != "[*]"}
+    return bool(lines) and re.match(r"direction \w\w$", lines[0]) is not None and bool(states) and ends <= states
 
 
 def _line(diagram: Diagram, line: str, place: Span) -> None:
@@ -102,13 +128,15 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
 
 def _state(diagram: Diagram, match: re.Match[str], place: Span) -> None:
     lines = None if match["title"] is None else _plain(match["title"])
-    if match["open"]:
+    if match["open"] and diagram.drawn:
         # `fsm draw` writes the internal transitions of a composite below its title.
         diagram.open(match["name"], place, lines[0] if lines else None)
         if lines is not None and len(lines) > 1:
             diagram.described(match["name"], lines[1:], place)
-        return
-    diagram.state(match["name"], place, None if lines is None else " ".join(lines), match["kind"] or "")
+    elif match["open"]:
+        diagram.open(match["name"], place, " ".join(lines or ()))
+    else:
+        diagram.state(match["name"], place, None if lines is None else " ".join(lines), match["kind"] or "")
 
 
 def _plain(text: str) -> list[str]:

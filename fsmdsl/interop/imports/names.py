@@ -23,15 +23,17 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*RESERVED, *taken}
+        self._last: dict[str, int] = {}
 
     def give(self, *candidates: str) -> str:
         """The first of the names that is free, else the last with a number."""
         free = next((name for name in candidates if name not in self._taken), None)
-        n = 2
+        n = self._last.get(candidates[-1], 2)
         while free is None:
             numbered = f"{candidates[-1]}_{n}"
             free = numbered if numbered not in self._taken else None
             n += 1
+            self._last[candidates[-1]] = n
         self._taken.add(free)
         return free
 

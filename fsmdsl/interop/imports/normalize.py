@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.guards import guarded
@@ -63,21 +63,18 @@ def _begun(table: Table) -> tuple[Table, list[LeftOut]]:
 
 def _decided(table: Table) -> tuple[Table, list[LeftOut]]:
     """Eventless rows with conditions become rows on events: what decides them is outside of the spec."""
-    by_source: dict[str, list[Row]] = defaultdict(list)
-    for row in table.rows:
-        if row.event is None and row.after is None:
-            by_source[row.source].append(row)
+    guarded_sources = {r.source for r in table.rows if r.event is None and r.after is None and r.conditions}
+    timers = Counter((r.source, r.after) for r in table.rows)
     rows: list[Row] = []
     left_out: list[LeftOut] = []
     for row in table.rows:
-        others = by_source[row.source]
         if row.after is not None and row.conditions:
-            rows.append(_timed(table, row))
+            rows.append(_timed(row, alone=timers[row.source, row.after] == 1))
             left_out.append(
                 LeftOut(f"the condition of `after {row.after}` in `{row.source}`: `{_decision(row)}`", row.place)
             )
             continue
-        if row.event is not None or row.after is not None or not any(r.conditions for r in others):
+        if row.event is not None or row.after is not None or row.source not in guarded_sources:
             if row.event is None and row.after is None and row.target is None:
                 left_out.append(LeftOut(f"a row of `{row.source}` that needs no event and leads nowhere", row.place))
             else:
@@ -90,9 +87,8 @@ def _decided(table: Table) -> tuple[Table, list[LeftOut]]:
     return replace(table, rows=tuple(rows)), left_out
 
 
-def _timed(table: Table, row: Row) -> Row:
+def _timed(row: Row, *, alone: bool) -> Row:
     """A timer without its condition; an event where a second timer of the state fires at the same time."""
-    alone = sum(r.source == row.source and r.after == row.after for r in table.rows) == 1
     event = None if alone else f"after {row.after} {_decision(row)}"
     return replace(row, conditions=(), event=event, after=row.after if alone else None)
 
@@ -122,13 +118,17 @@ def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
     rows = tuple(r for r in table.rows if r.source in entered and (r.target is None or r.target in entered))
     states = [s for s in table.states if s.name in entered]
     left = replace(table, states=_begin_again(states), rows=rows)
-    leading = {s.name: sum(r.source == s.name for r in table.rows) for s in dropped}
-    return left, [LeftOut(_dead(s, leading[s.name]), s.place) for s in dropped if not s.implied or leading[s.name]]
+    leading = Counter(r.source for r in table.rows)
+    return left, [
+        LeftOut(_dead(s, leading[s.name], bool(table.unread)), s.place)
+        for s in dropped
+        if not s.implied or leading[s.name]
+    ]
 
 
-def _dead(state: State, rows: int) -> str:
+def _dead(state: State, rows: int, incomplete: bool) -> str:
     leave = "" if not rows else f", with {rows} row{'s' * (rows != 1)} that leave it"
-    return f"the state `{state.title}`{leave}: nothing leads to it"
+    return f"the state `{state.title}`{leave}: nothing{' that was read' if incomplete else ''} leads to it"
 
 
 def _begin_again(states: list[State]) -> tuple[State, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fsmdsl.interop.imports.diagram import Diagram
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 _ID = r"(?:\[\*\]|\[H\*?\]|[\w.]+(?:\[H\*?\])?)"
@@ -22,10 +22,18 @@ _STATE = re.compile(
 )
 _TEXT = re.compile(r"([\w.]+)\s*:\s*(.*)")
 _SKIPPED = re.compile(
-    r"(?:hide|show|skinparam|scale|title|caption|header|footer|left to right|top to bottom|!|'|@|<style|</style"
-    r"|allow_mixing|mainframe|sprite|json)",
+    r"(?:(?:hide|show|skinparam|scale|title|caption|header|footer|left to right|top to bottom|allow_mixing|mainframe"
+    r"|sprite|json)\b|!|'|@|<style|</style)",
     re.IGNORECASE,
 )
+_PREPROCESSED = re.compile(r"!\s*(?:include|import|procedure|function|if|while|foreach|define|\$)", re.IGNORECASE)
+"""Directives that add lines to a diagram, or take some away."""
+
+_DRAWN = re.compile(
+    r"hide empty description\n(?:left to right direction\n)?skinparam shadowing false\nskinparam state \{\n"
+)
+"""How `fsm draw` begins a diagram."""
+
 _BLOCKS = (
     (
         re.compile(r"(?:floating\s+)?note\b(?![^:]*:)(?!.*\"\s+as\s)", re.IGNORECASE),
@@ -47,19 +55,23 @@ def read(source: Source) -> Imported:
     """All state diagrams of a file: each from `@startuml` to `@enduml`. Raises `ImportFailedError`."""
     tables: list[Table] = []
     left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     stem = file_name(source.name).split(".")[0]
     for name, lines in _diagrams(source):
         diagram = Diagram(name or stem + (f" {len(tables) + 1}" if tables else ""), lines[0][1])
-        for line, place in _without_blocks(lines):
+        diagram.drawn = _DRAWN.match("\n".join(x for x, _ in lines[1:6])) is not None
+        for line, place in _without_blocks(lines, diagram):
             _line(diagram, line, place)
         table = diagram.table()
         if table is not None:
             tables.append(table)
             left_out += diagram.left_out
+        else:
+            unread += diagram.unread
     if not tables:
         problem = NOT_READ.at(Span(source, 0, 0), "there is no state diagram between `@startuml` and `@enduml`")
         raise ImportFailedError(problem)
-    return Imported(tuple(tables), tuple(left_out))
+    return Imported(tuple(tables), tuple(left_out), tuple(unread))
 
 
 def _diagrams(source: Source) -> Iterator[tuple[str, list[tuple[str, Span]]]]:
@@ -82,15 +94,24 @@ def _diagrams(source: Source) -> Iterator[tuple[str, list[tuple[str, Span]]]]:
         raise ImportFailedError(NOT_READ.at(lines[0][1], "this diagram has no `@enduml`"))
 
 
-def _without_blocks(lines: list[tuple[str, Span]]) -> Iterator[tuple[str, Span]]:
+def _without_blocks(lines: list[tuple[str, Span]], diagram: Diagram) -> Iterator[tuple[str, Span]]:
     end: re.Pattern[str] | None = None
+    opened = lines[0][1]
     for line, place in lines:
         if end is not None:
             end = None if end.match(line) else end
-            continue
-        end = next((stop for start, stop in _BLOCKS if start.match(line)), None)
-        if end is None and line and not _SKIPPED.match(line) and not re.match(r"(?:floating\s+)?note\b|/'", line):
+        elif _ARROW.fullmatch(line):
+            # Before all keywords: a state may be called `note` or `title`.
             yield line, place
+        elif _PREPROCESSED.match(line):
+            diagram.missed(f"a directive, which is not followed: `{line[:60]}`", place)
+        else:
+            end = next((stop for start, stop in _BLOCKS if start.match(line)), None)
+            opened = place
+            if end is None and line and not _SKIPPED.match(line) and not re.match(r"(?:floating\s+)?note\b|/'", line):
+                yield line, place
+    if end is not None:
+        diagram.missed("a block that is not closed, and all that follows", opened)
 
 
 def _line(diagram: Diagram, line: str, place: Span) -> None:
@@ -100,13 +121,15 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
     elif line in ("--", "||"):
         diagram.region(place)
     elif (arrow := _ARROW.fullmatch(line)) is not None:
+        if "hidden" in arrow[2]:
+            return  # It moves states apart, and is not drawn.
         ends = (arrow[3], arrow[1]) if arrow[2].startswith("<") else (arrow[1], arrow[3])
         source, target = (_plain_end(diagram, x, place) for x in ends)
         diagram.arrow(source, target, _plain(arrow[4] or ""), place)
     elif (state := _STATE.fullmatch(line)) is not None:
         _state(diagram, state, place)
     elif (text := _TEXT.fullmatch(line)) is not None:
-        if not text[2].startswith("«"):
+        if not (diagram.drawn and text[2].startswith("«")):
             diagram.described(text[1], _plain(text[2]), place)
     else:
         problem = NOT_READ.at(place, "this is no line of a state diagram that is understood")

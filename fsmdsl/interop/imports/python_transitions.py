@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fsmdsl.interop.imports.python_values import Called, Class
 from fsmdsl.interop.imports.python_walk import Program, program
 from fsmdsl.interop.imports.rules import NOT_READ
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table, Unread
 from fsmdsl.interop.imports.transitions_draft import Draft
 from fsmdsl.interop.imports.transitions_objects import EVERYWHERE
 from fsmdsl.text.source import Source, Span
@@ -25,17 +25,20 @@ def read(source: Source) -> Imported:
     """
     code = program(source)
     left_out: list[LeftOut] = []
+    unread: list[Unread] = []
     tables: list[Table] = []
     for call in code.calls:
         if _makes(call, code):
             draft = _draft(call, code)
-            if len(draft.states) > 1 or draft.rows:
+            if draft.states and (len(draft.states) > 1 or draft.rows or draft.unread):
                 tables.append(draft.table())
                 left_out += draft.left_out
+            else:
+                unread += draft.unread
     if not tables:
         problem = NOT_READ.at(Span(source, 0, 0), "no machine of the `transitions` library is made here")
         raise ImportFailedError(problem.help("its states and transitions must be written as lists, dicts or calls"))
-    return Imported(tuple(tables), tuple(left_out))
+    return Imported(tuple(tables), tuple(left_out), tuple(unread))
 
 
 def _makes(call: Called, code: Program) -> bool:
@@ -67,7 +70,13 @@ def _draft(call: Called, code: Program) -> Draft:
     nests = _nests(call, own)
     draft = Draft(title, span, code.span, separator if isinstance(separator, str) else "_", nests=nests)
     draft.others = lambda other: _draft(other, code) if other is not call else None
-    arguments = dict(zip(_POSITIONS, _positional(call, own), strict=False)) | call.keywords
+    inherited = [] if not own else list(_inherited(call, code))
+    arguments: dict[str, object] = {}
+    for one in (*inherited, call):
+        arguments |= dict(zip(_POSITIONS, _positional(one, own), strict=False)) | one.keywords
+        if one.unknown:
+            draft.missed(f"arguments that only running the code would tell: `{', '.join(one.unknown)}`", span)
+            draft.incomplete = "states" not in arguments
     draft.models = list(_models(call, arguments.get("model"), own, code))
     for callbacks in EVERYWHERE:
         draft.note_callbacks(callbacks, arguments.get(callbacks), span)
@@ -76,11 +85,23 @@ def _draft(call: Called, code: Program) -> Draft:
     draft.add_transitions(arguments.get("transitions"))
     if arguments.get("ordered_transitions") is True:
         draft.add_ordered(Called("", [], {}, call.node))
-    for later in call.owner.calls if own and call.owner is not None else call.calls:
-        if later is not call:
-            draft.called(later)
+    for one in (*inherited, call):
+        for later in one.owner.calls if own and one.owner is not None else one.calls:
+            if later is not one:
+                draft.called(later)
     draft.add_model_callbacks()
     return draft
+
+
+def _inherited(call: Called, code: Program) -> Iterator[Called]:
+    """The constructors that a constructor of the file calls, from the outermost class on."""
+    for base in call.owner.bases if call.owner is not None else ():
+        outer = code.names.get(base)
+        if isinstance(outer, Class) and outer is not call.owner:
+            constructor = next((x for x in code.calls if x.owner is outer and x.function.endswith("__init__")), None)
+            if constructor is not None and constructor is not call:
+                yield from _inherited(constructor, code)
+                yield constructor
 
 
 def _nests(call: Called, own: bool) -> bool:

@@ -39,6 +39,10 @@ class Member:
     value: Any = field(compare=False, hash=False)
 
 
+class TooLargeError(RecursionError):
+    """There is more than a reader takes."""
+
+
 class Items(list[Any]):
     """A list, tuple or set, and where it is written."""
 
@@ -48,11 +52,23 @@ class Items(list[Any]):
 
 
 class Keyed(dict[Any, Any]):
-    """A dict, and where it is written."""
+    """A dict, and where it is written. `unknown`: parts of it that only running the code would tell."""
 
-    def __init__(self, pairs: dict[Any, Any], node: ast.expr) -> None:
+    def __init__(self, pairs: dict[Any, Any], node: ast.expr, unknown: Iterable[str] = ()) -> None:
         super().__init__(pairs)
         self.node = node
+        self.unknown = list(unknown)
+
+    def copy(self) -> Keyed:
+        return Keyed(self, self.node, self.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of the file, which may be what an expression calls."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+    scope: Any = field(compare=False, hash=False, repr=False)
 
 
 @dataclass(slots=True)
@@ -87,6 +103,10 @@ class Called:
     """The calls of methods of what this call makes, in the order of the text."""
     receiver: Any = field(default=None, repr=False)
     """What the method is called on: `off` of `off.to(on)`."""
+    unknown: tuple[str, ...] = ()
+    """Arguments that only running the code would tell: `*rows`, `**options`."""
+    under: str = ""
+    """The condition of an `if` around the call."""
 
     def argument(self, index: int, name: str, default: Any = None) -> Any:
         """An argument by keyword, else by position."""
@@ -104,6 +124,8 @@ class Scope:
         self.owner: Class | None = owner if owner is not None or outer is None else outer.owner
         self.calls: list[Called] = [] if outer is None else outer.calls
         """All calls that were read, in the order of the text."""
+        self.under: str = "" if outer is None else outer.under
+        """The condition of an `if` that is being read."""
 
     def find(self, name: str) -> Any:
         """What the name stands for; None: nothing that the text says."""
@@ -122,7 +144,7 @@ def value(node: ast.expr, scope: Scope) -> Any:
             return constant
         case ast.Name(id=name):
             binding = scope.find(name)
-            return Unknown(name) if binding is None else binding
+            return Unknown(name) if binding is None or isinstance(binding, Function) else binding
         case ast.List() | ast.Tuple() | ast.Set():
             return Items(_items(node.elts, scope), node)
         case ast.Dict():
@@ -141,11 +163,12 @@ def value(node: ast.expr, scope: Scope) -> Any:
             return _sum(node, scope)
         case ast.Subscript():
             return _subscript(node, scope)
-        case ast.ListComp(generators=[generator]):
-            return [value(node.elt, inner) for inner in _turns(generator, scope)]
-        case ast.DictComp(generators=[generator]):
-            pairs = [(value(node.key, inner), value(node.value, inner)) for inner in _turns(generator, scope)]
-            return Keyed({k: v for k, v in pairs if isinstance(k, str | int | Member)}, node)
+        case ast.ListComp(generators=[generator]) if (turns := _turns(generator, scope)) is not None:
+            return [value(node.elt, inner) for inner in turns]
+        case ast.DictComp(generators=[generator]) if (turns := _turns(generator, scope)) is not None:
+            pairs = [(value(node.key, inner), value(node.value, inner)) for inner in turns]
+            unknown = [ast.unparse(node)] if any(not isinstance(k, str | int | Member) for k, _ in pairs) else []
+            return Keyed({k: v for k, v in pairs if isinstance(k, str | int | Member)}, node, unknown)
         case _:
             return Unknown(ast.unparse(node))
 
@@ -163,7 +186,9 @@ def items(iterable: Any) -> list[Any] | None:
     """What going through a value yields; None where the text does not tell."""
     match iterable:
         case list():
-            return iterable[:MAX_ITEMS]
+            if len(iterable) > MAX_ITEMS:
+                raise TooLargeError
+            return iterable
         case dict():
             return list(iterable)
         case Class() if iterable.members:
@@ -172,16 +197,26 @@ def items(iterable: Any) -> list[Any] | None:
 
 
 def _dict(node: ast.Dict, scope: Scope) -> Any:
-    out: dict[Any, Any] = {}
+    out = Keyed({}, node)
     for key, item in zip(node.keys, node.values, strict=True):
         if key is None:
-            whole = value(item, scope)
-            out |= whole if isinstance(whole, dict) else {}
+            merge(out, value(item, scope), f"**{ast.unparse(item)}")
             continue
         item_key = value(key, scope)
         if isinstance(item_key, str | int | Member):
             out[item_key] = value(item, scope)
-    return Keyed(out, node)
+        else:
+            out.unknown.append(ast.unparse(key))
+    return out
+
+
+def merge(out: Keyed, whole: Any, text: str) -> None:
+    """Put what a value holds into a dict: `**whole`, `out.update(whole)`."""
+    if not isinstance(whole, dict):
+        out.unknown.append(text)
+        return
+    out.update(whole)
+    out.unknown += whole.unknown if isinstance(whole, Keyed) else []
 
 
 def _attribute(node: ast.Attribute, scope: Scope) -> Any:
@@ -206,24 +241,59 @@ def _call(node: ast.Call, scope: Scope) -> Any:
     if function in ("list", "tuple", "set", "sorted") and len(node.args) == 1:
         whole = items(value(node.args[0], scope))
         return Unknown(ast.unparse(node)) if whole is None else whole
-    keywords: dict[str, Any] = {}
+    keywords = Keyed({}, node)
     for keyword in node.keywords:
         item = value(keyword.value, scope)
         if keyword.arg is not None:
             keywords[keyword.arg] = item
-        elif isinstance(item, dict):
-            keywords |= {str(k): v for k, v in item.items()}
+        else:
+            merge(keywords, item, f"**{ast.unparse(keyword.value)}")
     if function == "dict" and not node.args:
-        return Keyed(keywords, node)
+        return keywords
     if function == "str" and len(node.args) == 1:
         text = value(node.args[0], scope)
         return text if isinstance(text, str) else Unknown(ast.unparse(node))
+    returned = _returned(node, keywords, scope)
+    if returned is not None:
+        return returned
     owner: Any = value(node.func.value, scope) if isinstance(node.func, ast.Attribute) else None
-    call = Called(function, list(_items(node.args, scope)), keywords, node, scope.owner, receiver=owner)
+    arguments = list(_items(node.args, scope))
+    unknown = tuple(keywords.unknown)
+    for x in node.args:
+        if isinstance(x, ast.Starred) and items(value(x.value, scope)) is None:
+            unknown += (ast.unparse(x),)
+    call = Called(function, arguments, {str(k): x for k, x in keywords.items()}, node, scope.owner, receiver=owner)
+    call.unknown, call.under = unknown, scope.under
     if isinstance(owner, Called | Class):
         owner.calls.append(call)
     scope.calls.append(call)
     return call
+
+
+def _returned(node: ast.Call, keywords: Keyed, scope: Scope) -> Any:
+    """The list, dict or text that a function of the file returns, if it does nothing else; None for all others."""
+    function = scope.find(node.func.id) if isinstance(node.func, ast.Name) else None
+    if not isinstance(function, Function) or keywords.unknown or any(isinstance(x, ast.Starred) for x in node.args):
+        return None
+    parameters = function.node.args
+    body = [x for x in function.node.body if not (isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant))]
+    if parameters.vararg or parameters.kwarg or function.node.decorator_list:
+        return None
+    match body:
+        case [ast.Return(value=ast.expr() as expression)]:
+            pass
+        case _:
+            return None
+    positional = [*parameters.posonlyargs, *parameters.args]
+    names: dict[str, Any] = {x.arg: Unknown(x.arg) for x in [*positional, *parameters.kwonlyargs]}
+    defaults = [*zip(reversed(positional), reversed(parameters.defaults), strict=False)]
+    defaults += [(x, y) for x, y in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True) if y is not None]
+    names |= {x.arg: value(y, function.scope) for x, y in defaults}
+    names |= {x.arg: value(y, scope) for x, y in zip(positional, node.args, strict=False)} | keywords
+    calls = len(scope.calls)
+    returned = value(expression, Scope(names, function.scope))
+    del scope.calls[calls:]
+    return returned if isinstance(returned, list | dict | str) else None
 
 
 def _function(node: ast.expr, scope: Scope) -> str:
@@ -278,14 +348,21 @@ def _joined(node: ast.JoinedStr, scope: Scope) -> Any:
 def _sum(node: ast.BinOp, scope: Scope) -> Any:
     match value(node.left, scope), value(node.right, scope):
         case (list() as left, list() as right):
-            return [*left, *right][:MAX_ITEMS]
+            if len(left) + len(right) > MAX_ITEMS:
+                raise TooLargeError
+            return [*left, *right]
         case (str() as left, str() as right):
             return left + right
         case (dict() as left, dict() as right):
-            return left | right
+            both = Keyed({}, node)
+            merge(both, left, "")
+            merge(both, right, "")
+            return both
         case (Called() | list() as left, Called() | list() as right) if isinstance(node.op, ast.BitOr):
             operands = [y for x in (left, right) for y in (x if isinstance(x, list) else [x])]
-            return Items(operands[:MAX_ITEMS], node)
+            if len(operands) > MAX_ITEMS:
+                raise TooLargeError
+            return Items(operands, node)
     return Unknown(ast.unparse(node))
 
 
@@ -301,11 +378,10 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Any:
     return Unknown(ast.unparse(node))
 
 
-def _turns(generator: ast.comprehension, scope: Scope) -> Iterator[Scope]:
-    if generator.ifs or generator.is_async:
-        return
-    for item in items(value(generator.iter, scope)) or []:
-        yield Scope(bound(generator.target, item), scope)
+def _turns(generator: ast.comprehension, scope: Scope) -> list[Scope] | None:
+    """The names in each turn of a comprehension; None where the text does not tell."""
+    iterable = None if generator.ifs or generator.is_async else items(value(generator.iter, scope))
+    return None if iterable is None else [Scope(bound(generator.target, item), scope) for item in iterable]
 
 
 def bound(target: ast.expr, item: Any) -> dict[str, Any]:

@@ -70,11 +70,11 @@ def _region(table: Table, outer: State, region: State, inside: set[str], rows: l
     if region.parallel:
         whole = replace(region, parent=None)
         again = tuple(replace(s, parent=region.name) if s.parent is None else s for s in states)
-        return Table(
-            f"{table.name} {region.title}", region.name, (whole, *again), tuple(rows), doc=doc, place=region.place
-        )
+        name = f"{table.name} {region.title}"
+        return Table(name, region.name, (whole, *again), tuple(rows), False, doc, region.place, table.unread)
     acts = table.acts_at_start
-    return Table(f"{table.name} {region.title}", begin.name, states, tuple(spread), acts, doc, region.place)
+    name = f"{table.name} {region.title}"
+    return Table(name, begin.name, states, tuple(spread), acts, doc, region.place, table.unread)
 
 
 def _spread(row: Row, region: str, tops: list[str], begin: str) -> Iterator[Row]:

@@ -37,4 +37,24 @@ Take the generated part out of the source, or split the machine.
 """,
 )
 
-RULES = (NOT_READ, TOO_DEEP)
+UNREAD = Rule(
+    "FSM523",
+    "import-incomplete",
+    Severity.WARNING,
+    "a part of a source that could not be read",
+    """
+A part of a machine is written in a way that the importer does not understand: a row that a function call returns, a
+table that another file declares, an element that the format does not have. States and rows may be missing from the
+result. `fsm import` lists each such part and exits with 3. `fsm drift` compares what it has read, and exits with 3 if
+that does not differ.
+
+```console
+$ fsm import order.ts --out order.fsm
+$ fsm drift order.fsm order.ts
+```
+
+Write the part out in the source, or add the missing rows to the spec by hand.
+""",
+)
+
+RULES = (NOT_READ, TOO_DEEP, UNREAD)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.interop.imports.rules import TOO_DEEP
-from fsmdsl.interop.imports.syntax_tree import Node, span, text
+from fsmdsl.interop.imports.syntax_tree import Node, children, span, text, walk
 from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source
+
+SPREAD = "\0"
+"""What a key begins with that stands for parts of an object that only running the code would tell: `...rest`."""
 
 MAX_EXPRESSIONS = 200_000
 """Maximum number of evaluated expressions; those of a constant count for each use."""
@@ -25,6 +29,7 @@ _FUNCTIONS = (
     "arrow_function", "function_expression", "function_declaration", "method_definition", "generator_function",
     "generator_function_declaration",
 )  # fmt: skip
+_MUTATING = frozenset({"push", "unshift", "splice", "pop", "shift", "set", "add", "delete", "reverse", "sort", "fill"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
 
 
@@ -51,6 +56,8 @@ class Script:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.left = MAX_EXPRESSIONS
+        self.mutated: set[str] | None = None
+        """The names whose objects and lists are changed after they were made."""
         self.open: list[int] = []
         """The constants that are being read, and the levels of expressions around."""
 
@@ -62,6 +69,8 @@ class Script:
         self.left -= 1
         if self.left < 0 or level > MAX_LEVELS:
             raise ImportFailedError(TOO_DEEP.at(span(self.source, node), "there are too many expressions here"))
+        if node.is_error or node.is_missing:
+            return Code(_line(node))
         match node.type:
             case "string":
                 return "".join(map(_piece, node.named_children))
@@ -119,7 +128,11 @@ class Script:
                         out.update(whole)
                         out.places.update(whole.places)
                     else:
-                        out[_line(x)] = Code(_line(x))
+                        out[f"{SPREAD}{_line(x)}"] = Code(_line(x))
+                case "comment":
+                    pass
+                case _:
+                    out[f"{SPREAD}{_line(x)}"] = Code(_line(x))
         return out
 
     def _put(self, out: Keyed, key: str, place: Node, node: Node, level: int) -> None:
@@ -132,7 +145,7 @@ class Script:
             return text(node)
         key = self.value(node.named_children[0] if node.type == "computed_property_name" else node, level + 1)
         if isinstance(key, Code):
-            return key.text
+            return f"{SPREAD}{key.text}"
         return _number_text(key) if isinstance(key, int | float) else str(key)
 
     def _template(self, node: Node, level: int) -> Any:
@@ -159,7 +172,18 @@ class Script:
             self._enum(declaration, level) if declaration.type == "enum_body" else self.value(declaration, level + 1)
         )
         self.open.pop()
+        if isinstance(constant, Keyed | list) and text(node) in self.changed(node):
+            constant = _changed(constant, text(node))
         return Code(text(node)) if isinstance(constant, Code) else constant
+
+    def changed(self, node: Node) -> set[str]:
+        """The names of objects and lists that a statement of the file changes."""
+        if self.mutated is None:
+            root = node
+            while root.parent is not None:
+                root = root.parent
+            self.mutated = set(_mutations(root))
+        return self.mutated
 
     def _enum(self, body: Node, level: int) -> Keyed:
         out, n = Keyed(), 0
@@ -210,6 +234,35 @@ class Script:
             case "-" if numbers:
                 return left - right
         return Code(_line(node))
+
+
+def _changed(constant: Any, name: str) -> Any:
+    """An object or a list with a part that only running the code would tell."""
+    if isinstance(constant, list):
+        return [*constant, Code(name)]
+    out = Keyed()
+    out.update(constant)
+    out.places.update(constant.places)
+    out[f"{SPREAD}{name}"] = Code(name)
+    return out
+
+
+def _mutations(root: Node) -> Iterator[str]:
+    """What is assigned to a part of, or changed by one of its methods or by `Object.assign`."""
+    for node in walk(root):
+        changed: Node | None = None
+        if node.type in ("assignment_expression", "augmented_assignment_expression"):
+            changed = node.child_by_field_name("left")
+        elif node.type == "call_expression":
+            function, arguments = (node.child_by_field_name(x) for x in ("function", "arguments"))
+            if text(function) == "Object.assign":
+                changed = next(iter(children(arguments)), None)
+            elif function is not None and text(function.child_by_field_name("property")) in _MUTATING:
+                changed = function.child_by_field_name("object")
+        while changed is not None and changed.type in ("member_expression", "subscript_expression"):
+            changed = changed.child_by_field_name("object")
+        if changed is not None and changed.type == "identifier":
+            yield text(changed)
 
 
 def declared(node: Node) -> Node | None:
@@ -265,7 +318,7 @@ def _number(node: Node) -> Any:
 
 
 def _number_text(n: float) -> str:
-    return str(int(n)) if n == int(n) else str(n)
+    return str(int(n)) if math.isfinite(n) and n == int(n) else str(n)
 
 
 def _line(node: Node) -> str:

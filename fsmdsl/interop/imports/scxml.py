@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from xml.parsers import expat
 
@@ -11,13 +11,29 @@ from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.imports.durations import duration
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
-from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 MAX_LEVELS = 100
 MAX_ELEMENTS = 200_000
+MAX_ROWS = 100_000
+
+MAX_WORDS = 100
+"""Maximum number of words in the name of an event, which dots separate."""
 
 _STATES = ("state", "parallel", "final")
+_NAMESPACE = "http://www.w3.org/2005/07/scxml"
+_IN_STATES = frozenset(
+    {*_STATES, "transition", "initial", "onentry", "onexit", "history", "invoke", "datamodel", "donedata", "script"}
+)
+_ATTRIBUTES = {
+    "scxml": frozenset({"initial", "name", "version", "datamodel", "binding", "exmode"}),
+    "state": frozenset({"id", "initial"}),
+    "parallel": frozenset({"id"}),
+    "final": frozenset({"id"}),
+    "transition": frozenset({"event", "cond", "target", "type"}),
+}  # fmt: skip
+"""The attributes that this reader understands, of the elements that make states and rows."""
 
 
 class Timer(NamedTuple):
@@ -37,6 +53,8 @@ class Element:
     attributes: dict[str, str]
     place: Span
     children: list[Element] = field(default_factory=list)
+    foreign: bool = False
+    """Does it belong to another vocabulary than SCXML, such as that of a graphical editor?"""
 
 
 def read(source: Source) -> Imported:
@@ -54,7 +72,9 @@ def read(source: Source) -> Imported:
     initial = reader.first(root, reader.states[0].name)
     if initial not in reader.elements:
         raise ImportFailedError(NOT_READ.at(root.place, f"the initial state `{initial}` is not in the document"))
-    table = Table(name, initial, tuple(reader.states), tuple(reader.rows()), acts_at_start=True, place=root.place)
+    rows = tuple(reader.rows())
+    unread = tuple(reader.unread)
+    table = Table(name, initial, tuple(reader.states), rows, acts_at_start=True, place=root.place, unread=unread)
     return Imported((table,), tuple(reader.left_out))
 
 
@@ -63,7 +83,8 @@ def read(source: Source) -> Imported:
 
 def _parsed(source: Source) -> Element:
     """The elements of a document. Neither a document type nor entities are taken: they could grow without limit."""
-    parser = expat.ParserCreate(namespace_separator=" ")
+    # The text is decoded already: the encoding that the document declares no longer counts.
+    parser = expat.ParserCreate("utf-8", " ")
     top = Element("", {}, Span(source, 0, 0))
     stack = [top]
     count = 0
@@ -78,7 +99,9 @@ def _parsed(source: Source) -> Element:
         count += 1
         if len(stack) > MAX_LEVELS or count > MAX_ELEMENTS:
             raise ImportFailedError(TOO_DEEP.at(here(), "this is nested too deeply, or has too many elements"))
-        element = Element(tag.rpartition(" ")[2], {k.rpartition(" ")[2]: v for k, v in attributes.items()}, here())
+        namespace, _, name = tag.rpartition(" ")
+        own = {k: v for k, v in attributes.items() if " " not in k}
+        element = Element(name, own, here(), foreign=namespace not in ("", _NAMESPACE))
         stack[-1].children.append(element)
         stack.append(element)
 
@@ -105,16 +128,22 @@ class _Reader:
         self.states: list[State] = []
         self.elements: dict[str, Element] = {}
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
         self.timers: dict[str, dict[str, Timer]] = {}
 
     def note(self, message: str, place: Span) -> None:
         self.left_out.append(LeftOut(message, place))
+
+    def missed(self, message: str, place: Span) -> None:
+        self.unread.append(Unread(message, place))
 
     def states_in(self, outer: Element, parent: str | None) -> None:
         """The states of an element, in the order of the document, composites before their children."""
         inside = [x for x in outer.children if x.tag in _STATES]
         states = [(x.attributes.get("id") or f"{parent or 'machine'} {x.tag} {n}", x) for n, x in enumerate(inside, 1)]
         first = self.first(outer, states[0][0]) if states and parent is not None and outer.tag != "parallel" else None
+        if first is not None and first not in {name for name, _ in states}:
+            self.missed(f"the initial state of `{parent}`, which is not directly inside of it: `{first}`", outer.place)
         for name, x in states:
             if name in self.elements:
                 raise ImportFailedError(NOT_READ.at(x.place, f"a second state is called `{name}`"))
@@ -129,19 +158,32 @@ class _Reader:
         """What an element is entered at: its `initial`, else its first state."""
         targets = outer.attributes.get("initial", "").split()
         for child in (x for x in outer.children if x.tag == "initial"):
-            targets = next(
-                (x.attributes.get("target", "").split() for x in child.children if x.tag == "transition"), []
-            )
+            row = next((x for x in child.children if x.tag == "transition"), None)
+            targets = [] if row is None else row.attributes.get("target", "").split()
+            if row is not None and row.children:
+                self.note("what the row to the initial state does", row.place)
         if len(targets) > 1:
             self.note(f"`{' '.join(targets)}` are entered at once: the first of them is", outer.place)
         return targets[0] if targets else default
 
     def noted(self, name: str, x: Element) -> None:
-        """What a state has that the language has not."""
+        """What a state has that the language has not, or that this reader does not know."""
+        self._attributes(name, x)
         for child in x.children:
+            if child.foreign:
+                self.note(f"`{child.tag}` of `{name}`, which belongs to another vocabulary", child.place)
+                continue
+            if child.tag not in _IN_STATES:
+                self.missed(f"the element `{child.tag}` of `{name}`", child.place)
+            elif child.tag == "transition":
+                self._attributes(name, child)
             if child.tag in ("history", "invoke", "datamodel", "donedata"):
                 detail = child.attributes.get("id") or child.attributes.get("src") or child.attributes.get("type") or ""
                 self.note(f"`{child.tag}` of `{name}`{f': `{detail}`' if detail else ''}", child.place)
+
+    def _attributes(self, name: str, x: Element) -> None:
+        for attribute in sorted(x.attributes.keys() - _ATTRIBUTES[x.tag]):
+            self.missed(f"the attribute `{attribute}` of `{x.tag}` in `{name}`", x.place)
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
@@ -155,42 +197,50 @@ class _Reader:
             if y.tag == "history"
         }
         done = {f"done.state.{s.name}": s.name for s in self.states}
+        finals: dict[str | None, list[str]] = {}
+        for s in (s for s in self.states if self.elements[s.name].tag == "final"):
+            finals.setdefault(s.parent, []).append(s.name)
+        events = EventNames(self.elements.values())
+        count = 0
         for name, x in self.elements.items():
-            for t in (y for y in x.children if y.tag == "transition"):
+            for t in (y for y in x.children if y.tag == "transition" and not y.foreign):
                 targets = [histories.get(y, y) for y in t.attributes.get("target", "").split()]
                 if any(y not in names for y in targets):
-                    self.note(f"a row of `{name}` to `{' '.join(targets)}`: there is no such state", t.place)
+                    self.missed(f"a row of `{name}` to `{' '.join(targets)}`: there is no such state", t.place)
                     continue
                 if len(targets) > 1:
                     self.note(f"a row of `{name}` enters several states: `{targets[0]}` is taken", t.place)
-                yield from self.row(name, x, t, targets[0] if targets else None, done)
+                if t.attributes.get("type") == "internal" and targets and t.attributes.get("event"):
+                    self.note(f"`type` of a row of `{name}`: it is left and entered again", t.place)
+                for row in self.row(name, t, targets[0] if targets else None, events):
+                    yield from self.arrived(row, finals.get(done.get(row.event or "", ""), []))
+                    count += 1
+                    if count > MAX_ROWS:
+                        raise ImportFailedError(TOO_DEEP.at(t.place, f"there are more than {MAX_ROWS:,} rows"))
 
-    def row(self, name: str, x: Element, t: Element, target: str | None, done: dict[str, str]) -> Iterator[Row]:
+    def arrived(self, row: Row, finals: list[str]) -> Iterator[Row]:
+        """The row; one on the `done.state` event of a composite leaves its final states, by itself."""
+        if finals and row.target is not None:
+            yield from (replace(row, source=name, event=None) for name in finals)
+        else:
+            yield row
+
+    def row(self, name: str, t: Element, target: str | None, names: EventNames) -> Iterator[Row]:
         condition = " ".join(t.attributes.get("cond", "").split())
         conditions = () if condition in ("", "true") else (_condition(condition),)
         actions = tuple(self.called(t))
-        events = t.attributes.get("event", "").split()
-        every: list[str | None] = [*events] or [None]
+        descriptors = t.attributes.get("event", "").split()
+        if any(_plain(x) == "" for x in descriptors):
+            self.note(f"a row of `{name}` on every event: others than those of this document are `any`", t.place)
+        every: list[str | None] = [*dict.fromkeys(e for x in descriptors for e in names.matching(x))] or [None]
         for event in every:
-            plain = None if event is None else re.sub(r"\.\*?$", "", event)
-            if plain in ("*", ""):
-                self.note(f"a row of `{name}` on every event: its event is `any`", t.place)
-                plain = "any"
-            finals = self.finals(done.get(plain or ""))
+            plain = event
             timer = self.timers.get(name, {}).get(event or "")
             if timer is not None:
                 plain = None if timer.after else f"after {timer.text}"
                 yield Row(name, target, plain, conditions, actions, timer.after, t.place)
-            elif finals and target is not None:
-                yield from (Row(y, target, None, conditions, actions, place=t.place) for y in finals)
             else:
                 yield Row(name, target, plain, conditions, actions, place=t.place)
-
-    def finals(self, composite: str | None) -> list[str]:
-        """The final states directly inside of a composite: being there is its `done.state` event."""
-        if composite is None:
-            return []
-        return [s.name for s in self.states if s.parent == composite and self.elements[s.name].tag == "final"]
 
     def actions(self, x: Element, tag: str, name: str) -> Iterator[str]:
         """What a state does on entry or exit, without the starting and stopping of its timers."""
@@ -203,6 +253,9 @@ class _Reader:
         """The executable content as names of actions."""
         for x in block.children:
             a = x.attributes
+            if x.foreign:
+                self.note(f"what `{x.tag}` does, which belongs to another vocabulary", x.place)
+                continue
             match x.tag:
                 case "raise":
                     yield f"raise {a.get('event', '')}"
@@ -218,7 +271,46 @@ class _Reader:
                     yield x.tag
                     self.note(f"what `{x.tag}` does", x.place)
                 case _:
-                    self.note(f"`{x.tag}`", x.place)
+                    self.missed(f"the element `{x.tag}`", x.place)
+
+
+class EventNames:
+    """The events that a document names, for descriptors that take several: `key` takes `key.minus` as well."""
+
+    def __init__(self, elements: Iterable[Element]) -> None:
+        self.names: dict[str, None] = {}
+        self.longer: dict[str, list[str]] = {}
+        """The names that begin with each descriptor and a dot."""
+        for x in elements:
+            self._add(x)
+
+    def _add(self, x: Element) -> None:
+        for y in (y for y in x.children if y.tag not in _STATES):
+            descriptors = y.attributes.get("event", "").split() if y.tag in ("transition", "raise", "send") else []
+            for name in (_plain(z) for z in descriptors):
+                if name and name not in self.names:
+                    self.names[name] = None
+                    for prefix in _prefixes(name, y.place):
+                        self.longer.setdefault(prefix, []).append(name)
+            self._add(y)
+
+    def matching(self, descriptor: str) -> list[str]:
+        """The events that a descriptor takes; `any` stands for those that the document does not name."""
+        plain = _plain(descriptor)
+        return [plain, *self.longer.get(plain, ())] if plain else [*self.names, "any"]
+
+
+def _plain(descriptor: str) -> str:
+    """A descriptor without the dot and the star at its end, which say nothing; empty: it takes every event."""
+    return "" if descriptor in ("*", ".*", ".") else re.sub(r"\.\*?$", "", descriptor)
+
+
+def _prefixes(name: str, place: Span) -> Iterator[str]:
+    """The descriptors that take this event beside its own name: `a` and `a.b` of `a.b.c`."""
+    words = name.split(".")
+    if len(words) > MAX_WORDS:
+        raise ImportFailedError(TOO_DEEP.at(place, f"the name of this event has more than {MAX_WORDS} words"))
+    return (".".join(words[:n]) for n in range(1, len(words)))
 
 
 def _timers(root: Element) -> dict[str, dict[str, Timer]]:
@@ -228,7 +320,7 @@ def _timers(root: Element) -> dict[str, dict[str, Timer]]:
     for x in states:
         for t in (y for y in x.children if y.tag == "transition"):
             for event in t.attributes.get("event", "").split():
-                takers.setdefault(event, set()).add(id(x))
+                takers.setdefault(_plain(event), set()).add(id(x))
     timers: dict[str, dict[str, Timer]] = {}
     for x in states:
         stopped = {y.attributes.get("sendid") for y in _content(x, "onexit") if y.tag == "cancel"}
@@ -241,7 +333,7 @@ def _timers(root: Element) -> dict[str, dict[str, Timer]]:
                 has_delay
                 and not {"target", "targetexpr"} & a.keys()
                 and name in stopped
-                and takers.get(event) == {id(x)}
+                and set().union(*(takers.get(z, ()) for z in ("", event, *_prefixes(event, y.place)))) == {id(x)}
             ):
                 timers.setdefault(x.attributes.get("id", ""), {})[event] = Timer(name, after, delay)
     return timers

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fsmdsl.dataclasses import replace
-from fsmdsl.interop.imports.python_values import Called, Class, Part, Scope, value
+from fsmdsl.interop.imports.python_values import Called, Class, Part, Scope, Unknown, value
 from fsmdsl.interop.imports.python_walk import Program
 from fsmdsl.interop.imports.statemachine_guards import conditions_of
 from fsmdsl.interop.imports.statemachine_states import DeclaredStates, last_name
@@ -39,16 +39,20 @@ class Draft:
         self.states = self.declared_states.states
         self.events: dict[int, list[str]] = defaultdict(list)
         self.builders: dict[int, Called] = {}
+        self.unknown_events: set[int] = set()
+        """The calls that make rows on events that were not read."""
         self.hooks: dict[tuple[object, str], list[str]] = defaultdict(list)
         """Callbacks that decorators add, by the call that makes rows or the name of the state, and the moment."""
         self.methods: dict[str, None] = {}
         self.outer = Scope(dict(code.names))
         """The names of the file, for decorators; what they call is listed in it, and so stays a thing of its own."""
 
-    def table(self) -> Table:
-        """The machine. There is at least one state."""
+    def table(self) -> Table | None:
+        """The machine; None where no state was read."""
         for declaration in self.family:
             self.declared_states.read(declaration, None)
+        if not self.states:
+            return None
         self.declared_states.begin()
         bodies = [*self.family, *self._composites()]
         for declaration in bodies:
@@ -65,7 +69,8 @@ class Draft:
         first = next((s for s in tops if s.initial), tops[0])
         states = tuple(replace(s, initial=s.initial and s.parent is not None) for s in self.states.values())
         doc = (ast.get_docstring(self.declared.node) or "").strip().split("\n")[0]
-        return Table(self.declared.name, first.name, states, rows, acts_at_start=True, doc=doc, place=self.span)
+        unread = tuple(self.declared_states.unread)
+        return Table(self.declared.name, first.name, states, rows, True, doc, self.span, unread)
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -74,11 +79,24 @@ class Draft:
     def note(self, text: str, span: Span) -> None:
         self.declared_states.note(text, span)
 
+    def missed(self, text: str, span: Span) -> None:
+        self.declared_states.missed(text, span)
+
     # Events ----------------------------------------------------------------------------------------------------------
 
     def events_of(self, declaration: Class) -> None:
         """The events that the body of a class declares, and its rows without one."""
         inside = set(_calls_in_body(declaration.node))
+        for statement in declaration.node.body:
+            calls = set(_calls_in_body(statement)) & inside
+            if (
+                isinstance(statement, ast.Assign)
+                and calls
+                and any(_unknown_rows(declaration, x) for x in statement.targets)
+            ):
+                inside -= calls
+                message = f"rows that only running the code would tell: `{ast.unparse(statement)}`"
+                self.missed(message, self.code.span(statement))
         for call in (x for x in self.code.calls if x.node in inside and _builds(x)):
             self._build(call)
         for name, x in declaration.names.items():
@@ -101,7 +119,7 @@ class Draft:
                 self.declare(name, call.argument(0, "transitions"))
             elif isinstance(call, Called) and any(self.declared_states.state(y) for y in call.arguments):
                 message = f"rows of `{name}` that only running the code would tell: `{source_text(call)}`"
-                self.note(message, self.code.span(call.node))
+                self.missed(message, self.code.span(call.node))
 
     def _build(self, call: Called) -> None:
         """A call that makes rows; its own `event` comes first."""
@@ -116,14 +134,15 @@ class Draft:
             return
         self.builders[id(call)] = call
         for event in items_of(call.keywords.get("event")):
-            if isinstance(event, Called):
+            if isinstance(event, Called) and last_name(event.function) == "Event":
                 self.delayed(event)
                 event = event.argument(1, "id", event.argument(0, "transitions"))
             if isinstance(event, str):
                 self.events[id(call)] += event.split()
             else:
+                self.unknown_events.add(id(call))
                 message = f"an event that only running the code would tell: `{source_text(event)}`"
-                self.note(message, self.code.span(call.node))
+                self.missed(message, self.code.span(call.node))
 
     def delayed(self, event: Called) -> None:
         if event.keywords.get("delay"):
@@ -184,6 +203,10 @@ class Draft:
 
     def _row(self, call: Called) -> Iterator[Row]:
         span = self.code.span(call.node)
+        if call.unknown:
+            self.missed(f"a part that only running the code would tell: `{', '.join(call.unknown)}`", span)
+        if id(call) in self.unknown_events and not self.events[id(call)]:
+            return
         conditions = tuple(self._conditions(call))
         self._noted(call, span)
         for source, target in self._ends(call):
@@ -199,7 +222,7 @@ class Draft:
             start, end = self.declared_states.state(source), self.declared_states.state(target)
             if start is None or (end is None and target is not None):
                 message = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
-                self.note(message, self.code.span(call.node))
+                self.missed(message, self.code.span(call.node))
             else:
                 yield start, end
 
@@ -302,9 +325,14 @@ def _sets_entries(declaration: Class) -> bool:
     return isinstance(declaration.names.get("enable_self_transition_entries"), bool)
 
 
-def _calls_in_body(node: ast.ClassDef) -> Iterator[ast.Call]:
+def _unknown_rows(declaration: Class, target: ast.expr) -> bool:
+    """Is it an attribute whose rows are put together in a way that the text does not tell?"""
+    return isinstance(target, ast.Name) and isinstance(declaration.names.get(target.id), Unknown)
+
+
+def _calls_in_body(node: ast.AST) -> Iterator[ast.Call]:
     """The calls in the body of a class, without those in its methods and in classes inside of it."""
-    waiting: list[ast.AST] = list(reversed(node.body))
+    waiting: list[ast.AST] = list(reversed(node.body)) if isinstance(node, ast.ClassDef) else [node]
     while waiting:
         here = waiting.pop()
         if isinstance(here, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):

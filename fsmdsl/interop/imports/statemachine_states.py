@@ -8,9 +8,9 @@ from typing import Any
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.durations import duration
-from fsmdsl.interop.imports.python_values import Called, Class, Part, Scope, value
+from fsmdsl.interop.imports.python_values import Called, Class, Keyed, Part, Scope, value
 from fsmdsl.interop.imports.python_walk import Program
-from fsmdsl.interop.imports.table import LeftOut, State
+from fsmdsl.interop.imports.table import LeftOut, State, Unread
 from fsmdsl.interop.imports.transitions_draft import items_of, names_of, source_text
 from fsmdsl.text.source import Span
 
@@ -40,9 +40,13 @@ class DeclaredStates:
         self.timers: dict[tuple[str, str], str] = {}
         """How long after a state is entered an event comes by itself."""
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
 
     def note(self, text: str, span: Span) -> None:
         self.left_out.append(LeftOut(text, span))
+
+    def missed(self, text: str, span: Span) -> None:
+        self.unread.append(Unread(text, span))
 
     def read(self, declaration: Class, parent: str | None) -> None:
         """The states in the body of a class, composites before their children."""
@@ -87,6 +91,9 @@ class DeclaredStates:
             doc=doc if own and isinstance(doc, str) else "",
             place=span,
         )
+        for flag in ("initial", "final"):
+            if not isinstance(options.get(flag, False), bool):
+                self.missed(f"`{flag}` of the state `{name}`: `{source_text(options[flag])}`", span)
         for handler in items_of(options.get("invoke")):
             self._invoked(name, handler, span)
         for extra in ("donedata", "states"):
@@ -108,17 +115,22 @@ class DeclaredStates:
     def _container(self, x: Called, parent: str | None) -> None:
         """`States({...})` and `States.from_enum(E, initial=E.A)`."""
         states = x.argument(0, "states" if last_name(x.function) == "States" else "enum_type")
+        if x.unknown or (isinstance(states, Keyed) and states.unknown):
+            self.missed(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
         if isinstance(states, dict):
             for name, state in states.items():
                 if isinstance(name, str) and isinstance(state, Called):
                     self.ids[id(state)] = self.ids[id(x), name] = self._state(name, parent, state)
+                else:
+                    message = f"a state that only running the code would tell: `{source_text(state)}`"
+                    self.missed(message, self.code.span(x.node))
         elif isinstance(states, Class):
             final = list(items_of(x.keywords.get("final")))
             for m in states.members:
                 flags = {"initial": m == x.argument(1, "initial"), "final": m in final}
                 self.ids[id(x), m.name] = self._add(m.name, parent, flags, self.code.span(x.node))
         else:
-            self.note(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
+            self.missed(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
 
     def begin(self) -> None:
         """The first state of the machine and of each composite is initial where none says so; regions all are."""

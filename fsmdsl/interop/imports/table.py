@@ -41,6 +41,8 @@ class State:
     exit: tuple[str, ...] = ()
     doc: str = ""
     place: Span = field(compare=False, default=NOWHERE)
+    label: str = ""
+    """What the source shows for it, where that is not its title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,14 @@ class Row:
     place: Span = field(compare=False, default=NOWHERE)
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A part of the source that no reader understood. It may hold states and rows that the table lacks."""
+
+    text: str
+    place: Span = field(compare=False, default=NOWHERE)
+
+
 @dataclass(frozen=True)
 class Table:
     """One machine. `initial` is the state it begins in, at whatever depth; composites come before their children."""
@@ -69,6 +79,7 @@ class Table:
     """Being made runs the entry actions of the first state and follows its rows without an event."""
     doc: str = ""
     place: Span = field(compare=False, default=NOWHERE)
+    unread: tuple[Unread, ...] = ()
 
     @cached_property
     def state_by_name(self) -> dict[str, State]:
@@ -106,7 +117,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something that the source says and the spec does not."""
+    """Something that the reader understood and that a spec cannot express."""
 
     text: str
     place: Span = field(compare=False, default=NOWHERE)
@@ -114,10 +125,21 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """All that a source holds."""
+    """All that a source holds. `unread`: parts outside of the tables, such as whole machines."""
 
     tables: tuple[Table, ...]
     left_out: tuple[LeftOut, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+    @property
+    def missing(self) -> tuple[Unread, ...]:
+        """Every part that was not read, inside of the tables and outside, in the order of the source."""
+        every = [*self.unread, *(x for table in self.tables for x in table.unread)]
+        return tuple(sorted({(x.text, *_order(x.place)): x for x in every}.values(), key=lambda x: _order(x.place)))
+
+
+def _order(place: Span) -> tuple[str, int]:
+    return place.source.name, place.start
 
 
 class ImportFailedError(Exception):

@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.python_values import Called, Class, Items, Keyed, Member, Unknown
-from fsmdsl.interop.imports.table import Condition, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.table import Condition, LeftOut, Row, State, Table, Unread
 from fsmdsl.interop.imports.transitions_objects import own_leaf
 from fsmdsl.text.source import Span
 
@@ -40,16 +40,27 @@ class Draft:
         self.others: Callable[[Called], Draft | None] = lambda _: None
         """Reads a machine that is embedded in this one."""
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
+        self.incomplete = False
+        """Are there states that were not read? Then rows may name states that are not there."""
 
     def table(self) -> Table:
         """The machine as a table. It has at least one state."""
         first = next(iter(self.states))
-        if self.initial is None:
+        if self.initial is None and not self.unread:
             self.note(f"the machine names no initial state: `{self.states[first].title}` is taken", self.span)
-        return Table(self.name, self.initial or first, tuple(self.states.values()), tuple(self.rows), place=self.span)
+        states, rows, unread = tuple(self.states.values()), tuple(self.rows), tuple(self.unread)
+        return Table(self.name, self.initial or first, states, rows, place=self.span, unread=unread)
 
     def note(self, text: str, span: Span) -> None:
         self.left_out.append(LeftOut(text, span))
+
+    def missed(self, text: str, span: Span) -> None:
+        self.unread.append(Unread(text, span))
+
+    def _unknown_parts(self, spec: dict[str, Any], span: Span) -> None:
+        if isinstance(spec, Keyed) and spec.unknown:
+            self.missed(f"parts that only running the code would tell: `{', '.join(spec.unknown)}`", span)
 
     def note_callbacks(self, what: str, callbacks: Any, span: Span, of: str = "the machine, for every row") -> None:
         """Callbacks that no row has."""
@@ -60,6 +71,15 @@ class Draft:
     def called(self, call: Called) -> None:
         """A method of the machine that was called after it was made."""
         method = call.function.rpartition(".")[2]
+        if call.under and method.startswith(("add_", "remove_")):
+            self.missed(
+                f"`{ast.unparse(call.node)}` depends on `{call.under}`: it is read as if that holds",
+                self.place(call.node),
+            )
+        if call.unknown and method.startswith("add_"):
+            self.missed(
+                f"arguments that only running the code would tell: `{', '.join(call.unknown)}`", self.place(call.node)
+            )
         match method:
             case "add_state" | "add_states":
                 extra = {k: v for k, v in call.keywords.items() if k != "states"}
@@ -73,8 +93,8 @@ class Draft:
                 self.add_ordered(call)
             case "set_initial" | "initial":
                 self.begin(call.argument(0, "initial"))
-            case "remove_transition":
-                self.note(f"`{ast.unparse(call.node)}`: rows are not taken away again", self.place(call.node))
+            case "remove_transition" | "remove_state" | "remove_states":
+                self.missed(f"`{ast.unparse(call.node)}`: nothing is taken away again", self.place(call.node))
             case _:
                 self._late_callback(method, call)
 
@@ -107,8 +127,10 @@ class Draft:
                     description.node,
                 )
         if spec is None or text_of(spec.get("name")) is None:
-            self.note(f"a state that only running the code would tell: `{source_text(description)}`", self.span)
+            self.missed(f"a state that only running the code would tell: `{source_text(description)}`", self.span)
+            self.incomplete = True
             return
+        self._unknown_parts(spec, self.span if node is None else self.place(node))
         if isinstance(spec["name"], Member):
             spec = _of_member(spec["name"], spec)
         self._described(spec, scope, self.place(node) if node is not None else self.span)
@@ -161,7 +183,7 @@ class Draft:
         """The states and rows of another machine as children; what it begins in."""
         other = self.others(machine)
         if other is None or len(path) > MAX_LEVELS:
-            self.note(f"a state that only running the code would tell: `{source_text(machine)}`", self.span)
+            self.missed(f"a state that only running the code would tell: `{source_text(machine)}`", self.span)
             return None
         outer = self.separator.join(path)
         for state in other.states.values():
@@ -181,6 +203,10 @@ class Draft:
             initial = None if first is None else first.split(self.separator)[0]
         name = text_of(initial)
         if name is None:
+            if initial is not None and initial != []:
+                self.missed(
+                    f"an initial state that only running the code would tell: `{source_text(initial)}`", self.span
+                )
             return
         if name not in self.states:
             self.states = {name: State(name, name, place=self.span), **self.states}
@@ -198,25 +224,32 @@ class Draft:
                 case list():
                     self.add_transition(dict(zip(_TRANSITION, row, strict=False)), scope, node)
                 case _:
-                    self.note(f"a row that only running the code would tell: `{source_text(row)}`", self.span)
+                    self.missed(f"a row that only running the code would tell: `{source_text(row)}`", self.span)
 
     def add_transition(self, spec: dict[str, Any], scope: tuple[str, ...], node: ast.AST | None) -> None:
         """One row, from each of its sources."""
         span = self.span if node is None else self.place(node)
+        self._unknown_parts(spec, span)
+        others = [str(x) for x in spec if x not in _TRANSITION]
+        if others:
+            self.missed(f"unknown parts of a row: `{', '.join(others)}`", span)
         trigger = text_of(spec.get("trigger"))
         target = spec.get("dest")
         sources = self._sources(spec.get("source"), target, scope)
         if trigger is None or sources is None or isinstance(target, Unknown | list):
-            self.note(f"a row that only running the code would tell: `{_spelled(spec)}`", span)
+            self.missed(f"a row that only running the code would tell: `{_spelled(spec)}`", span)
             return
         conditions = tuple(Condition(x) for x in names_of(spec.get("conditions")))
         conditions += tuple(Condition(x, False) for x in names_of(spec.get("unless")))
         actions = (*names_of(spec.get("before")), *names_of(spec.get("after")))
         self.note_callbacks("prepare", spec.get("prepare"), span, f"`{trigger}`, before conditions")
+        for name in dict.fromkeys([*sources, text_of(target)]) if self.incomplete else ():
+            if name not in (None, "=") and self._resolved(name, scope) is None:
+                self.states[name] = State(name, name, place=span)
         for source in sources:
             resolved = source if target == "=" else None if target is None else self._resolved(target, scope)
             if source not in self.states or (target is not None and resolved is None):
-                self.note(
+                self.missed(
                     f"the row `{trigger}` from `{source}` to `{source_text(target)}`: there is no such state", span
                 )
                 continue
@@ -252,6 +285,10 @@ class Draft:
             [text_of(x) for x in items_of(arguments.get("states"))] if arguments.get("states") is not None else every
         )
         states = [x for x in names if x is not None]
+        if len(states) < len(names):
+            self.missed(
+                f"states that only running the code would tell: `{ast.unparse(call.node)}`", self.place(call.node)
+            )
         if len(states) < 2:
             return
         first = 0

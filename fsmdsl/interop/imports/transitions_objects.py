@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from fsmdsl.dataclasses import replace
-from fsmdsl.interop.imports.table import Condition, Imported, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.table import Condition, Imported, LeftOut, Row, State, Table, Unread
 
 EVERYWHERE = (
     "prepare_event",
@@ -34,7 +34,8 @@ def from_transitions(machine: Any, name: str | None = None) -> Imported:
     rows += [row for scope, events in reader.nested(machine.states, ()) for row in reader.rows(events, scope) if row]
     initial = reader.initial(states)
     title = name or _title(machine)
-    return Imported((Table(title, initial, tuple(states), tuple(rows)),), tuple(reader.left_out))
+    table = Table(title, initial, tuple(states), tuple(rows), unread=tuple(reader.unread))
+    return Imported((table,), tuple(reader.left_out))
 
 
 class _Reader:
@@ -43,6 +44,7 @@ class _Reader:
         self.separator: str = getattr(getattr(machine, "state_cls", None), "separator", "_")
         self.state_names: set[str] = set()
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
         for callbacks in EVERYWHERE:
             functions = getattr(machine, callbacks, None) or []
             if functions:
@@ -121,7 +123,7 @@ class _Reader:
     def _row(self, event: str, t: Any, scope: tuple[str, ...]) -> Row | None:
         source, target = (self._resolved(x, scope) for x in (t.source, t.dest))
         if source is None or (target is None and t.dest is not None):
-            self.left_out.append(LeftOut(f"the row `{event}` from `{t.source}` to `{t.dest}`: there is no such state"))
+            self.unread.append(Unread(f"the row `{event}` from `{t.source}` to `{t.dest}`: there is no such state"))
             return None
         if t.prepare:
             called = ", ".join(f"`{_called(x)}`" for x in t.prepare)

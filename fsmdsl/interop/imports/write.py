@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.interop.imports.guards import guarded
 from fsmdsl.interop.imports.machine_text import WIDTH, MachineText, comment, place
 from fsmdsl.interop.imports.name_words import words_of
 from fsmdsl.interop.imports.names import Names, module_name, state_name
 from fsmdsl.interop.imports.normalize import normal
 from fsmdsl.interop.imports.regions import split
-from fsmdsl.interop.imports.table import Imported, LeftOut, Table
+from fsmdsl.interop.imports.table import Imported, LeftOut, Table, Unread
 from fsmdsl.syntax.format import format_source
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Severity
@@ -27,25 +28,44 @@ def spec_text(imported: Imported, origin: str, module: str | None = None) -> tup
     if not imported.tables:
         raise ValueError("there is no machine to write")
     left_out = list(imported.left_out)
-    names = Names()
+    every = list(written_machines(imported))
+    names = Names(x.name for x in every)
     machines: list[str] = []
     systems: list[str] = []
-    tables: list[Table] = []
-    for table in imported.tables:
-        parts, more = split(table)
-        tables += parts
-        left_out += more
-    for table in tables:
-        plain, more = normal(table)
-        rows, _ = guarded(plain.rows)
-        left_out += more
-        name = names.give(state_name(table.name))
-        machines.append(MachineText(plain, rows, name).text())
-        systems.append(_system(names, name))
+    for written in every:
+        left_out += written.left_out
+        machines.append(written.machine.text())
+        systems.append(_system(names, written.name))
     remarks = tuple(dict.fromkeys(left_out))
-    header = [f"module {module or module_name(origin)}", *_header(origin, remarks)]
+    header = [f"module {module or module_name(origin)}", *_header(origin, remarks, imported.missing)]
     text = "\n\n".join(["\n".join(header), *machines, *systems]) + "\n"
     return _formatted(text), remarks
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A machine as a spec has it. `source` is the table as it was read, and `left_out` what the machine lacks of it."""
+
+    machine: MachineText
+    source: Table
+    left_out: tuple[LeftOut, ...]
+
+    @property
+    def name(self) -> str:
+        """What a spec calls it."""
+        return self.machine.name
+
+
+def written_machines(imported: Imported) -> Iterator[Written]:
+    """The machines of all tables and of their regions, under the names that a spec gives them."""
+    names = Names()
+    for whole in imported.tables:
+        parts, left_out = split(whole)
+        for part in parts:
+            plain, more = normal(part)
+            rows, _ = guarded(plain.rows)
+            machine = MachineText(plain, rows, names.give(state_name(part.name)))
+            yield Written(machine, part, (*left_out, *more))
 
 
 def _system(names: Names, machine: str) -> str:
@@ -55,17 +75,22 @@ def _system(names: Names, machine: str) -> str:
     return f"/// One instance; the environment sends every event.\nsystem {system} {{\n{instance}: {machine}\n}}"
 
 
-def _header(origin: str, left_out: Sequence[LeftOut]) -> Iterator[str]:
+def _header(origin: str, left_out: Sequence[LeftOut], unread: Sequence[Unread]) -> Iterator[str]:
     yield comment(f"Imported from {origin}.")
-    if left_out:
+    for title, parts in (
+        ("Not read, so that states and rows may be missing:", unread),
+        ("Not carried over:", left_out),
+    ):
+        if not parts:
+            continue
         yield "//"
-        yield comment("Not carried over:")
-        for line in _lines(left_out):
+        yield comment(title)
+        for line in _lines(parts):
             first, *more = wrap(" ".join(line.split()), WIDTH)
             yield from (f"// - {first}", *(f"//   {x}" for x in more))
 
 
-def _lines(left_out: Iterable[LeftOut]) -> Iterator[str]:
+def _lines(left_out: Iterable[LeftOut | Unread]) -> Iterator[str]:
     for x in left_out:
         where = place(x.place)
         yield f"{where}: {x.text}" if where else x.text

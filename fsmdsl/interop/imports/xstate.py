@@ -11,8 +11,8 @@ from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.interop.imports.durations import duration
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
-from fsmdsl.interop.imports.script_values import Code, source_text
-from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table
+from fsmdsl.interop.imports.script_values import SPREAD, Code, source_text
+from fsmdsl.interop.imports.table import Condition, Imported, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 MAX_LEVELS = 100
@@ -22,6 +22,16 @@ _ANSWERS = {"onDone": "done", "onError": "error", "onSnapshot": "snapshot"}
 """What an invoked service answers, and what such an event is called behind its name."""
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}:]')
+_STATE_KEYS = frozenset({
+    "id", "key", "type", "initial", "states", "on", "always", "after", "onDone", "invoke", "entry", "exit",
+    "description", "meta", "tags", "history", "target", "version", "predictableActionArguments", "preserveActionOrder",
+    "strict", "tsTypes", "schema", "types", "context", "data", "output", "input", "activities", "order", "delimiter",
+})  # fmt: skip
+_ROW_KEYS = frozenset({
+    "target", "guard", "cond", "in", "actions", "reenter", "internal", "description", "meta", "delay", "event",
+})  # fmt: skip
+MAX_ROWS = 100_000
+
 _UNSAID = ("context", "data", "output", "input", "activities")
 
 
@@ -56,7 +66,8 @@ def machine(node: dict[str, Any], config: Config) -> Imported:
     """The machine of a config that was read."""
     reader = _Reader(config)
     root = node.get("id")
-    name = root if isinstance(root, str) and root else config.name
+    # `(machine)` is what XState 4 calls a machine without a name.
+    name = root if isinstance(root, str) and root.strip("()") not in ("", "machine") else config.name
     if isinstance(root, str):
         reader.ids[root] = ""
     parallel = node.get("type") == "parallel"
@@ -71,12 +82,20 @@ def machine(node: dict[str, Any], config: Config) -> Imported:
     if not reader.states:
         raise ImportFailedError(NOT_READ.at(config.place, "this machine has no states but histories"))
     names = {s.name for s in reader.states}
+    if not parallel:
+        reader.specs.append(("", node))
+    reader.index()
+    if not parallel:
+        reader.specs.pop()
     initial = _initial(node)
+    if not parallel and initial is not None and initial not in names:
+        reader.missed(f"an initial state that is not there: `{source_text(initial)}`")
     first = "" if parallel else initial if isinstance(initial, str) and initial in names else reader.states[0].name
     rows = tuple(row for path, spec in reader.specs for row in reader.rows(path, spec))
     if not parallel:
         rows += tuple(reader.of_machine(node))
-    table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=config.place)
+    unread = tuple(reader.unread)
+    table = Table(name, first, tuple(reader.states), rows, acts_at_start=True, place=config.place, unread=unread)
     return Imported((table,), tuple(reader.left_out))
 
 
@@ -88,6 +107,22 @@ class _Reader:
         self.ids: dict[str, str] = {}
         self.history: set[str] = set()
         self.left_out: list[LeftOut] = []
+        self.unread: list[Unread] = []
+        self.paths: set[str] = set()
+        self.composites: set[str | None] = set()
+        self.finals: dict[str | None, list[str]] = {}
+        self.events: list[str] = []
+        """The events that the machine names."""
+        self.count = 0
+
+    def index(self) -> None:
+        """What rows ask of the states, once all of them are there."""
+        self.paths = {s.name for s in self.states} | self.history
+        written = (event for _, spec in self.specs for event in _keys(spec.get("on")))
+        self.events = list(dict.fromkeys(x for x in written if _specific(x)[0] == 0))
+        self.composites = {s.parent for s in self.states}
+        for s in (s for s in self.states if s.final):
+            self.finals.setdefault(s.parent, []).append(s.name)
 
     def place(self, name: str, *more: str) -> Span:
         """Where a state is written, or what `more` names in it: `on`, `EVENT`."""
@@ -100,20 +135,45 @@ class _Reader:
     def note(self, message: str, name: str = "") -> None:
         self.left_out.append(LeftOut(message, self.place(name)))
 
+    def missed(self, message: str, *where: str) -> None:
+        """A part that is not understood, in the state and at the keys of `where`."""
+        self.unread.append(Unread(message, self.place(*where) if where else self.config.place))
+
+    def pairs(self, spec: dict[str, Any], key: str, path: str) -> list[tuple[str, Any]]:
+        """The items of an object in a state; what is not written as one is not read."""
+        node = spec.get(key)
+        if node is None:
+            return []
+        if not isinstance(node, dict):
+            self.missed(f"`{key}` of {_of(path)}: `{source_text(node)}`", path, key)
+            return []
+        plain = {k: x for k, x in node.items() if not k.startswith(SPREAD)}
+        for k in node.keys() - plain.keys():
+            self.missed(f"a part of `{key}` of {_of(path)}: `{k.removeprefix(SPREAD)}`", path, key)
+        return list(plain.items())
+
     # States ----------------------------------------------------------------------------------------------------------
 
     def children(self, spec: dict[str, Any], path: str, parent: str | None, level: int) -> None:
         """The states inside of one, or of the machine."""
         if level > MAX_LEVELS or len(self.states) > MAX_STATES:
             raise ImportFailedError(TOO_DEEP.at(self.place(path), "this is nested too deeply, or has too many states"))
-        inside = spec.get("states")
-        if not isinstance(inside, dict):
-            return
-        for title, child in inside.items():
-            child = child if isinstance(child, dict) else {}
+        children = self.pairs(spec, "states", path)
+        for title, child in children:
             name = f"{path}.{title}" if path else title
-            self.add(name, title, parent, child, initial=parent is not None and _initial(spec) == title)
+            if not title or name in self.paths:
+                self.missed(f"a state of {_of(path)} without a name of its own: `{title}`", path, "states")
+                continue
+            self.paths.add(name)
+            if not isinstance(child, dict):
+                self.missed(f"the state `{name}`: `{source_text(child)}`", name)
+                child = {}
+            initial = _initial(spec)
+            self.add(name, title, parent, child, initial=parent is not None and initial == title)
             self.children(child, name, name, level + 1)
+        initial = _initial(spec)
+        if path and initial is not None and initial not in dict(children):
+            self.missed(f"the initial state of {_of(path)}: `{source_text(initial)}`", path, "initial")
 
     def add(self, name: str, title: str, parent: str | None, spec: dict[str, Any], *, initial: bool = False) -> None:
         """One state."""
@@ -131,7 +191,12 @@ class _Reader:
             self.ids[spec["id"]] = name
 
     def extras(self, spec: dict[str, Any], of: str, name: str = "") -> None:
-        """What a state has that the language has not."""
+        """What a state has that the language has not, or that is not understood."""
+        for key in spec:
+            if key.startswith(SPREAD):
+                self.missed(f"a part of {of}: `{key.removeprefix(SPREAD)}`", name)
+            elif key not in _STATE_KEYS:
+                self.missed(f"`{key}` of {of}", name)
         for extra in _UNSAID:
             if spec.get(extra):
                 self.note(f"`{extra}` of {of}", name)
@@ -140,7 +205,11 @@ class _Reader:
 
     def without_history(self) -> None:
         """History states are entered at their composite's beginning."""
-        self.history = {name for name, spec in self.specs if spec.get("type") == "history"}
+        composites = {s.parent for s in self.states}
+        histories = [name for name, spec in self.specs if spec.get("type") == "history"]
+        self.history = {name for name in histories if name not in composites}
+        for name in sorted({*histories} - self.history):
+            self.missed(f"the history `{name}`, which has states in it", name)
         for name in sorted(self.history):
             self.note(f"the history `{name}`: what leads there enters the composite at its beginning", name)
         self.states = [s for s in self.states if s.name not in self.history]
@@ -157,28 +226,49 @@ class _Reader:
 
     def rows(self, path: str, spec: dict[str, Any]) -> Iterator[Row]:
         """The rows of a state: `on`, `always`, `after`, `onDone`."""
-        for event, row_specs in _pairs(spec.get("on")):
-            plain = "any" if event in ("*", "") else event
-            if plain == "any":
-                self.note(f"a row of {_of(path)} on every event: its event is `any`", path)
-            yield from (row for x in _as_list(row_specs) for row in self.row(path, x, (path, "on", event), plain))
+        on = self.pairs(spec, "on", path)
+        taken: set[str] = set()
+        # The most specific descriptor that takes an event is the only one of its state that does.
+        for event, row_specs in sorted(on, key=lambda x: _specific(x[0])):
+            events = [x for x in self.matching(event) if x not in taken]
+            taken.update(events)
+            if event in ("*", ""):
+                self.note(f"a row of {_of(path)} on every event: others than those of this machine are `any`", path)
+            specs = _as_list(row_specs)
+            yield from (row for e in events for x in specs for row in self.row(path, x, (path, "on", event), e))
         for x in _as_list(spec.get("always")):
             yield from self.row(path, x, (path, "always"), None)
-        for delay, row_specs in _pairs(spec.get("after")):
+        for delay, row_specs in self.pairs(spec, "after", path):
             after = _milliseconds(delay, self.config.delays)
             for x in _as_list(row_specs):
                 yield from self.row(path, x, (path, "after", delay), None if after else f"after {delay}", after)
         for x in _as_list(spec.get("onDone")):
             yield from self.done(path, x)
         for service in _as_list(spec.get("invoke")):
+            if isinstance(service, Code):
+                self.missed(
+                    f"what answers of `invoke` of {_of(path)} lead to: `{source_text(service)}`", path, "invoke"
+                )
+            for key in service if isinstance(service, dict) else ():
+                if key.startswith(SPREAD):
+                    self.missed(f"a part of `invoke` of {_of(path)}: `{key.removeprefix(SPREAD)}`", path, "invoke")
             for key, what in _ANSWERS.items():
                 event = f"{service_name(service)} {what}"
                 for x in _as_list(service.get(key) if isinstance(service, dict) else None):
                     yield from self.row(path, x, (path, "invoke", key), event)
 
+    def matching(self, descriptor: str) -> list[str]:
+        """The events that a descriptor takes: `mouse.*` those that begin with `mouse`, `*` all."""
+        if descriptor in ("*", ""):
+            return [*self.events, "any"]
+        if not descriptor.endswith(".*"):
+            return [descriptor]
+        plain = descriptor.removesuffix(".*")
+        return list(dict.fromkeys([plain, *(x for x in self.events if x.startswith(f"{plain}."))]))
+
     def done(self, path: str, row_spec: Any) -> Iterator[Row]:
         """What follows when the states of a composite have ended: its final states lead on by themselves."""
-        finals = [s.name for s in self.states if s.final and s.parent == path]
+        finals = self.finals.get(path)
         if finals:
             yield from (row for final in finals for row in self.row(final, row_spec, (path, "onDone"), None))
             return
@@ -192,25 +282,39 @@ class _Reader:
     ) -> Iterator[Row]:
         """A row from `path`; `where` is the state that it is written in, and what names it there."""
         base = where[0]
-        spec = {"target": row_spec} if isinstance(row_spec, str) else row_spec if isinstance(row_spec, dict) else {}
+        spec = {"target": row_spec} if isinstance(row_spec, str) else row_spec
+        if not isinstance(spec, dict):
+            if row_spec is not None:
+                self.missed(f"a row of {_of(path)}: `{source_text(row_spec)}`", *where)
+            return
+        unknown = [key.removeprefix(SPREAD) for key in spec if key not in _ROW_KEYS]
+        if unknown:
+            self.missed(f"a part of a row of {_of(path)}: `{', '.join(unknown)}`", *where)
+        if any(key.startswith(SPREAD) for key in spec):
+            return
         written_targets = [x for x in _as_list(spec.get("target")) if x is not None]
         targets = [x for x in written_targets if isinstance(x, str)]
         target = self.resolved(targets[0], base) if targets else None
         if len(targets) > 1:
             self.note(f"a row of {_of(path)} enters several states: `{targets[0]}` is taken", path)
-        if written_targets and target is None:
-            self.note(f"a row of {_of(path)} to `{source_text(written_targets[0])}`: there is no such state", path)
+        if len(targets) < len(written_targets) or (targets and target is None):
+            missing = next((x for x in written_targets if not isinstance(x, str)), written_targets[0])
+            self.missed(f"a row of {_of(path)} to `{_plain(missing)}`: there is no such state", *where)
             return
-        if target == path and spec.get("reenter") is not True and all(s.parent != path for s in self.states):
+        if target == path and spec.get("reenter") is not True and path not in self.composites:
             # A state that is not left on the way to itself: its entry and exit do not run.
             target = None
+        self.count += 1
+        if self.count > MAX_ROWS:
+            raise ImportFailedError(TOO_DEEP.at(self.place(*where), f"there are more than {MAX_ROWS:,} rows"))
         conditions = tuple(self.conditions(spec.get("guard", spec.get("cond")), path))
+        if spec.get("in") is not None:
+            conditions += (Condition(f"in {_plain(spec['in'])}"),)
         actions = tuple(self.actions(spec.get("actions"), path))
         yield Row(path, target, event, conditions, actions, after, self.place(*where))
 
     def resolved(self, target: str, path: str) -> str | None:
         """A state by its `#id`, as a child of this one (`.a`), or beside it; a history is its composite."""
-        paths = {s.name for s in self.states} | self.history
         head, _, rest = target.removeprefix("#").partition(".")
         state: str | None
         if target.startswith("#"):
@@ -223,7 +327,7 @@ class _Reader:
             state = ".".join(filter(None, (path.rpartition(".")[0], target)))
         if state in self.history:
             state = str(state).rpartition(".")[0]
-        return state if state in paths else None
+        return state if state in self.paths else None
 
     def conditions(self, guard: Any, path: str) -> Iterator[Condition]:
         match guard:
@@ -237,7 +341,7 @@ class _Reader:
                 for part in parts:
                     yield from self.conditions(part, path)
             case Code(function="not", arguments=(part,)):
-                inner = list(self.conditions(part, path))
+                inner = list(self.conditions(part, path)) or [Condition(source_text(part))]
                 whole = " && ".join(x.text if x.holds else f"!({x.text})" for x in inner)
                 yield replace(inner[0], holds=not inner[0].holds) if len(inner) == 1 else Condition(whole, False)
             case Code(function="or", arguments=(list() as parts,)):
@@ -247,8 +351,8 @@ class _Reader:
             case None:
                 return
             case _:
-                self.note(f"a guard of {_of(path)} that is not named: `{source_text(guard)}`", path)
-                yield Condition("guard")
+                self.missed(f"a guard of {_of(path)}: `{source_text(guard)}`", path)
+                yield Condition(f"guard {source_text(guard)}")
 
     def joined(self, guard: Any, path: str) -> str:
         """A guard as one expression."""
@@ -315,12 +419,23 @@ def _places(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
                 key, at = str(json.loads(string, strict=False)), token.start()
 
 
+def _plain(constant: Any) -> str:
+    return constant if isinstance(constant, str) else source_text(constant)
+
+
+def _keys(node: Any) -> list[str]:
+    return [x for x in node if not x.startswith(SPREAD)] if isinstance(node, dict) else []
+
+
+def _specific(descriptor: str) -> tuple[int, int]:
+    """Whole names come first, then the longest of those with a star."""
+    if descriptor in ("*", ""):
+        return 2, 0
+    return (1, -len(descriptor)) if descriptor.endswith(".*") else (0, 0)
+
+
 def _as_list(node: Any) -> list[Any]:
     return node if isinstance(node, list) else [] if node is None else [node]
-
-
-def _pairs(node: Any) -> list[tuple[str, Any]]:
-    return list(node.items()) if isinstance(node, dict) else []
 
 
 def _milliseconds(delay: str, delays: Mapping[str, float]) -> str | None:

@@ -11,7 +11,7 @@ from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.script_values import Keyed, Script, declared
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
-from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut
+from fsmdsl.interop.imports.table import Imported, ImportFailedError, Unread
 from fsmdsl.interop.imports.xstate import Config, machine
 from fsmdsl.text.source import Source, Span
 
@@ -29,10 +29,13 @@ def read(source: Source) -> Imported:
             .parse(source.text.encode("utf-8", "replace"))
             .root_node
         )
-        calls = [x for x in walk(root) if _makes(x)]
+        makers = {*_MAKERS, *_aliases(root)}
+        calls = [x for x in walk(root) if _makes(x, makers)]
         if not calls:
             raise _no_machine(source, root)
-        machines = [x for x in (_machine(call, source) for call in calls) if x is not None]
+        read_calls = [(call, _machine(call, source)) for call in calls]
+        machines = [x for _, x in read_calls if x is not None]
+        missing = [span(source, call) for call, x in read_calls if x is None]
     except RecursionError as error:
         raise ImportFailedError(TOO_DEEP.at(Span(source, 0, 0), "this is nested too deeply to be read")) from error
     tables = tuple(t for x in machines for t in x.tables)
@@ -40,7 +43,9 @@ def read(source: Source) -> Imported:
     if not tables:
         problem = NOT_READ.at(span(source, calls[0]), "the source does not spell out the states of this machine")
         raise ImportFailedError(problem.help("write the argument of `createMachine` as an object with `states`"))
-    return Imported(tables, left_out)
+    unread = tuple(y for x in machines for y in x.unread)
+    unread += tuple(Unread("a machine whose states the source does not spell out", x) for x in missing)
+    return Imported(tables, left_out, unread)
 
 
 @cache
@@ -65,13 +70,21 @@ def _no_machine(source: Source, root: Node) -> ImportFailedError:
     return ImportFailedError(problem.help("name the file that calls `createMachine`, or `setup(…).createMachine`"))
 
 
-def _makes(node: Node) -> bool:
+def _aliases(root: Node) -> Iterator[str]:
+    """The names that the file imports `createMachine` as."""
+    for x in walk(root):
+        alias = x.child_by_field_name("alias") if x.type == "import_specifier" else None
+        if alias is not None and text(x.child_by_field_name("name")) in _MAKERS:
+            yield text(alias)
+
+
+def _makes(node: Node, makers: set[str]) -> bool:
     """Is it `createMachine(…)`, or `….createMachine(…)`?"""
     function = node.child_by_field_name("function") if node.type == "call_expression" else None
     if function is None:
         return False
     name = function.child_by_field_name("property") if function.type == "member_expression" else function
-    return text(name) in _MAKERS
+    return text(name) in makers
 
 
 def _machine(call: Node, source: Source) -> Imported | None:
@@ -95,8 +108,8 @@ def _machine(call: Node, source: Source) -> Imported | None:
     name = _assigned(call) or file_name(source.name).split(".")[0]
     imported = machine(config, Config(name, place, places, delays))
     if any(x.has_error for x in arguments):
-        broken = LeftOut("a part of the source that cannot be read as TypeScript", place)
-        return Imported(imported.tables, (*imported.left_out, broken))
+        broken = Unread("a part of the source that is not TypeScript", place)
+        return Imported(imported.tables, imported.left_out, (broken,))
     return imported
 
 
