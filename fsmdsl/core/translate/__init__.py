@@ -18,10 +18,10 @@ from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.translate import beginning, machines, offers, steps
-from fsmdsl.core.translate.context import Context
+from fsmdsl.core.translate.context import Builder, Context, Scope
 from fsmdsl.core.triggers import triggered_by
 
-__all__ = ["Context", "translate"]
+__all__ = ["Builder", "Context", "Scope", "translate"]
 
 
 def translate(model: m.Model, system: m.System | None = None, elaboration: Elaboration | None = None) -> s.Program:

@@ -161,7 +161,7 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     over = value(scope, e.over)
     variable = scope.builder.variable(e.variable, m.element_of(over.type))
     inside = replace(scope.bind(e.variable, variable), known=after(without(scope.known, e.variable), e))
-    with scope.builder.each(variable, over):
+    with scope.builder.each(variable, over, e):
         _perform(inside, e.body)
 
 
