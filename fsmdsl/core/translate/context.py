@@ -231,7 +231,7 @@ class Scope:
 
     def knowing(self, known: Known) -> Scope:
         """The same place, where more values are known not to be none."""
-        return replace(self, known=self.known | known)
+        return replace(self, known=self.known | known) if known else self
 
     def fault(self, cause: s.Cause, span: Span) -> s.Fault:
         """A fault of the instance."""

@@ -39,7 +39,8 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
                 _branch(scope, e)
             case _:
                 assert_never(e)
-        scope = replace(scope, known=after(scope.known, e))
+        if scope.known:
+            scope = replace(scope, known=after(scope.known, e))
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
