@@ -18,7 +18,7 @@ from fsmdsl.runs.disagreement import DisagreementError
 from fsmdsl.runs.search_result import states_inhabited, transitions_followed
 from fsmdsl.runs.space import visits
 from fsmdsl.search import Limits, Means, Tally, explore, plain
-from fsmdsl.search.lower.machines import handlers
+from fsmdsl.search.lower.machines import notes
 from fsmdsl.step import Universe
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -120,7 +120,7 @@ def test_nobody_counts_who_is_not_asked() -> None:
 
 
 def test_a_program_that_counts_wrong_disagrees_with_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handlers.tally, "follow", lambda *_: None)
+    monkeypatch.setattr(notes.tally, "follow", lambda *_: None)
     model = compiled(CROWD % "")
     with pytest.raises(DisagreementError, match="how often transitions are followed"):
         explore(model, only_system(model), means=PLAIN)

@@ -8,6 +8,8 @@ from fsmdsl.core.statements.expressions import DataKind, Expr, FlagName, Name, P
 from fsmdsl.core.statements.faults import Fault
 from fsmdsl.core.statements.happenings import Happening, Step
 from fsmdsl.dataclasses import dataclass
+from fsmdsl.model.effects import ForEach
+from fsmdsl.model.expressions import Quantified
 from fsmdsl.model.types import Type
 
 __all__ = [
@@ -58,11 +60,13 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """A loop over a list, or over a set in the order of its type. `over` is read once, before the first turn."""
+    """A loop over a list, or over a set in the order of its type. `over` is read once, before the first turn. `origin`:
+    what the author wrote; None for the members of a value that is checked, and for loops over what a system has."""
 
     variable: Variable
     over: Expr
     body: Block
+    origin: ForEach | Quantified | None = None
 
 
 @dataclass(frozen=True, slots=True)

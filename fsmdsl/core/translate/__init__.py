@@ -23,10 +23,10 @@ from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.translate import beginning, machines, offers, steps
 from fsmdsl.core.translate.conditions import holds
-from fsmdsl.core.translate.context import Context
+from fsmdsl.core.translate.context import Builder, Context, Scope
 from fsmdsl.core.triggers import triggered_by
 
-__all__ = ["Context", "all_procedures", "holds", "translate"]
+__all__ = ["Builder", "Context", "Scope", "all_procedures", "holds", "translate"]
 
 EMPTY: Mapping[str, tuple[str, m.Expr]] = MappingProxyType({})
 

@@ -107,7 +107,7 @@ class Builder:
 
     def named(self, e: s.Expr, name: str = "value") -> s.Expr:
         """A value that is used more than once."""
-        if isinstance(e, s.Variable | s.Constant):
+        if isinstance(e, s.Variable | s.Constant | s.Instances):
             return e
         variable = self.variable(name, e.type)
         self.add(s.Let(variable, e))
@@ -133,12 +133,12 @@ class Builder:
             self.add(s.If(condition, tuple(inside)))
 
     @contextmanager
-    def each(self, variable: s.Variable, over: s.Expr) -> Iterator[None]:
+    def each(self, variable: s.Variable, over: s.Expr, origin: m.ForEach | None = None) -> Iterator[None]:
         """What is added inside is done for each member of a set or list."""
         with self.aside() as inside:
             yield
         if inside:
-            self.add(s.Each(variable, over, tuple(inside)))
+            self.add(s.Each(variable, over, tuple(inside), origin))
 
     @contextmanager
     def attempt(self, *otherwise: s.Statement) -> Iterator[None]:
@@ -269,7 +269,7 @@ class Scope:
 
     def knowing(self, known: Known) -> Scope:
         """The same place, where more values are known not to be none."""
-        return replace(self, known=self.known | known)
+        return replace(self, known=self.known | known) if known else self
 
     def fault(self, cause: s.Cause, span: Span) -> s.Fault:
         """A fault of the instance."""

@@ -39,7 +39,8 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
                 _branch(scope, e)
             case _:
                 assert_never(e)
-        scope = replace(scope, known=after(scope.known, e))
+        if scope.known:
+            scope = replace(scope, known=after(scope.known, e))
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     over = value(scope, e.over)
     variable = scope.builder.variable(e.variable, m.element_of(over.type))
     inside = replace(scope.bind(e.variable, variable), known=after(without(scope.known, e.variable), e))
-    with scope.builder.each(variable, over):
+    with scope.builder.each(variable, over, e):
         _perform(inside, e.body)
 
 

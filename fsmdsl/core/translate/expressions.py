@@ -191,7 +191,7 @@ def _quantified(scope: Scope, e: m.Quantified) -> s.Expr:
             first, turn = TRUE, s.If(negated(body), (s.Set(result, FALSE), s.Leave()))
         case _:
             assert_never(e.kind)
-    b.add(s.Set(result, first), s.Each(variable, over, (*needed, turn)))
+    b.add(s.Set(result, first), s.Each(variable, over, (*needed, turn), e))
     return result
 
 

@@ -143,7 +143,7 @@ def bound(scope: Scope, t: m.Transition, arguments: Sequence[s.Expr]) -> Scope:
         case m.OnEvent(arguments=names) if names:
             return replace(scope, locals=dict(zip(names, arguments, strict=True)))
         case _:
-            return replace(scope, locals={})
+            return replace(scope, locals={}) if scope.locals else scope
 
 
 # Following -----------------------------------------------------------------------------------------------------------

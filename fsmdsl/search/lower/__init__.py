@@ -26,6 +26,7 @@ from fsmdsl.search.lower.machines.crashes import crashes
 from fsmdsl.search.lower.machines.handlers import handler
 from fsmdsl.search.lower.packing import pack, unpack
 from fsmdsl.search.lower.questions import Asked, ask, stuck, waiting
+from fsmdsl.search.lower.statements import execute
 from fsmdsl.search.lower.symmetry import orders
 from fsmdsl.search.lower.symmetry.canonical import canonical
 from fsmdsl.search.lower.values.expressions import value
@@ -137,7 +138,7 @@ def lower(
     every successor is brought into the order that stands for all worlds that differ in who is who. With `counted`, the
     program counts how often transitions are followed and states inhabited.
     """
-    context = Context(lay_out(universe, bool(obligations), counted), value, obligations=obligations)
+    context = Context(lay_out(universe, bool(obligations), counted), value, execute, obligations=obligations)
     context.reduction = reduction or Reduction()
     layout = context.layout
     if context.reduction.sets:

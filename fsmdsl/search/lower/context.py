@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from fsmdsl import model as m
+from fsmdsl.core import statements as s
+from fsmdsl.core import translate
 from fsmdsl.core.elaborate import Elaboration
-from fsmdsl.core.presence import Known, without
 from fsmdsl.core.selection import Selection
+from fsmdsl.core.translate import expressions
+from fsmdsl.core.translate.context import NONE, instance_of
 from fsmdsl.core.triggers import trigger_name
-from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder
-from fsmdsl.program.nodes import Element, Expr, Function, Int, Operand, Var
+from fsmdsl.program.nodes import Bool, Element, Expr, Function, Int, Operand, Var
 from fsmdsl.runs.liveness.plan import Delivery, FairnessConstraint, MessageWaits, Obligation
 from fsmdsl.search.layout import Layout, QueueLayout, has_cuts, kinds
 from fsmdsl.search.lower.fault_codes import FIRST
@@ -39,18 +42,6 @@ class Fail:
 Bits = dict[int, dict[tuple[tuple[int, int], ...], int]]
 """By instance, and by the numbers of arguments at their places: the bits of what is fulfilled."""
 
-Key = tuple[str, str, str | None, tuple[m.Type, ...], m.Type]
-"""A `let` as it is used: owner and name, the machine that it is read in, the types of its parameters and its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Let:
-    """A function for a `let`."""
-
-    name: str
-    fails: bool
-    """Can it be without a value?"""
-
 
 @dataclass(frozen=True, slots=True)
 class AsymmetryWitness:
@@ -65,11 +56,12 @@ class Context:
     """One module that is being written."""
 
     layout: Layout
-    expression: Callable[[Scope, m.Expr, m.Type | None], Expr]
+    expression: Callable[[Scope, s.Expr, m.Type | None], Expr]
     """`expressions.value`, for parts of expressions that are themselves part of it."""
-    elaboration: Elaboration = field(init=False)
-    """The model's expressions, with types as wide as their values."""
-    _selections: dict[str, Selection] = field(default_factory=dict)
+    statements: Callable[[Scope, s.Block], bool]
+    """`statements.execute`, likewise."""
+    core: translate.Context = field(init=False)
+    """What the system's steps are, in core statements."""
     codes: int = FIRST
     """How many codes there are of what a step can come to."""
     wanted: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -81,9 +73,8 @@ class Context:
     obligations: Sequence[FairnessConstraint] = ()
     """What fairness asks; each has a bit of a step's mark."""
     reduction: Reduction = field(default_factory=Reduction)
-    sends: int = 0
-    """How many statements were built that can come to other instances: calls of handlers, and loops that have some."""
-    lets: dict[Key, Let] = field(default_factory=dict)
+    lets: dict[s.Name, str] = field(default_factory=dict)
+    """The functions for `let`s."""
     parts: list[Function] = field(default_factory=list)
     """Functions for `let`s, and for loops that would stand too deep in others."""
     doubts: list[AsymmetryWitness] = field(default_factory=list)
@@ -95,7 +86,8 @@ class Context:
     def __post_init__(self) -> None:
         universe = self.universe
         self.bits = max((s.bits for s in self.layout.shapes), default=0)
-        self.elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
+        elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
+        self.core = translate.Context(elaboration)
 
     @property
     def universe(self) -> Universe:
@@ -103,15 +95,19 @@ class Context:
 
     def selection(self, machine: m.Machine) -> Selection:
         """Which transitions come into question in a machine."""
-        if machine.qualified not in self._selections:
-            self._selections[machine.qualified] = Selection(machine)
-        return self._selections[machine.qualified]
+        return self.core.selection(machine)
 
     def shape(self, t: m.Type) -> Shape:
         """The numbers of a type. Raises `UnpackableError`."""
         found = shape(t, self.universe)
         self.bits = max(self.bits, found.bits)
         return found
+
+    def procedure(
+        self, name: s.Name, write: Callable[[translate.Context, m.Machine], s.Procedure], machine: m.Machine
+    ) -> s.Procedure:
+        """A procedure about a machine, which is written if it is not there yet."""
+        return self.core.procedures.get(name) or write(self.core, machine)
 
     @property
     def rounds(self) -> bool:
@@ -179,7 +175,7 @@ class Context:
 
 @dataclass(slots=True)
 class Scope:
-    """Where expressions are built: in which function, about which instance, reading which row."""
+    """Where core statements are lowered: in which function, about which instance, reading which row."""
 
     context: Context
     builder: Builder
@@ -188,13 +184,28 @@ class Scope:
     instance: Var | Int | None
     machine: m.Machine | None
     fail: Fail
-    locals: dict[str, tuple[Expr, m.Type]] = field(default_factory=dict)
-    known: Known = frozenset()
-    """Values that are not none here."""
+    variables: dict[str, Expr] = field(default_factory=dict)
+    """The numbers of variables of core statements."""
+    locals: dict[str, s.Expr] = field(default_factory=dict)
+    """Variables of the model, in expressions that are not part of a procedure; see `sure`."""
+    names: translate.Builder = field(default_factory=translate.Builder)
+    blame: Callable[[Expr], Operand] | None = None
+    """The result where an event cannot be delivered, which is a fault at its sender; see `fault_codes`."""
+    state: Var | None = None
+    """The variable with the state of the instance, as long as it has not changed."""
+    choice: tuple[Var, Mapping[int, frozenset[str]] | None] | None = None
+    """The variable with the crash transition that the instance has chosen, plus 1; or with the state in which it was,
+    where that decides, and the leaves of each transition. See `crashes`."""
+    trial: bool = False
+    """Whether transitions are selected, but not followed."""
+    leave: Callable[[], None] | None = None
+    """Writes the end of the innermost loop."""
     shared: dict[Hashable, Var] | None = None
     """In a function that changes nothing: variables for values that are computed once; see `lets`."""
     lasting: frozenset[Var] = frozenset()
     """The parameters of such a function, which stand for the same number everywhere in it."""
+    meanings: dict[Var, Expr] = field(default_factory=dict)
+    """In such a function: what variables stand for."""
 
     @property
     def own(self) -> tuple[Var | Int, m.Machine]:
@@ -203,32 +214,54 @@ class Scope:
         assert self.machine is not None
         return self.instance, self.machine
 
-    def value(self, e: m.Expr, want: m.Type | None = None) -> Expr:
+    def value(self, e: s.Expr, want: m.Type | None = None) -> Expr:
         """The number of an expression here, as one of the type wanted; see `expressions`."""
         return self.context.expression(self, e, want)
 
-    def inner(self, instance: Var | Int | None, machine: m.Machine | None) -> Scope:
-        """The same place, seen by an instance, with no names bound."""
-        return replace(self, instance=instance, machine=machine, locals={}, known=frozenset())
+    def variable(self, e: s.Expr) -> Var | Int | Bool:
+        """The number of an expression that is used several times."""
+        value = self.value(e)
+        result = self.builder.temporary(value)
+        if self.shared is not None and isinstance(result, Var):
+            self.meanings.setdefault(result, value)
+        return result
+
+    def execute(self, block: s.Block) -> bool:
+        """Writes statements; see `statements`."""
+        return self.context.statements(self, block)
+
+    def sure(self, e: m.Expr) -> s.Expr:
+        """An expression of the model as a sure one, behind the statements that it needs."""
+        types = {name: x.type for name, x in self.locals.items()}
+        with self.names.aside() as needed:
+            own = NONE if self.machine is None else instance_of(self.machine)
+            place = translate.Scope(self.context.core, self.names, self.machine, own, self.locals)
+            result = expressions.value(place, self.context.core.elaboration.expression(e, types))
+        self.execute(tuple(needed))
+        return result
+
+    def evaluate(self, e: m.Expr) -> Expr:
+        """The number of an expression of the model."""
+        return self.value(self.sure(e))
 
     def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""
         return self.row[column + instance if column else instance]
 
-    @contextmanager
-    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
-        """Inside, a name stands for a value."""
-        before = self.locals, self.known
-        self.locals, self.known = {**self.locals, name: (value, t)}, without(self.known, name)
-        yield
-        self.locals, self.known = before
+    def standing_for(self, number: Expr, t: m.Type) -> s.Variable:
+        """A variable of core statements for a number in a variable."""
+        x = s.Variable(f"({len(self.variables)})", t)
+        self.variables[x.name] = number
+        return x
 
     @contextmanager
-    def knowing(self, more: Known) -> Iterator[None]:
-        """Inside, more values are known not to be none."""
-        before, self.known = self.known, self.known | more
+    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
+        """Inside, a name of the model stands for a number."""
+        before, x = self.locals, self.names.variable(name, t)
+        self.variables[x.name] = value
+        self.locals = {**self.locals, name: x}
         yield
-        self.known = before
+        self.locals = before
 
 
 S, T, AT, STATE, N, F, OUT, CAP = (Var(name) for name in ("s", "t", "at", "state", "n", "f", "out", "cap"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from fsmdsl.runs.circular_wait import CircularWaits
 from fsmdsl.search.layout import kinds
 from fsmdsl.search.lower.context import AT, Context, Fail, S, Scope
 from fsmdsl.search.lower.machines.handlers import each_of
-from fsmdsl.search.lower.values.expressions import in_leaves, value
+from fsmdsl.search.lower.values.expressions import in_leaves
 from fsmdsl.search.shapes import LARGEST, to_number
 from fsmdsl.step.world import Value
 
@@ -69,9 +69,10 @@ def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Exp
     elif question.machine is not None:
         machine, instance = universe.model.machines[question.machine], AT
     scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.return_(0)))
-    scope.locals = {n: (Int(to_number(t, v, universe)), t) for n, (t, v) in question.locals.items()}
-    with b.capture() as statements:
-        condition = value(scope, context.elaboration.expression(question.condition))
+    with ExitStack() as stack, b.capture() as statements:
+        for name_bound, (t, v) in question.locals.items():
+            stack.enter_context(scope.binding(name_bound, Int(to_number(t, v, universe)), t))
+        condition = scope.evaluate(question.condition)
     if not scope.fail.used:
         b.splice(statements)
         return condition, []

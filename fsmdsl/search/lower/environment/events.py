@@ -8,8 +8,11 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
-from fsmdsl.core.elaborate import Types
+from fsmdsl.core import statements as s
+from fsmdsl.core import translate
 from fsmdsl.core.guards import conjuncts
+from fsmdsl.core.translate.context import NONE
+from fsmdsl.core.translate.fitting import arguments_fit
 from fsmdsl.dataclasses import replace
 from fsmdsl.model.typing import common, holds
 from fsmdsl.model.walk import expressions
@@ -34,10 +37,9 @@ from fsmdsl.search.lower.environment.steps import Steps
 from fsmdsl.search.lower.fault_codes import FULL, IGNORED
 from fsmdsl.search.lower.machines.handlers import refuser, stretches
 from fsmdsl.search.lower.values import masks
-from fsmdsl.search.lower.values.convert import code_of, converted, element_of, misfit
-from fsmdsl.search.lower.values.expressions import in_leaves, joined, value
+from fsmdsl.search.lower.values.convert import code_of, element_of
+from fsmdsl.search.lower.values.expressions import in_leaves, instance_of
 from fsmdsl.search.lower.values.loops import loop
-from fsmdsl.search.lower.values.references import reference
 from fsmdsl.search.lower.values.sets import bit, collected
 from fsmdsl.search.shapes import UnpackableError, to_number
 from fsmdsl.step.evaluate import TooManyValuesError, domain
@@ -82,73 +84,66 @@ class Environment:
     def _line(self, o: Line) -> None:
         """A line of the environment. What may have no value in it is asked first, for all values of its variables."""
         names = self.refusals.of_line(o)
-        self._offer(o, 0, {}, conjuncts(o.guard), names if any(names) else [])
+        self._offer(o, 0, conjuncts(o.guard), names if any(names) else [])
 
-    def _offer(
-        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
-    ) -> None:
+    def _offer(self, o: Line, depth: int, conditions: Sequence[m.Expr], refusing: Sequence[str | None]) -> None:
         """The loops of one line, from a variable on, where that has a value. `refusing` are the functions that say so
         (see `Refusals.of_line`), if there are any."""
         b, scope = self.steps.builder, self.steps.scope
         refuses = refusing[depth] if refusing else None
-        bound = [scope.locals[name][0] for name in dict(o.variables[:depth])]
+        bound = [scope.value(scope.locals[name]) for name in dict(o.variables[:depth])]
         with nullcontext() if refuses is None else b.if_(call(refuses, S, T, *bound)):
-            self._through(o, depth, types, conditions, refusing)
+            self._through(o, depth, conditions, refusing)
 
-    def _through(
-        self, o: Line, depth: int, types: Types, conditions: Sequence[m.Expr], refusing: Sequence[str | None]
-    ) -> None:
+    def _through(self, o: Line, depth: int, conditions: Sequence[m.Expr], refusing: Sequence[str | None]) -> None:
         """The same. As soon as the receiver is known, so is whether it listens."""
         b, scope = self.steps.builder, self.steps.scope
         if depth == len(o.variables):
-            wide = [(self.context.elaboration.expression(x, types), False) for x in conditions]
-            with b.if_(joined(scope, wide, "and")) if wide else nullcontext():
+            with b.if_(scope.evaluate(_all(conditions))) if conditions else nullcontext():
                 if isinstance(o, m.Offer):
-                    self._send(o, types)
+                    self._send(o)
                 else:
-                    self._strike(o, types)
+                    self._strike(o)
             return
         name, over = o.variables[depth]
         later = {x for x, _ in o.variables[depth + 1 :]}
-        over = self.context.elaboration.expression(over, types)
-        of = m.element_of(over.type)
-        members = collected(scope, over)
-        narrowed = None if name in later else self._narrowed(name, over, members, conditions, later, types)
+        visited = scope.sure(over)
+        of = m.element_of(visited.type)
+        members = collected(scope, visited)
+        narrowed = None if name in later else self._narrowed(name, over, visited, members, conditions, later)
         if narrowed is not None:
             members, conditions = narrowed, conditions[1:]
-        inner = {**types, name: of}
-        with loop(scope, over.type, members, over) as x, scope.binding(name, x, of):
+        with loop(scope, visited, members) as x, scope.binding(name, x, of):
             listens: list[Expr] = []
             if isinstance(o, m.Offer) and isinstance(o.target, m.Local) and isinstance(of, m.RefType):
                 listens += [self._listens(o.machine, o.event, x)] if o.target.name == name and name not in later else []
             with b.if_(listens[0]) if listens and not refusing else nullcontext():
-                self._offer(o, depth + 1, inner, conditions, refusing)
+                self._offer(o, depth + 1, conditions, refusing)
 
     def _narrowed(
-        self, name: str, over: m.Expr, members: Expr, conditions: Sequence[m.Expr], later: set[str], types: Types
+        self, name: str, over: m.Expr, visited: s.Expr, members: Expr, conditions: Sequence[m.Expr], later: set[str]
     ) -> Expr | None:
         """Of `some p in subsets(all, n)` with `all x in p: …`: those of `all` for which that holds, if it always has a
         value and speaks of nothing that is bound later. Then subsets need to be taken of these alone."""
-        match over, conditions:
+        match over, visited, conditions:
             case (
-                m.Apply(function="subsets", arguments=(whole, _)),
+                m.Apply(function="subsets"),
+                s.Apply(arguments=(whole, _)),
                 [m.Quantified(kind="all", variable=x, over=m.Local(name=quantified), body=body), *_],
             ) if quantified == name and not _mentions(body, {*later, name} - {x}):
-                return self._those(whole, members, x, body, types)
+                return self._those(whole, members, x, body)
             case _:
                 return None
 
-    def _those(self, whole: m.Expr, members: Expr, x: str, body: m.Expr, types: Types) -> Expr | None:
+    def _those(self, whole: s.Expr, members: Expr, x: str, body: m.Expr) -> Expr | None:
         assert isinstance(whole.type, m.SetType)
         b, of = self.steps.builder, whole.type.of
         scope = replace(self.steps.scope, fail=Fail(lambda _: None))
         with b.capture() as statements:
             those = b.name()
             b.set(those, 0)
-            with loop(scope, whole.type, members) as item, scope.binding(x, item, of):
-                condition = value(scope, self.context.elaboration.expression(body, {**types, x: of}))
-                with b.if_(condition):
-                    b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
+            with loop(scope, whole, members) as item, scope.binding(x, item, of), b.if_(scope.evaluate(body)):
+                b.update(those, "|", bit(code_of(item, element_of(scope, whole.type))))
         if scope.fail.used:
             return None
         b.splice(statements)
@@ -165,48 +160,51 @@ class Environment:
         there = in_leaves(state, kind, leaves)
         return all_of([there, Not(call("awaits", S, at))]) if awaitable(kind) else there
 
-    def _send(self, o: m.Offer, types: Types) -> None:
+    def _send(self, o: m.Offer) -> None:
         scope, b, universe = self.steps.scope, self.steps.builder, self.context.universe
         machine = universe.model.machines[o.machine]
         event = machine.event_named[o.event]
-        receiver = reference(scope, self.context.elaboration.expression(o.target, types))
-        arguments = [self.context.elaboration.expression(a, types) for a in o.arguments]
-        values = [b.temporary(value(scope, a)) for a in arguments]
+        receiver = instance_of(scope, scope.sure(o.target))
+        given = [scope.sure(x) for x in o.arguments]
+        arguments = [scope.standing_for(scope.variable(x), x.type) for x in given]
         with b.if_(self._listens(o.machine, o.event, receiver)):
-            wrong = self._wrong(event, arguments, values)
-            triples = list(zip(values, arguments, event.parameters, strict=True))
-            given = [converted(scope, x, a.type, p.type) for x, a, p in triples]
-            handled: Expr = call(self.context.handler(machine, o.event), T, receiver, *given)
+            wrong = self._wrong(event, arguments)
+            pairs = list(zip(arguments, event.parameters, strict=True))
+            values = [scope.value(x, p.type) for x, p in pairs]
+            handled: Expr = call(self.context.handler(machine, o.event), T, receiver, *values)
             if wrong is not None:
-                of = [p if holds(p.type, a.type) else replace(p, type=a.type) for _, a, p in triples]
-                wide = [converted(scope, x, a.type, p.type) for (x, a, _), p in zip(triples, of, strict=True)]
+                types = [p.type if holds(p.type, x.type) else x.type for x, p in pairs]
+                wide = [scope.value(x, t) for x, t in zip(arguments, types, strict=True)]
                 name = f"wrong_{len(self.functions)}"
-                self.functions.append(refuser(self.context, machine, o.event, of, name))
+                self.functions.append(refuser(self.context, machine, o.event, types, name))
                 handled = Choice(wrong, call(name, T, receiver, wrong, *wide), handled)
             if self._repeats(o):
-                handled = self._once(o, receiver, arguments, values, handled)
+                handled = self._once(o, receiver, arguments, handled)
             self.steps.take(handled)
 
-    def _wrong(self, event: m.Event, arguments: Sequence[m.Expr], values: Sequence[Expr]) -> Expr | None:
+    def _wrong(self, event: m.Event, arguments: Sequence[s.Expr]) -> Expr | None:
         """The code of the fault, in a variable, if an argument is not one that its parameter can hold; if that can
         be."""
         scope, b = self.steps.scope, self.steps.builder
-        faults: list[Expr] = []
-        for x, a, p in zip(values, arguments, event.parameters, strict=True):
-            faults += misfit(scope, x, a.type, p.type)
-        if not faults:
+        place = translate.Scope(self.context.core, scope.names, None, NONE, {})
+        with scope.names.aside() as needed:
+            arguments_fit(place, event.name, event.parameters, arguments, NONE, s.Location(event.span))
+        if not needed:
             return None
         code = b.name()
-        b.set(code, 0)
-        for condition in reversed(faults):
-            with b.if_(condition):
+
+        def write(_: Expr | None) -> None:
+            with b.if_(code.equals(0)):
                 b.set(code, self.context.site())
+
+        b.set(code, 0)
+        replace(scope, fail=Fail(write)).execute(tuple(needed))
         return code
 
-    def _strike(self, o: m.ProcessCrash, types: Types) -> None:
+    def _strike(self, o: m.ProcessCrash) -> None:
         """Some instances crash: they are written into a mask."""
         scope, b, layout = self.steps.scope, self.steps.builder, self.context.layout
-        struck = [reference(scope, self.context.elaboration.expression(x, types)) for x in o.targets]
+        struck = [instance_of(scope, scope.sure(x)) for x in o.targets]
         words = [T[layout.struck + k] for k in range(layout.mask_words)]
         for word in words:
             b.set(word, 0)
@@ -248,20 +246,17 @@ class Environment:
         """Of the arguments in a line."""
         types: dict[str, m.Type] = {}
         for name, over in o.variables:
-            t = self.context.elaboration.expression(over, types).type
+            t = self.context.core.elaboration.expression(over, types).type
             types[name] = m.element_of(t)
-        return [self.context.elaboration.expression(a, types).type for a in o.arguments]
+        return [self.context.core.elaboration.expression(a, types).type for a in o.arguments]
 
-    def _once(
-        self, o: m.Offer, receiver: Expr, arguments: Sequence[m.Expr], values: Sequence[Expr], handled: Expr
-    ) -> Expr:
+    def _once(self, o: m.Offer, receiver: Expr, arguments: Sequence[s.Expr], handled: Expr) -> Expr:
         """The call, if it is the first such from this row."""
         scope, offers = self.steps.scope, self.context.universe.system.offers or ()
         number = [(x.machine, x.event) for x in offers].index((o.machine, o.event))
         key: list[Expr] = [Int(number), receiver]
         types = [self._types(x) for x in self._of_same(o)]
-        for x, a, of in zip(values, arguments, zip(*types, strict=True), strict=True):
-            key.append(converted(scope, x, a.type, reduce(common, of)))
+        key += [scope.value(x, reduce(common, of)) for x, of in zip(arguments, zip(*types, strict=True), strict=True)]
         new = self._fresh(key)
         return Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
 
@@ -356,6 +351,10 @@ class Environment:
         with b.count(n, first + len(values), first):
             b.set(x, T[n])
             yield x
+
+
+def _all(conditions: Sequence[m.Expr]) -> m.Expr:
+    return conditions[0] if len(conditions) == 1 else m.Logic("and", tuple(conditions))
 
 
 def _mentions(e: m.Expr, names: set[str]) -> bool:

@@ -31,7 +31,7 @@ from fsmdsl.search.lower.environment.steps import CUT, PHASE, WRITES, Steps
 from fsmdsl.search.lower.machines.channels import transmissions
 from fsmdsl.search.lower.machines.handlers import stretches, timer
 from fsmdsl.search.lower.questions import Asked, ask
-from fsmdsl.search.lower.values.expressions import in_leaves, value
+from fsmdsl.search.lower.values.expressions import in_leaves
 
 K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
     Var, ("k", "code", "first", "still", "again", "crashed", "cutting")
@@ -126,7 +126,7 @@ class Offers:
         refuses = self.refusals.of_crash(c)
         if refuses is not None:
             return call(refuses, S, T)
-        return TRUE if c.guard is None else value(self.scope, self.context.elaboration.expression(c.guard))
+        return TRUE if c.guard is None else self.scope.evaluate(c.guard)
 
     def _crash(self, c: m.CrashOffer, several: bool) -> None:
         """A crash between two steps; one is enough."""

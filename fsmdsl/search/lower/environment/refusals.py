@@ -15,8 +15,6 @@ from fsmdsl.core.elaborate import Types
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import ONE, TRUE, ZERO, Expr, Function, Var, call
 from fsmdsl.search.lower.context import Context, Fail, S, Scope, T
-from fsmdsl.search.lower.values.expressions import value
-from fsmdsl.search.lower.values.references import reference
 from fsmdsl.search.lower.values.sets import collected
 
 Line = m.Offer | m.ProcessCrash
@@ -39,10 +37,9 @@ class Refusals:
         types: dict[str, m.Type] = {}
         event = isinstance(o, m.Offer)
         for name, over in o.variables:
-            ranged = self.context.elaboration.expression(over, types)
-            names.append(self._function(types, partial(_has_value, ranged), event))
-            types[name] = m.element_of(ranged.type)
-        names.append(self._function(types, partial(self._line, o, types), event))
+            names.append(self._function(types, partial(_has_value, over), event))
+            types[name] = m.element_of(self.context.core.elaboration.expression(over, types).type)
+        names.append(self._function(types, partial(_line, o), event))
         return names
 
     def of_crash(self, c: m.CrashOffer) -> str | None:
@@ -50,7 +47,7 @@ class Refusals:
         guard = c.guard
         if guard is None:
             return None
-        return self._function({}, lambda scope: value(scope, self.context.elaboration.expression(guard)), False)
+        return self._function({}, lambda scope: scope.evaluate(guard), False)
 
     def _function(self, types: Types, condition: Callable[[Scope], Expr], event: bool) -> str | None:
         """A function for a condition, given variables of these types; None if it always has a value."""
@@ -75,19 +72,18 @@ class Refusals:
         self.functions.append(function(name, given, b.block, "Has this a value here, and is it true?"))
         return name
 
-    def _line(self, o: Line, types: Types, scope: Scope) -> Expr:
-        elaborated, b = self.context.elaboration.expression, scope.builder
-        if o.guard is not None:
-            holds = value(scope, elaborated(o.guard, types))
-            with b.if_(holds.equals(0)):
-                b.return_(ZERO)
-        for target in (o.target,) if isinstance(o, m.Offer) else o.targets:
-            reference(scope, elaborated(target, types))
-        for a in o.arguments if isinstance(o, m.Offer) else ():
-            b.temporary(value(scope, elaborated(a, types)))
-        return TRUE
+
+def _line(o: Line, scope: Scope) -> Expr:
+    b = scope.builder
+    if o.guard is not None:
+        holds = scope.evaluate(o.guard)
+        with b.if_(holds.equals(0)):
+            b.return_(ZERO)
+    for x in (o.target, *o.arguments) if isinstance(o, m.Offer) else o.targets:
+        scope.variable(scope.sure(x))
+    return TRUE
 
 
 def _has_value(over: m.Expr, scope: Scope) -> Expr:
-    scope.builder.temporary(collected(scope, over))
+    scope.builder.temporary(collected(scope, scope.sure(over)))
     return TRUE

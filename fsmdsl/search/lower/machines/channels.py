@@ -8,13 +8,14 @@ from itertools import groupby
 from pathlib import Path
 
 from fsmdsl import model as m
+from fsmdsl.core import statements as s
 from fsmdsl.model.typing import is_structured
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
 from fsmdsl.program.source import functions_in
 from fsmdsl.runs.liveness.plan import Delivery, MessageWaits
 from fsmdsl.search.layout import QueueLayout, awaitable
-from fsmdsl.search.lower.context import Context, F, S, T
+from fsmdsl.search.lower.context import Context, F, S, Scope, T
 from fsmdsl.search.lower.environment.steps import Steps
 from fsmdsl.search.lower.fault_codes import IGNORED
 from fsmdsl.search.lower.values.convert import number_of
@@ -23,11 +24,15 @@ from fsmdsl.search.shapes import UnpackableError, parts_of, shape
 K, MESSAGE, RECEIVER, SENDER = Var("k"), Var("message"), Var("receiver"), Var("sender")
 
 
-def place_of(context: Context, channel: str, ends: Sequence[Expr]) -> tuple[QueueLayout, Expr] | None:
-    """Where the number of messages of a queue stands, and a box like it; `ends` as in `model.Post`. None where the
-    channel leads out of the system."""
-    boxes = [x for x in context.layout.boxes if x.channel.qualified == channel]
-    return (boxes[0], _place(boxes, ends)) if boxes else None
+def place_of(scope: Scope, queue: s.Queue) -> tuple[QueueLayout, Expr]:
+    """A box like a queue, and where the number of its messages stands."""
+    boxes = [x for x in scope.context.layout.boxes if x.channel.qualified == queue.channel]
+    return boxes[0], _place(boxes, [scope.variable(x) for x in queue.ends])
+
+
+def length_of_queue(scope: Scope, queue: s.Queue) -> Expr:
+    """How many messages wait in a queue."""
+    return scope.row[place_of(scope, queue)[1]]
 
 
 def _place(boxes: Sequence[QueueLayout], ends: Sequence[Expr]) -> Expr:
@@ -80,12 +85,12 @@ def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
 
 def _queue(steps: Steps, boxes: Sequence[QueueLayout], ends: Sequence[Expr], length: Expr) -> None:
     receiver = ends[-1]
-    context, b, s, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
+    context, b, row, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
     machine, first = context.universe.machines[boxes[0].receiver], length + 1
-    with b.count(K, s[length]):
-        b.set(MESSAGE, s[first + K])
-        with b.if_(any_of([K.equals(0), s[first + K - 1].differs(MESSAGE)])):
-            free = [Not(call("awaits", s, receiver))] if awaitable(machine) else []
+    with b.count(K, row[length]):
+        b.set(MESSAGE, row[first + K])
+        with b.if_(any_of([K.equals(0), row[first + K - 1].differs(MESSAGE)])):
+            free = [Not(call("awaits", row, receiver))] if awaitable(machine) else []
             foremost = [K.equals(0)] if channel.order == "fifo" else []
             with b.if_(all_of([*free, *foremost])):
                 for box in boxes:
@@ -93,28 +98,28 @@ def _queue(steps: Steps, boxes: Sequence[QueueLayout], ends: Sequence[Expr], len
                     with b.if_(all_of([x.equals(n) for x, n in here])) if len(boxes) > 1 else nullcontext():
                         _mark(steps, box)
                 _receive(steps, boxes[0], machine, receiver, length)
-    distinct = any_of([K.equals(0), s[first + K - 1].differs(s[first + K])])
+    distinct = any_of([K.equals(0), row[first + K - 1].differs(row[first + K])])
     if channel.lossy:
-        with b.count(K, s[length]), b.if_(distinct):
+        with b.count(K, row[length]), b.if_(distinct):
             steps.take(call("take_out", T, length, K))
     if channel.duplicating:
-        room = Choice(s[length] < channel.bound, s[length], ZERO)
+        room = Choice(row[length] < channel.bound, row[length], ZERO)
         with b.count(K, room), b.if_(distinct):
             steps.take(call("double", T, length, K))
 
 
 def _mark(steps: Steps, box: QueueLayout) -> None:
     """Note in the step's mark which message is delivered, and which wait."""
-    context, b, s, j = steps.context, steps.builder, steps.scope.row, Var("j")
+    context, b, row, j = steps.context, steps.builder, steps.scope.row, Var("j")
     mark = T[context.layout.mark]
     for number, bit in context.delivered_bits(box, Delivery).items():
         with b.if_(MESSAGE.equals(number)):
             b.update(mark, "|", bit)
     waiting = context.delivered_bits(box, MessageWaits)
     if waiting:
-        with nullcontext() if box.channel.chooses else b.count(j, s[box.length]):
+        with nullcontext() if box.channel.chooses else b.count(j, row[box.length]):
             for number, bit in waiting.items():
-                with b.if_((MESSAGE if box.channel.chooses else s[box.first + j]).equals(number)):
+                with b.if_((MESSAGE if box.channel.chooses else row[box.first + j]).equals(number)):
                     b.update(mark, "|", bit)
 
 
@@ -126,8 +131,8 @@ def _receive(steps: Steps, box: QueueLayout, machine: m.Machine, receiver: Expr,
     for n, event in enumerate(box.events):
         with b.if_((MESSAGE >> box.argument_bits).equals(n)):
             given = []
-            for _, s, at in parts_of(box.records[n], context.universe).values():
-                given.append(b.temporary(number_of(MESSAGE >> at & (1 << s.bits) - 1, s)))
+            for _, part, at in parts_of(box.records[n], context.universe).values():
+                given.append(b.temporary(number_of(MESSAGE >> at & (1 << part.bits) - 1, part)))
             site = context.site(6 + len(machine.leaves))
             handled = call(context.handler(machine, event.name), T, receiver, *given)
             steps.take(call(come_to, call("take_out", T, length, K) + handled, site))
@@ -182,8 +187,8 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
             return call("set_order", a, b)
         case m.RecordType():
             compared: Expr = ZERO
-            for of, s, at in reversed(parts_of(t, context.universe).values()):
-                first = _compared(context, of, *(x >> at & (1 << s.bits) - 1 for x in (a, b)))
+            for of, part, at in reversed(parts_of(t, context.universe).values()):
+                first = _compared(context, of, *(x >> at & (1 << part.bits) - 1 for x in (a, b)))
                 compared = Choice(first.differs(0), first, compared)
             return compared
         case m.ListType(of=of) if is_structured(of):
@@ -193,8 +198,8 @@ def _compared(context: Context, t: m.Type, a: Expr, b: Expr) -> Expr:
         case m.MapType(of=of) if is_structured(of):
             raise UnpackableError("a bag of messages with maps to sets or lists")
         case m.MapType(key, of):
-            keys, s = shape(key, context.universe).codes, shape(of, context.universe)
-            return call("map_order", a, b, keys, s.bits)
+            keys, entry = shape(key, context.universe).codes, shape(of, context.universe)
+            return call("map_order", a, b, keys, entry.bits)
         case _:
             return a - b
 

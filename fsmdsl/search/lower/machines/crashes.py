@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
-from fsmdsl.core.selection import Selection
-from fsmdsl.core.triggers import CRASH, triggered_by
+from fsmdsl.core import statements as s
+from fsmdsl.core.translate import machines as core
+from fsmdsl.core.triggers import triggered_by
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import ZERO, Function, Int, Var, call, number
 from fsmdsl.runs.liveness.plan import Crashes
 from fsmdsl.search.layout import WAIT, awaitable, kinds, struck
-from fsmdsl.search.lower.context import AT, STATE, Context, F, Fail, Scope, T
-from fsmdsl.search.lower.machines.effects import perform
-from fsmdsl.search.lower.machines.handlers import by_state, machine_scope, mark_followed, stretches
+from fsmdsl.search.lower.context import AT, Context, F, Fail, Scope, T
+from fsmdsl.search.lower.machines.handlers import machine_scope, read_state, stretches
 from fsmdsl.search.lower.symmetry.orders import in_doubt_of_fault, lost_apart
 from fsmdsl.search.lower.values import masks
 from fsmdsl.search.lower.values.expressions import in_leaves
@@ -38,7 +38,7 @@ def crashes(context: Context) -> list[Function]:
             b.set(T[layout.struck + k], -1)
     _choose(context, machines, b)
     _forget(context, machines, b)
-    functions = [_choice(context, x) for x in machines if not _foreseen(x)]
+    functions = [_choice(context, x) for x in machines if not _Choice(context, x).is_foreseen]
     moving = [x for x in machines if triggered_by(x, m.OnCrash)]
     if moving:
         functions.append(_transitions(context, moving))
@@ -64,58 +64,60 @@ def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractCon
 
 def _choose(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
     """Which transition each takes is known before any has been taken, and whether an instance is lost."""
-    for machine, span in stretches(context, [x for x in machines if _concerned(context, x)]):
-        if not _foreseen(machine):
+    choices = {x.qualified: _Choice(context, x) for x in machines}
+    for machine, span in stretches(context, [x for x in machines if choices[x.qualified].matters]):
+        choice = choices[machine.qualified]
+        if not choice.is_foreseen:
             with b.for_each(AT, span), _if_struck(context, b, AT):
                 b.set(F, call(_name(context, machine), T, AT))
                 with b.if_(F < 0):
                     in_doubt_of_fault(context, [machine], b)
                     b.return_(-F)
                 b.set(T[context.layout.choice + AT], F)
-        elif fragile := _lost(context, machine):
+        elif choice.lost:
             with b.for_each(AT, span), _if_struck(context, b, AT):
                 state = machine_scope(context, machine, b).at(context.column(machine.qualified, ""), AT)
-                with b.if_(in_leaves(state, machine, fragile)):
-                    lost_apart(context, machine, fragile, b)
+                with b.if_(in_leaves(state, machine, choice.lost)):
+                    lost_apart(context, machine, choice.lost, b)
                     b.return_(context.site(len(machine.leaves)) + state)
 
 
-def _concerned(context: Context, machine: m.Machine) -> bool:
-    """Can a crash move an instance, or lose it?"""
-    return bool(triggered_by(machine, m.OnCrash) or _passing(context.selection(machine)))
+class _Choice:
+    """What an instance of a machine chooses in a crash."""
+
+    def __init__(self, context: Context, machine: m.Machine) -> None:
+        self.body = context.procedure(s.Name("choose crash", machine.qualified), core.choose_crash, machine).body
+        self.leaves: dict[int, frozenset[str]] = {}
+        """Of each transition that is chosen by the state alone."""
+        passing: list[str] = []
+        self.is_foreseen = True
+        """Does the choice depend on the instance's own state alone?"""
+        for x in self.body:
+            match x:
+                case s.If(s.InState(leaves=leaves), (s.Choose(transition=int() as t), s.Return())):
+                    self.leaves[t] = leaves
+                case s.Require(fault=s.Fault(cause=s.Lost(state=state))):
+                    passing.append(state)
+                case s.Choose():
+                    pass
+                case _:
+                    self.is_foreseen = False
+        self.matters = len(self.body) > 1
+        """Can a crash move an instance, or lose it?"""
+        self.lost = [x for x in passing if not any(x in leaves for leaves in self.leaves.values())]
+        """The leaves that do not last, and have no crash transition."""
 
 
 def _name(context: Context, machine: m.Machine) -> str:
     return f"crash_choice_{kinds(context.universe).index(machine)}"
 
 
-def _foreseen(machine: m.Machine) -> bool:
-    """Does what an instance does in a crash depend on its own state alone?"""
-    crashes = triggered_by(machine, m.OnCrash)
-    leaves = [leaf for t in crashes for leaf in machine.leaves_of(t.source)]
-    return all(t.guard is None for t in crashes) and len(set(leaves)) == len(leaves)
-
-
-def _lost(context: Context, machine: m.Machine) -> list[str]:
-    """The leaves that do not last and have no crash transition."""
-    selection = context.selection(machine)
-    return [s for s in _passing(selection) if not selection.levels(s, CRASH)]
-
-
-def _passing(selection: Selection) -> list[str]:
-    """The leaves that do not last through a crash."""
-    endurance = selection.hierarchy.endurance
-    return [s.name for s in selection.machine.leaves if endurance(s.name) in ("volatile", "transient")]
-
-
 def _choice(context: Context, machine: m.Machine) -> Function:
     """The function that says which crash transition an instance takes: its index plus 1, or 0; a fault below 0."""
     b = Builder()
     scope = Scope(context, b, T, AT, machine, Fail(lambda code: b.return_(-number(context.code(code)))))
-    by_state(scope, CRASH, {}, lambda _, t, leaf: b.return_(t.index + 1))
-    for s in _passing(context.selection(machine)):
-        with b.if_(STATE.equals(machine.leaf_numbers[s])):
-            scope.fail()
+    read_state(scope)
+    scope.execute(_Choice(context, machine).body)
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
 
 
@@ -124,23 +126,12 @@ def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
     b = Builder()
     for machine, span in stretches(context, moving):
         with b.for_each(AT, span), _if_struck(context, b, AT):
-            _effects(context, machine, b)
+            scope, choice = machine_scope(context, machine, b), _Choice(context, machine)
+            state = scope.at(context.column(machine.qualified, ""), AT)
+            b.set(CHOSEN, state if choice.is_foreseen else T[context.layout.choice + AT])
+            scope.choice = CHOSEN, choice.leaves if choice.is_foreseen else None
+            scope.execute(context.procedure(s.Name("follow crash", machine.qualified), core.follow_crash, machine).body)
     return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
-
-
-def _effects(context: Context, machine: m.Machine, b: Builder) -> None:
-    """What an instance does in a crash: by its state, or by what it has chosen."""
-    scope = machine_scope(context, machine, b)
-    state = scope.at(context.column(machine.qualified, ""), AT)
-    foreseen = _foreseen(machine)
-    b.set(CHOSEN, state if foreseen else T[context.layout.choice + AT])
-    for t in triggered_by(machine, m.OnCrash):
-        own = in_leaves(CHOSEN, machine, machine.leaves_of(t.source))
-        with b.if_(own if foreseen else CHOSEN.equals(t.index + 1)):
-            mark_followed(context, machine, t, b)
-            perform(scope, t.effects)
-            if t.target is not None:
-                b.set(state, machine.leaf_numbers[machine.entered(t.target)])
 
 
 # What does not last --------------------------------------------------------------------------------------------------
@@ -166,7 +157,8 @@ def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
     first = layout.encode(universe.start)
     for n, machine in enumerate(universe.machines):
         if machine in machines:
-            passing = [WAIT] * bool(awaitable(machine)) + [f.name for f in machine.fields if not f.durable]
+            body = context.procedure(s.Name("forget", machine.qualified), core.forget, machine).body
+            passing = [WAIT] * bool(awaitable(machine)) + [x.name for x in body if isinstance(x, s.Write)]
             with _if_struck(context, b, n):
                 for place in (context.column(machine.qualified, name) + n for name in passing):
                     b.set(T[place], first[place])

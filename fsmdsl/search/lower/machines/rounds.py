@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsmdsl import model as m
+from fsmdsl.core.translate.context import of_system
+from fsmdsl.core.translate.effects import perform
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.model.depth import LONGEST_ROUND
 from fsmdsl.program.builder import Builder, function, numbers, rows
@@ -23,7 +25,6 @@ from fsmdsl.search.layout import WAIT, awaitable, kinds
 from fsmdsl.search.lower.context import AT, Context, F, Fail, N, Scope, T
 from fsmdsl.search.lower.fault_codes import IGNORED
 from fsmdsl.search.lower.helpers import of_library
-from fsmdsl.search.lower.machines.effects import perform
 from fsmdsl.search.lower.machines.handlers import each_of, eventless, stretches
 from fsmdsl.search.lower.symmetry.orders import (
     doubt,
@@ -63,7 +64,7 @@ def rounds(context: Context) -> list[Function]:
     for n, machine in enumerate(machines):
         functions.append(eventless(context, machine, f"without_event_{n}"))
         if context.reduction.of_machine(machine.qualified):
-            functions.append(eventless(context, machine, f"would_{n}", only_asked=True))
+            functions.append(eventless(context, machine, f"would_{n}", trial=True))
             functions += rivals(context, machine, f"would_{n}")
     if machines:
         _until_quiet(context, machines, b)
@@ -144,5 +145,6 @@ def recovery(context: Context) -> Function:
     scope = Scope(context, b, T, None, None, Fail(lambda code: b.return_(context.code(code))))
     assert context.layout.down is not None
     b.set(T[context.layout.down], ZERO)
-    perform(scope, context.universe.system.recover or ())
+    perform(of_system(context.core, scope.names), context.universe.system.recover or ())
+    scope.execute(scope.names.block)
     return function("recover", rows("t"), b.block, "What comes first after a crash.")

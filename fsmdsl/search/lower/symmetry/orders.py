@@ -8,10 +8,11 @@ doubt is noted, for which the search gives up the reduction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fsmdsl import model as m
+from fsmdsl.core import statements as s
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import (
@@ -44,8 +45,6 @@ DEEP = 3
 """There is room for so many loops inside one another, each over as many members as there are or `WIDE`."""
 
 WIDE = 6
-
-Perform = Callable[[Scope, Sequence[m.Effect]], None]
 
 OVER, REST, FOUND, DOUBT, FIRST, PLACE, DONE, COUNT, OTHER, J, K, X = (
     Var(name) for name in ("over", "rest", "found", "doubt", "first", "place", "done", "count", "other", "j", "k", "x")
@@ -82,7 +81,7 @@ def mask_of(x: SymmetricSet, of: Shape) -> int:
 
 
 @contextmanager
-def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
+def failing(scope: Scope, e: m.Quantified, visited: s.Expr, over: Expr) -> Iterator[Fail]:
     """Inside, a body without value is a doubt where it could be another member's that is looked at first. What it gives
     is used once the body can be without value: then it must be looked at for all of them."""
     b, before = scope.builder, scope.fail
@@ -95,7 +94,7 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
         before(code)
 
     fail = Fail(write)
-    sets = members_in(scope.context, e.over.type)
+    sets = members_in(scope.context, visited.type)
     if not sets:
         yield fail
         return
@@ -104,13 +103,13 @@ def failing(scope: Scope, e: m.Quantified, over: Expr) -> Iterator[Fail]:
         yield fail
         scope.fail = before
     if fail.used:
-        b.set(several, _several(scope, e.over, over, sets))
+        b.set(several, _several(scope, visited, over, sets))
     b.splice(body)
 
 
-def _several(scope: Scope, e: m.Expr, over: Expr, sets: Sequence[SymmetricSet]) -> Expr:
+def _several(scope: Scope, e: s.Expr, over: Expr, sets: Sequence[SymmetricSet]) -> Expr:
     """Whether there is more than one member of a set to be visited."""
-    if (isinstance(e, m.Apply) and e.function == "subsets") or over == ZERO:
+    if (isinstance(e, s.Apply) and e.function == "subsets") or over == ZERO:
         return TRUE  # no set to be looked at: see `sets.collected`
     members = [over & mask_of(x, element_of(scope, e.type)) for x in sets]
     return any_of([(x & x - 1).differs(0) for x in members])
@@ -125,14 +124,16 @@ class _Loop:
 
     scope: Scope
     e: m.ForEach
+    visited: m.SetType
+    """The type of the set that it goes through."""
     number: int
     given: tuple[Var, ...]
     """What its turns use of the function that it stands in."""
 
     @property
     def of(self) -> Shape:
-        """The elements of the set that it goes through."""
-        return element_of(self.scope, self.e.over.type)
+        """The elements of that set."""
+        return element_of(self.scope, self.visited)
 
     @property
     def what(self) -> str:
@@ -153,23 +154,22 @@ class _Loop:
         b.set(F, self.call("turn", number_of(code, self.of)))
 
 
-def in_every_order(scope: Scope, e: m.ForEach, over: Expr, perform: Perform) -> None:
+def in_every_order(scope: Scope, each: s.Each, e: m.ForEach, over: Expr) -> None:
     """A loop through a set that can hold members of reduced sets, in functions of its own."""
     context, b = scope.context, scope.builder
     number = len(context.loops)
     context.loops.append([])
     turn = b.inner()
     inner = replace(scope, builder=turn, fail=Fail(lambda code: turn.return_(context.code(code))))
-    assert isinstance(e.over.type, m.SetType)
+    assert isinstance(each.over.type, m.SetType)
     x = turn.name()
-    with inner.binding(e.variable, x, e.over.type.of):
-        perform(inner, e.body)
+    inner.variables = {**scope.variables, each.variable.name: x}
+    inner.execute(each.body)
     turn.return_(0)
     shared = constants_of(function("turn", (*rows("t"), *numbers(x.name)), turn.block))
-    loop = _Loop(scope, e, number, tuple(map(Var, shared)))
+    loop = _Loop(scope, e, each.over.type, number, tuple(map(Var, shared)))
     context.loops[number] = [loop.function("turn", [x], turn), *_turns(loop)]
     code = b.name()
-    context.sends += 1
     b.set(code, loop.call("loop", over))
     with b.if_(code.differs(0)):
         b.return_(code)
@@ -185,7 +185,7 @@ def _turns(loop: _Loop) -> list[Function]:
 def _independent(loop: _Loop) -> Function:
     """`loop`, where no turn has to do with another: all that can make a difference is which of them fails first."""
     context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
-    names = [x.name for x in members_in(context, e.over.type)]
+    names = [x.name for x in members_in(context, loop.visited)]
     why = f"which turn of {loop.what} fails first depends on their order ({e.span})"
     b.set(FOUND, ZERO)
     with b.while_(OVER):
@@ -202,7 +202,7 @@ def _independent(loop: _Loop) -> Function:
 def _in_any_order(loop: _Loop) -> Function:
     """`loop`: elements one after the other, but members of a symmetric set in every order."""
     context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
-    parts: dict[int, SymmetricSet | None] = {mask_of(x, loop.of): x for x in members_in(context, e.over.type)}
+    parts: dict[int, SymmetricSet | None] = {mask_of(x, loop.of): x for x in members_in(context, loop.visited)}
     parts |= dict.fromkeys(_others(loop.of.codes, list(parts)))
     for mask in sorted(parts):
         b.set(REST, OVER if len(parts) == 1 else OVER & mask)

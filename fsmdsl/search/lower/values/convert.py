@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import bare, holds
-from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Choice, Expr, Int, Not, Operand, all_of, any_of
-from fsmdsl.search.lower.context import Scope
-from fsmdsl.search.shapes import Shape, UnpackableError, none_of
+from fsmdsl.core import statements as s
+from fsmdsl.core import translate
+from fsmdsl.core.translate import fitting
+from fsmdsl.core.translate.context import NONE
+from fsmdsl.dataclasses import replace
+from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Choice, Expr, Int, Operand
+from fsmdsl.search.lower.context import Fail, Scope
+from fsmdsl.search.shapes import Shape, none_of
+from fsmdsl.text.source import NOWHERE
 
 
 def shape_of(scope: Scope, t: m.Type) -> Shape:
@@ -27,14 +32,14 @@ def element_of(scope: Scope, t: m.Type) -> Shape:
 # Codes: places in sets, items of lists, arguments in messages --------------------------------------------------------
 
 
-def code_of(number: Expr, s: Shape) -> Expr:
+def code_of(number: Expr, of: Shape) -> Expr:
     """The code of a number."""
-    return _plus(number, -s.low)
+    return _plus(number, -of.low)
 
 
-def number_of(code: Expr, s: Shape) -> Expr:
+def number_of(code: Expr, of: Shape) -> Expr:
     """The number of a code."""
-    return _plus(code, s.low)
+    return _plus(code, of.low)
 
 
 def _plus(x: Expr, number: int) -> Expr:
@@ -43,12 +48,24 @@ def _plus(x: Expr, number: int) -> Expr:
     return x + number if number > 0 else x - -number
 
 
-def placed(scope: Scope, item: Expr, have: m.Type, of: m.Type) -> tuple[list[Expr], Expr]:
+def placed(scope: Scope, item: s.Expr, of: m.Type) -> tuple[list[Expr], Expr]:
     """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
-    if isinstance(have, m.NoneType) and not isinstance(of, m.OptionalType):
+    if isinstance(item.type, m.NoneType) and not isinstance(of, m.OptionalType):
         return [FALSE], ZERO
-    fits: list[Expr] = [Not(wrong) for wrong in misfit(scope, item, have, of)]
-    return fits, code_of(converted(scope, item, have, of), shape_of(scope, of))
+    return _fits(scope, item, of), code_of(scope.value(item, of), shape_of(scope, of))
+
+
+def _fits(scope: Scope, item: s.Expr, of: m.Type) -> list[Expr]:
+    core = translate.Scope(scope.context.core, scope.names, None, NONE, {})
+    with scope.names.aside() as needed:
+        fitting.fits(core, of, item, fitting.Place("field", "", "", NONE, s.Location(NOWHERE)))
+    conditions = [x.condition for x in needed if isinstance(x, s.Require)]
+    if len(conditions) == len(needed):
+        return [scope.value(x) for x in conditions]
+    b, result = scope.builder, scope.builder.name()
+    b.set(result, TRUE)
+    replace(scope, fail=Fail(lambda _: b.set(result, FALSE))).execute(tuple(needed))
+    return [result]
 
 
 # Values --------------------------------------------------------------------------------------------------------------
@@ -58,7 +75,7 @@ def converted(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> Expr:
     """A number of one type as one of another that has all its values in common with it.
 
     Values that the other type has not got stay what they are where that is a number; elements of a set that it has not
-    got are dropped: whoever may have such values looks first, see `misfit`.
+    got are dropped. Core statements have ensured that there are none.
     """
     if have == want:
         return x
@@ -143,66 +160,3 @@ def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
     """What stands at a place of a list."""
     of, at = element_of(scope, t), t.bound.bit_length()
     return number_of(listed >> at + place * of.bits & (1 << of.bits) - 1, of)
-
-
-# What does not fit ---------------------------------------------------------------------------------------------------
-
-
-def refuse(scope: Scope, conditions: Sequence[Expr]) -> None:
-    """A fault of its own where one of the conditions holds."""
-    for condition in conditions:
-        with scope.builder.if_(condition):
-            scope.fail()
-
-
-def misfit(scope: Scope, x: Expr, have: m.Type, want: m.Type) -> list[Expr]:
-    """When a place of one type cannot hold a value of another: conditions on its number, for each kind of fault, in the
-    order in which they are looked at. Those that can never hold are left out. See `step.values.outside`."""
-    match have, want:
-        case (m.NoneType(), _):
-            return []
-        case (m.OptionalType(a), m.OptionalType(b)):
-            there = x.differs(none_of(have, scope.context.universe))
-            with _there(scope, there):
-                faults = misfit(scope, x, a, b)
-            return [all_of([there, condition]) for condition in faults]
-        case (_, m.OptionalType(b)):
-            return misfit(scope, x, have, b)
-        case (m.OptionalType(a), _):
-            none = none_of(have, scope.context.universe)
-            with _there(scope, x.differs(none)):
-                faults = misfit(scope, x, a, want)
-            return [x.equals(none), *faults]
-        case (m.RangeType(low, high), m.RangeType(least, most)):
-            beyond = [x < least] * (low < least) + [x > most] * (high > most)
-            return [any_of(beyond)] if beyond else []
-        case (m.SetType(a), m.SetType(b)) if not holds(b, a):
-            return [x & _outside(element_of(scope, have), bare(a), bare(b))]
-        case (m.ListType(), m.ListType()):
-            return _list_misfit(scope, x, have, want)
-        case _:
-            return []
-
-
-def _outside(places: Shape, have: m.Type, want: m.Type) -> int:
-    """The places of the numbers of one type that are none of the other, as bits."""
-    assert isinstance(have, m.RangeType)
-    assert isinstance(want, m.RangeType)
-    return sum(1 << places.code(x) for x in range(have.low, have.high + 1) if not want.low <= x <= want.high)
-
-
-def _list_misfit(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> list[Expr]:
-    b, length = scope.builder, length_of(x, have)
-    faults = [length > want.bound] if have.bound > want.bound else []
-    if isinstance(have.of, m.NeverType) or holds(want.of, have.of):
-        return faults
-    if isinstance(want.of, m.SetType | m.ListType):
-        raise UnpackableError("a list of sets or lists of numbers that may be out of range")
-    wrong, place, item = b.name(), b.name(), b.name()
-    b.set(wrong, FALSE)
-    with b.count(place, length):
-        b.set(item, item_of(scope, x, have, place))
-        for condition in misfit(scope, item, have.of, want.of):
-            with b.if_(condition):
-                b.set(wrong, TRUE)
-    return [*faults, wrong]

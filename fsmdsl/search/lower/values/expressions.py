@@ -1,149 +1,147 @@
-"""Expressions: a node that is worth the value's number, after the statements that it needs.
+"""Sure expressions: a node that is worth the value's number, after the statements that it needs.
 
-Reads what `step.evaluate` says. What can go wrong (none where an instance is needed) leaves the function through
-`scope.fail`, exactly where the definition raises its fault; so operands that need statements of their own stand behind
-an `if`.
+An operand that needs statements of its own is evaluated behind an `if`, where the operands before it decide whether it
+has a value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, assert_never
+from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.core.presence import Known, present_if
+from fsmdsl.core import statements as s
 from fsmdsl.model.typing import common
-from fsmdsl.program.nodes import (
-    TRUE,
-    ZERO,
-    Choice,
-    Compare,
-    Expr,
-    Int,
-    Not,
-    all_of,
-    any_of,
-    binary,
-    call,
-)
+from fsmdsl.program import nodes
+from fsmdsl.program.nodes import TRUE, ZERO, Bool, Choice, Compare, Expr, Int, Not, Var, all_of, any_of, binary, call
 from fsmdsl.search.layout import WAIT, awaitable
 from fsmdsl.search.lower.context import Scope
+from fsmdsl.search.lower.machines.channels import length_of_queue
 from fsmdsl.search.lower.values import lets, maps, masks, sets
-from fsmdsl.search.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
-from fsmdsl.search.lower.values.references import machine_of, owner
+from fsmdsl.search.lower.values.convert import code_of, converted, number_of, shape_of
 from fsmdsl.search.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
-from fsmdsl.syntax.operators import SetOperator, may_divide_by_zero
-
-Connective = Literal["and", "or"]
+from fsmdsl.syntax.operators import Arithmetic, SetOperator
 
 
-def value(scope: Scope, e: m.Expr, want: m.Type | None = None) -> Expr:
+def value(scope: Scope, e: s.Expr, want: m.Type | None = None) -> Expr:
     """The number of an expression, as one of the type wanted."""
     want = want or e.type
     match e:
-        case m.Constant():
-            return Int(to_number(want, e.value, scope.context.universe))
-        case m.Collection():
+        case s.Constant(value=constant):
+            return Int(to_number(want, constant, scope.context.universe))
+        case s.Collection():
             return sets.collection(scope, e, want)
-        case m.Conditional():
+        case s.Conditional():
             return _conditional(scope, e, want)
         case _:
             return converted(scope, _value(scope, e), e.type, want)
 
 
-def _value(scope: Scope, e: m.Expr) -> Expr:
+def _value(scope: Scope, e: s.Expr) -> Expr:
     universe = scope.context.universe
     match e:
-        case m.Local(name=name):
-            bound, t = scope.locals[name]
-            return converted(scope, bound, t, e.type)
-        case m.Read():
-            return _read(scope, e)
-        case m.InState():
-            return _in_state(scope, e)
-        case m.StateOf(target=target):
-            instance, machine = owner(scope, target)
-            return scope.at(scope.context.column(machine.qualified, ""), instance)
-        case m.Binary():
-            return _binary(scope, e)
-        case m.Logic():
-            return _logic(scope, e)
-        case m.Not(operand=operand):
-            return Not(value(scope, operand))
-        case m.Apply():
-            return _apply(scope, e)
-        case m.Quantified():
-            return sets.quantified(scope, e)
-        case m.Derived():
-            return lets.derived(scope, e)
-        case m.Self():
+        case s.Variable(name="self"):
             return scope.own[0]
-        case m.Wait():
-            return _wait(scope)
-        case m.Negative(operand=operand):
+        case s.Variable(name=name):
+            return scope.variables[name]
+        case s.Read(kind="field" | "param"):
+            return _read(scope, e)
+        case s.State() | s.InState():
+            return _state(scope, e)
+        case s.Instances(kind="group", name=name):
+            return Int(to_number(e.type, universe.instances_called(name), universe))
+        case s.Instances(kind="machine", name=name):
+            return Int(to_number(e.type, universe.instances_of(name), universe))
+        case s.Not(operand=operand):
+            return Not(value(scope, operand))
+        case s.Negative(operand=operand):
             return -value(scope, operand)
-        case m.InstanceRef():
-            return Int(universe.system.number_of[e.name, e.index])
-        case m.Instances():
-            return Int(to_number(e.type, universe.instances_called(e.name), universe))
-        case m.AllOf():
-            return Int(to_number(e.type, universe.instances_of(e.machine), universe))
-        case m.Construction():
+        case s.Logic():
+            return _logic(scope, e)
+        case s.Binary():
+            return _binary(scope, e)
+        case s.Quantifier():
+            return sets.quantified(scope, e)
+        case s.Record():
             return _record(scope, e)
-        case m.Part():
+        case s.Part():
             return _part(scope, e)
-        case m.Constant() | m.Collection() | m.Conditional():
+        case s.Apply():
+            return _apply(scope, e)
+        case s.Derived(let=name, arguments=arguments, type=t):
+            return lets.derived(scope, name, arguments, t, fails=False)
+        case s.Flag() | s.Depth() | s.Waits() | s.Chosen() | s.Length():
+            return _query(scope, e)
+        case s.Constant() | s.Collection() | s.Conditional():
             return value(scope, e)
-        case m.Ordinal() | m.ChannelRef() | m.Temporal():
-            raise TypeError(f"{type(e).__name__} has no value in one world")
+        case (
+            s.Location() | s.Read() | s.Instances() | s.Flagged() | s.Down() | s.Awaited() | s.IsPending() | s.Blocker()
+            | s.Blocks() | s.IsMessage() | s.Argument() | s.IsRepeated()
+        ):  # fmt: skip
+            raise TypeError(f"{type(e).__name__} has no number")
         case _:
             assert_never(e)
 
 
-# References ----------------------------------------------------------------------------------------------------------
+# Instances -----------------------------------------------------------------------------------------------------------
 
 
-def _read(scope: Scope, e: m.Read) -> Expr:
-    context, (instance, machine) = scope.context, owner(scope, e.target)
+def instance_of(scope: Scope, e: s.Expr) -> Var | Int:
+    """The number of an instance, and where it is not none."""
+    instance = scope.variable(e)
+    assert not isinstance(instance, Bool)
+    return instance
+
+
+def machine_of(scope: Scope, e: s.Expr) -> m.Machine:
+    """The machine of an instance."""
+    t = e.type.of if isinstance(e.type, m.OptionalType) else e.type
+    assert isinstance(t, m.RefType)
+    return scope.context.universe.model.machines[t.machine]
+
+
+def _read(scope: Scope, e: s.Read) -> Expr:
+    key, instance = (machine_of(scope, e.owner).qualified, e.name), instance_of(scope, e.owner)
     if e.kind == "field":
-        return scope.at(context.column(machine.qualified, e.name), instance)
-    return scope.at(context.layout.param_columns.get((machine.qualified, e.name), 0), instance)
+        return scope.at(scope.context.column(*key), instance)
+    return scope.at(scope.context.layout.param_columns.get(key, 0), instance)
 
 
-def _record(scope: Scope, e: m.Construction) -> Expr:
-    """The codes of the parts beside one another; a fault where a part cannot hold its value."""
-    shape_of(scope, e.type)
-    values = [scope.builder.temporary(value(scope, x)) for x in e.parts]
-    made: Expr = ZERO
-    for (of, s, at), x, given in zip(parts_of(e.type, scope.context.universe).values(), e.parts, values, strict=True):
-        refuse(scope, misfit(scope, given, x.type, of))
-        made = made | code_of(converted(scope, given, x.type, of), s) << at
-    return made
-
-
-def _part(scope: Scope, e: m.Part) -> Expr:
-    assert isinstance(e.of.type, m.RecordType)
-    _, s, at = parts_of(e.of.type, scope.context.universe)[e.name]
-    return number_of(value(scope, e.of) >> at & (1 << s.bits) - 1, s)
-
-
-def _in_state(scope: Scope, e: m.InState) -> Expr:
-    target = scope.builder.temporary(value(scope, e.target))
-    machine = machine_of(scope, e.target.type)
-    state = scope.at(scope.context.column(machine.qualified, ""), target)
-    there = in_leaves(state, machine, e.states)
-    if isinstance(e.target.type, m.OptionalType):
-        return all_of([target.differs(none_of(e.target.type, scope.context.universe)), there])
+def _state(scope: Scope, e: s.State | s.InState) -> Expr:
+    if isinstance(e.owner.type, m.NoneType):
+        return Bool(False)
+    machine, instance = machine_of(scope, e.owner), instance_of(scope, e.owner)
+    own = scope.state is not None and instance == scope.instance
+    state = scope.state if own and scope.state else scope.at(scope.context.column(machine.qualified, ""), instance)
+    if isinstance(e, s.State):
+        return state
+    there = in_leaves(state, machine, e.leaves)
+    if isinstance(e.owner.type, m.OptionalType):
+        return all_of([instance.differs(none_of(e.owner.type, scope.context.universe)), there])
     return there
 
 
-def _wait(scope: Scope) -> Expr:
-    """Has the instance followed no transition in this round yet?"""
-    instance, machine = scope.own
-    if awaitable(machine):
-        return scope.at(scope.context.column(machine.qualified, WAIT), instance).equals(0)
-    layout, waited = scope.context.layout, scope.context.layout.waited
-    return TRUE if waited is None else masks.test(layout, scope.row, waited, instance).equals(0)
+def _query(scope: Scope, e: s.Flag | s.Depth | s.Waits | s.Chosen | s.Length) -> Expr:
+    layout, row = scope.context.layout, scope.row
+    match e:
+        case s.Flag(flag, instance):
+            mask: int | None = {"busy": layout.busy, "touched": layout.touched, "waited": layout.waited}[flag]
+            machine, at = machine_of(scope, instance), instance_of(scope, instance)
+            if flag == "waited" and awaitable(machine):
+                return scope.at(scope.context.column(machine.qualified, WAIT), at)
+            return Bool(False) if mask is None else masks.test(layout, row, mask, at)
+        case s.Depth():
+            return ZERO if layout.nested is None else row[layout.nested]
+        case s.Waits(instance):
+            return call("awaits", row, instance_of(scope, instance))
+        case s.Chosen(transition=n):
+            assert scope.choice is not None
+            variable, leaves = scope.choice
+            return variable.equals(n + 1) if leaves is None else in_leaves(variable, scope.own[1], leaves[n])
+        case s.Length(queue):
+            return length_of_queue(scope, queue)
+        case _:
+            assert_never(e)
 
 
 def in_leaves(state: Expr, machine: m.Machine, leaves: Iterable[str]) -> Expr:
@@ -164,65 +162,75 @@ def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
 # Operators -----------------------------------------------------------------------------------------------------------
 
 
-def _logic(scope: Scope, e: m.Logic) -> Expr:
-    return joined(scope, [(x, False) for x in e.operands], e.operator)
-
-
-def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Connective) -> Expr:
-    """Conditions (negated where it says so), looked at from left to right and no further than needed."""
+def _logic(scope: Scope, e: s.Logic) -> Expr:
+    """Conditions, evaluated from left to right and no further than needed."""
     b, result = scope.builder, scope.builder.name()
-    combined = all_of if operator == "and" else any_of
-    found: list[Expr] = []
-    known: Known = frozenset()
-    for x, negated in operands:
-        with b.capture() as statements, scope.knowing(known):
+    combined = all_of if e.operator == "and" else any_of
+    parts: list[Expr] = []
+    for x in e.operands:
+        with b.capture() as statements:
             condition = value(scope, x)
-        if negated:
-            condition = Not(condition)
-        known |= present_if(x, (operator == "and") is not negated)
-        if statements and found:
-            if found != [result]:
-                b.set(result, combined(found))
-            with b.if_(result if operator == "and" else Not(result)):
+        if statements and parts:
+            if parts != [result]:
+                b.set(result, combined(parts))
+            with b.if_(result if e.operator == "and" else Not(result)):
                 b.splice(statements)
                 b.set(result, condition)
-            found = [result]
+            parts = [result]
         else:
             b.splice(statements)
-            found.append(condition)
-    return combined(found)
+            parts.append(condition)
+    return combined(parts)
 
 
-def _binary(scope: Scope, e: m.Binary) -> Expr:
-    match e.operator:
-        case "=>":
-            return joined(scope, [(e.left, True), (e.right, False)], "or")
-        case "in":
-            return sets.contained(scope, e)
-        case "==" | "!=" | "<" | "<=" | ">" | ">=":
-            t = common(e.left.type, e.right.type)
-            return Compare(value(scope, e.left, t), ((e.operator, value(scope, e.right, t)),))
-        case "union" | "difference" | "intersection":
-            t = common(e.left.type, e.right.type)
-            left, right = value(scope, e.left, t), value(scope, e.right, t)
-            return converted(scope, _of_sets(e.operator, left, right), t, e.type)
-        case _:  # of numbers: each has its like in programs
-            return _of_numbers(scope, e, value(scope, e.left), value(scope, e.right))
+def opposite(scope: Scope, e: s.Expr) -> Expr:
+    """Does a condition not hold?"""
+    return _contrary(value(scope, e))
 
 
-def _of_numbers(scope: Scope, e: m.Binary, left: Expr, right: Expr) -> Expr:
-    assert isinstance(e.right.type, m.RangeType)
-    if may_divide_by_zero(e.operator, (e.right.type.low, e.right.type.high)):
-        left, right = scope.builder.temporary(left), scope.builder.temporary(right)
-        with scope.builder.if_(right.equals(0)):
-            scope.fail()
-    match e.operator:
-        case "/":
-            return binary("//", left, right)
-        case "+" | "-" | "*" | "%":
-            return binary(e.operator, left, right)
+def _contrary(x: Expr) -> Expr:
+    match x:
+        case Bool(holds):
+            return Bool(not holds)
+        case Not(operand):
+            return operand
+        case Compare(first, ((operator, other),)):
+            return Compare(first, ((_OPPOSITE[operator], other),))
+        case nodes.Logic("and", operands):
+            return any_of([_contrary(y) for y in operands])
+        case nodes.Logic("or", operands):
+            return all_of([_contrary(y) for y in operands])
         case _:
-            raise TypeError(f"`{e.operator}` is not of numbers")
+            return Not(x)
+
+
+_OPPOSITE: dict[nodes.Comparison, nodes.Comparison] = {
+    "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
+}  # fmt: skip
+
+
+def _binary(scope: Scope, e: s.Binary) -> Expr:
+    match e:
+        case s.Binary("<=", s.Depth()) if scope.context.layout.nested is None:
+            return TRUE  # so few instances cannot be nested deeper
+        case s.Binary(">", s.Apply("size", (of,)), s.Constant(0)) if isinstance(of.type, m.SetType):
+            return value(scope, of).differs(0)
+        case s.Binary("in"):
+            return sets.contained(scope, e)
+        case s.Binary("==" | "!=" | "<" | "<=" | ">" | ">=" as operator, left, right):
+            t = common(left.type, right.type)
+            return Compare(value(scope, left, t), ((operator, value(scope, right, t)),))
+        case s.Binary("union" | "difference" | "intersection" as operator, left, right):
+            t = common(left.type, right.type)
+            return converted(scope, _of_sets(operator, value(scope, left, t), value(scope, right, t)), t, e.type)
+        case s.Binary("+" | "-" | "*" | "/" | "%" as operator, left, right):
+            return _of_numbers(operator, value(scope, left), value(scope, right))
+        case _:
+            raise TypeError(f"`{e.operator}` has no number")
+
+
+def _of_numbers(operator: Arithmetic, left: Expr, right: Expr) -> Expr:
+    return binary("//" if operator == "/" else operator, left, right)
 
 
 def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
@@ -237,12 +245,12 @@ def _of_sets(operator: SetOperator, left: Expr, right: Expr) -> Expr:
             assert_never(operator)
 
 
-def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
+def _conditional(scope: Scope, e: s.Conditional, want: m.Type) -> Expr:
     b = scope.builder
     condition = value(scope, e.condition)
-    with b.capture() as first, scope.knowing(present_if(e.condition, True)):
+    with b.capture() as first:
         yes = value(scope, e.then, want)
-    with b.capture() as second, scope.knowing(present_if(e.condition, False)):
+    with b.capture() as second:
         no = value(scope, e.otherwise, want)
     if not first and not second:
         return Choice(condition, yes, no)
@@ -256,29 +264,43 @@ def _conditional(scope: Scope, e: m.Conditional, want: m.Type) -> Expr:
     return name
 
 
-def _apply(scope: Scope, e: m.Apply) -> Expr:
-    first = e.arguments[0]
+# Records and functions -----------------------------------------------------------------------------------------------
+
+
+def _record(scope: Scope, e: s.Record) -> Expr:
+    """The codes of the parts beside one another."""
+    shape_of(scope, e.type)
+    made: Expr = ZERO
+    for (of, shape, at), x in zip(parts_of(e.type, scope.context.universe).values(), e.parts, strict=True):
+        made = made | code_of(value(scope, x, of), shape) << at
+    return made
+
+
+def _part(scope: Scope, e: s.Part) -> Expr:
+    assert isinstance(e.of.type, m.RecordType)
+    _, shape, at = parts_of(e.of.type, scope.context.universe)[e.name]
+    return number_of(value(scope, e.of) >> at & (1 << shape.bits) - 1, shape)
+
+
+def _apply(scope: Scope, e: s.Apply) -> Expr:
     match e.function:
         case "present":
-            given = scope.builder.temporary(value(scope, first))
-            if isinstance(first.type, m.OptionalType) and first not in scope.known:
-                with scope.builder.if_(given.equals(none_of(first.type, scope.context.universe))):
-                    scope.fail()
-            return given
+            return value(scope, e.arguments[0])
         case "size":
-            return sets.size(scope, first, e.arguments[1:])
+            return sets.size(scope, e.arguments[0])
         case "min" | "max":
             return call(e.function, *(value(scope, x, e.type) for x in e.arguments))
         case "first":
-            return sets.first(scope, first)
-        case "item" if isinstance(first.type, m.MapType):
+            return sets.first(scope, e.arguments[0])
+        case "item" if isinstance(e.arguments[0].type, m.MapType):
             return maps.entry(scope, e)
         case "item":
-            return sets.item(scope, first, e.arguments[1])
+            return sets.item(scope, *e.arguments)
         case "concat":
-            return sets.concat(scope, value(scope, first, e.type), value(scope, e.arguments[1], e.type), e.type)
+            left, right = (value(scope, x, e.type) for x in e.arguments)
+            return sets.concat(scope, left, right, e.type)
         case "rest":
-            return sets.rest(scope, first, e.type)
+            return sets.rest(scope, e.arguments[0], e.type)
         case "filled":
             return maps.filled(scope, e)
         case "replaced":
@@ -287,5 +309,7 @@ def _apply(scope: Scope, e: m.Apply) -> Expr:
             raise UnpackableError("a range that is more than iterated")
         case "subsets":
             raise UnpackableError("a set of sets that is more than iterated")
+        case "add" | "remove" | "domain":
+            raise TypeError(f"`{e.function}` has no number")
         case _:
             assert_never(e.function)

@@ -6,38 +6,38 @@ several times is computed once: lets that each use the one before twice cost as 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from fsmdsl import model as m
-from fsmdsl.model.walk import expressions as all_in
+from fsmdsl.core import statements as s
 from fsmdsl.program.builder import Builder, function, numbers, rows
-from fsmdsl.program.nodes import Assign, Bool, Expr, Int, Statement, Var, call, number
-from fsmdsl.search.lower.context import AT, Context, Fail, Key, Let, S, Scope
+from fsmdsl.program.nodes import Assign, Expr, Int, Statement, Var, call, number
+from fsmdsl.program.queries import subexpressions
+from fsmdsl.search.lower.context import AT, Context, Fail, S, Scope
 from fsmdsl.search.lower.fault_codes import FAULT, UNKNOWN
-from fsmdsl.search.lower.values.references import owner
+from fsmdsl.search.lower.values.convert import converted
 
 
-def derived(scope: Scope, e: m.Derived) -> Expr:
-    """The value of a `let` where it is used like this."""
-    shared = _shared(scope, e)
+def derived(scope: Scope, let: s.Name, arguments: Sequence[s.Expr], t: m.Type, *, fails: bool) -> Expr:
+    """The value of a `let` for these arguments, as one of a type; a fault where it has none."""
+    procedure = scope.context.core.procedures[let]
+    own = _machine(scope.context, let) is not None
+    needed = list(zip(procedure.parameters, arguments, strict=True))[0 if own else 1 :]
+    given = [scope.value(x, p.type) for p, x in needed]
+    called = call(_function(scope.context, procedure), scope.row, *given)
+    shared = _shared(scope, let, given)
     if shared is None:
-        return _called(scope, e)
+        return _result(scope, called, procedure, t, fails)
     with scope.builder.if_(shared.equals(UNKNOWN)):
-        scope.builder.set(shared, _called(scope, e))
-    return shared
+        scope.builder.set(shared, received(scope, called, fails))
+    return _result(scope, shared, procedure, t, False)
 
 
-# Calls ---------------------------------------------------------------------------------------------------------------
-
-
-def _called(scope: Scope, e: m.Derived) -> Expr:
-    """A call, with the value in a variable; a fault where it has none."""
-    instance, machine = (scope.instance, scope.machine) if e.target is None else owner(scope, e.target)
-    types = scope.context.elaboration.body(e).parameters.values()
-    given = [scope.value(a, t) for a, t in zip(e.arguments, types, strict=True)]
-    let = _let(scope.context, e, machine if instance is not None else None)
-    about = [] if instance is None else [instance]
-    return received(scope, call(let.name, scope.row, *about, *given), let.fails)
+def _result(scope: Scope, called: Expr, procedure: s.Procedure, t: m.Type, fails: bool) -> Expr:
+    *_, last = procedure.body
+    assert isinstance(last, s.Return)
+    assert last.value is not None
+    return converted(scope, received(scope, called, fails), last.value.type, t)
 
 
 def received(scope: Scope, called: Expr, fails: bool) -> Expr:
@@ -54,26 +54,27 @@ def missing(context: Context, b: Builder) -> Fail:
     return Fail(lambda code: b.return_(FAULT - number(context.code(code))))
 
 
-def _let(context: Context, e: m.Derived, machine: m.Machine | None) -> Let:
-    """The function for a `let` as it is used here, made if it is not there yet."""
-    body = context.elaboration.body(e)
-    types = body.parameters
-    key: Key = e.owner, e.name, machine.qualified if machine is not None else None, tuple(types.values()), e.type
-    if key in context.lets:
-        return context.lets[key]
-    b = Builder()
-    fail = missing(context, b)
+def _machine(context: Context, let: s.Name) -> m.Machine | None:
+    """The machine whose `let` it is, if it is one of a machine; others depend on no instance."""
+    return context.universe.model.machines.get(let.owner)
+
+
+def _function(context: Context, procedure: s.Procedure) -> str:
+    """The name of the function for a `let`, which is written if it is not there yet."""
+    let = procedure.name
+    if let in context.lets:
+        return context.lets[let]
+    b, machine = Builder(), _machine(context, let)
     shared: dict[Hashable, Var] = {}
-    parameters = [Var(f"p{n}") for n in range(len(types))]
-    scope = Scope(context, b, S, None if machine is None else AT, machine, fail, shared=shared)
-    scope.lasting = frozenset({AT, *parameters})
-    scope.locals = {name: (p, t) for p, (name, t) in zip(parameters, types.items(), strict=True)}
-    b.return_(scope.value(body.value, e.type))
-    given = (*rows(S.name), *numbers(*([AT.name] if machine is not None else []), *(p.name for p in parameters)))
-    name = f"let_{len(context.lets)}"
-    context.parts.append(function(name, given, [*unknown(shared), *b.statements], f"let {e.name}"))
-    context.lets[key] = Let(name, fail.used)
-    return context.lets[key]
+    parameters = {x.name: Var(f"p{n}") for n, x in enumerate(procedure.parameters[1:])}
+    scope = Scope(context, b, S, None if machine is None else AT, machine, missing(context, b), shared=shared)
+    scope.lasting, scope.variables = frozenset({AT, *parameters.values()}), {**parameters}
+    scope.execute(procedure.body)
+    given = (*rows(S.name), *numbers(*([] if machine is None else [AT.name]), *(x.name for x in parameters.values())))
+    context.lets[let] = f"let_{len(context.lets)}"
+    block = [*unknown(shared), *b.statements]
+    context.parts.append(function(context.lets[let], given, block, f"let {let.subject}"))
+    return context.lets[let]
 
 
 # Computed once -------------------------------------------------------------------------------------------------------
@@ -84,20 +85,19 @@ def unknown(shared: dict[Hashable, Var]) -> list[Statement]:
     return [Assign(x, Int(UNKNOWN)) for x in shared.values()]
 
 
-def _shared(scope: Scope, e: m.Derived) -> Var | None:
+def _shared(scope: Scope, let: s.Name, given: Sequence[Expr]) -> Var | None:
     """The variable for a value that is the same wherever it is used in this function; None where it may not be."""
-    if scope.shared is None or not _lasts(scope, scope.instance):
+    if scope.shared is None:
         return None
-    names = dict.fromkeys(x.name for x in all_in(e) if isinstance(x, m.Local) and x.name in scope.locals)
-    bound = [scope.locals[name] for name in names]
-    if not all(_lasts(scope, x) for x, _ in bound):
+    same = tuple(scope.meanings.get(x, x) if isinstance(x, Var) else x for x in given)
+    if not all(_lasts(scope, x) for x in same):
         return None
-    key = e, scope.instance, tuple(bound)
+    key = let, same
     if key not in scope.shared:
         scope.shared[key] = scope.builder.name()
     return scope.shared[key]
 
 
-def _lasts(scope: Scope, x: Expr | None) -> bool:
+def _lasts(scope: Scope, e: Expr) -> bool:
     """Does an expression stand for the same number everywhere in the function?"""
-    return x is None or isinstance(x, Int | Bool) or x in scope.lasting
+    return all(x in scope.lasting or x == scope.row for x in subexpressions(e) if isinstance(x, Var))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fsmdsl import model as m
+from fsmdsl.core import statements as s
 from fsmdsl.program.nodes import Expr, Int, Var, call
 from fsmdsl.search.lower.context import Scope
 from fsmdsl.search.lower.values.convert import element_of, item_of, length_of, number_of, shape_of
@@ -14,15 +15,16 @@ from fsmdsl.step.values import MAX_VALUES
 
 
 @contextmanager
-def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterator[Var]:
-    """A loop through what `over` is worth; the body gets the variable of the item, and may be left with `break`."""
-    b = scope.builder
+def loop(scope: Scope, e: s.Expr, over: Expr) -> Iterator[Var]:
+    """A loop through what an expression is worth, which is `over`; the body gets the variable of the item, and may be
+    left with `break`."""
+    b, t = scope.builder, e.type
     x = b.name()
-    if isinstance(e, m.Apply) and e.function == "subsets":
+    if isinstance(e, s.Apply) and e.function == "subsets":
         with _subsets(scope, over, e, x):
             yield x
         return
-    if isinstance(e, m.Apply) and e.function == "range":
+    if isinstance(e, s.Apply) and e.function == "range":
         low, high = _ends(scope, e)
         with b.count(x, high + 1, low):
             yield x
@@ -56,25 +58,24 @@ def loop(scope: Scope, t: m.Type, over: Expr, e: m.Expr | None = None) -> Iterat
         yield x
 
 
-def _ends(scope: Scope, e: m.Apply) -> tuple[Expr, Expr]:
+def _ends(scope: Scope, e: s.Apply) -> tuple[Expr, Expr]:
     """The first and the last number of a range, both computed before the first turn."""
     low, high = e.arguments
     assert isinstance(e.type, m.SetType)
     assert isinstance(e.type.of, m.RangeType)
     if e.type.of.high - e.type.of.low >= MAX_VALUES:
         raise UnpackableError(f"a range of more than {MAX_VALUES} numbers")
-    first = scope.builder.temporary(scope.value(low))
-    return first, scope.builder.temporary(scope.value(high))
+    return scope.variable(low), scope.variable(high)
 
 
-def too_many(scope: Scope, e: m.Expr | None) -> range | None:
+def too_many(scope: Scope, e: s.Expr) -> range | None:
     """The numbers of the instances in a set of the system or in all of a machine, where they are without gaps and too
     many for the bits of a word; else None. A loop counts through them, and nothing else can be done with them."""
     universe = scope.context.universe
     match e:
-        case m.Instances(name=name):
+        case s.Instances(kind="group", name=name):
             numbers = sorted(universe.instances_called(name))
-        case m.AllOf(machine=machine):
+        case s.Instances(kind="machine", name=machine):
             numbers = sorted(universe.instances_of(machine))
         case _:
             return None
@@ -82,24 +83,24 @@ def too_many(scope: Scope, e: m.Expr | None) -> range | None:
     return gapless if len(gapless) == len(numbers) > LARGEST else None
 
 
-def constants(scope: Scope, e: m.Expr | None) -> list[int]:
+def constants(scope: Scope, e: s.Expr) -> list[int]:
     """The numbers in `{100, 200}` or `[3, 1]`, in the order of a loop, if there is nothing else."""
-    if not isinstance(e, m.Collection) or not all(isinstance(x, m.Constant) for x in e.items):
+    if not isinstance(e, s.Collection) or not all(isinstance(x, s.Constant) for x in e.items):
         return []
     assert isinstance(e.type, m.SetType | m.ListType)
     of = e.type.of
-    numbers = [to_number(of, x.value, scope.context.universe) for x in e.items if isinstance(x, m.Constant)]
+    numbers = [to_number(of, x.value, scope.context.universe) for x in e.items if isinstance(x, s.Constant)]
     if e.kind == "list":
         return numbers
     return sorted(set(numbers), key=shape_of(scope, of).code)
 
 
 @contextmanager
-def _subsets(scope: Scope, over: Expr, e: m.Apply, x: Var) -> Iterator[None]:
+def _subsets(scope: Scope, over: Expr, e: s.Apply, x: Var) -> Iterator[None]:
     """All subsets of so many elements, `{c0, c1}` before `{c0, c2}`. `x` runs through them; what follows is computed
     before the body, so that the body may be left at any time: mostly the last element makes way for the next."""
     b = scope.builder
-    size = b.temporary(scope.value(e.arguments[1]))
+    size = scope.variable(e.arguments[1])
     following, last, next_one = b.name(), b.name(), b.name()
     b.set(following, call("first_subset", over, size))
     b.set(last, call("highest", following))

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import holds
-from fsmdsl.program.nodes import Expr, Int, any_of
+from fsmdsl.core import statements as s
+from fsmdsl.program.nodes import Expr, Int
 from fsmdsl.search.lower.context import Scope
-from fsmdsl.search.lower.values.convert import code_of, converted, misfit, number_of, refuse, shape_of
+from fsmdsl.search.lower.values.convert import code_of, number_of, shape_of
 from fsmdsl.search.shapes import to_number
 from fsmdsl.step.values import keys
 
 
-def entry(scope: Scope, e: m.Apply) -> Expr:
+def entry(scope: Scope, e: s.Apply) -> Expr:
     """`votes[n]`."""
     t = _of_map(e.arguments[0].type)
-    held, place = _found(scope, e, t)
+    held, place = _place(scope, e, t)
     of = shape_of(scope, t.of)
     return number_of(held >> place & (1 << of.bits) - 1, of)
 
 
-def replaced(scope: Scope, e: m.Apply) -> Expr:
+def replaced(scope: Scope, e: s.Apply) -> Expr:
     """A map with another value for one key."""
     t = _of_map(e.type)
-    held, place = _found(scope, e, t)
+    held, place = _place(scope, e, t)
     code = _coded_value(scope, e.arguments[2], t)
     return held & ~(Int((1 << shape_of(scope, t.of).bits) - 1) << place) | code << place
 
 
-def filled(scope: Scope, e: m.Apply) -> Expr:
+def filled(scope: Scope, e: s.Apply) -> Expr:
     """The map that has a value for every key."""
     t, universe = _of_map(e.type), scope.context.universe
     shape_of(scope, t)
@@ -41,21 +41,14 @@ def _of_map(t: m.Type) -> m.MapType:
     return t
 
 
-def _found(scope: Scope, e: m.Apply, t: m.MapType) -> tuple[Expr, Expr]:
-    """A map, and at which bit it has the entry for a key; a fault where there is none."""
+def _place(scope: Scope, e: s.Apply, t: m.MapType) -> tuple[Expr, Expr]:
+    """A map, and at which bit it has the entry for a key."""
     of, at, *_ = e.arguments
-    held = scope.builder.temporary(scope.value(of))
-    key = scope.builder.temporary(scope.value(at))
-    if isinstance(t.key, m.RangeType) and not holds(t.key, at.type):
-        with scope.builder.if_(any_of([key < t.key.low, key > t.key.high])):
-            scope.fail()
+    held, key = scope.variable(of), scope.variable(at)
     shape_of(scope, t)
     place = code_of(key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
     return held, scope.builder.temporary(place)
 
 
-def _coded_value(scope: Scope, e: m.Expr, t: m.MapType) -> Expr:
-    """The code of a value in a map; a fault where the map cannot hold it."""
-    given = scope.builder.temporary(scope.value(e))
-    refuse(scope, misfit(scope, given, e.type, t.of))
-    return scope.builder.temporary(code_of(converted(scope, given, e.type, t.of), shape_of(scope, t.of)))
+def _coded_value(scope: Scope, e: s.Expr, t: m.MapType) -> Expr:
+    return scope.builder.temporary(code_of(scope.value(e, t.of), shape_of(scope, t.of)))

@@ -7,11 +7,10 @@ from functools import reduce
 from math import comb
 
 from fsmdsl import model as m
-from fsmdsl.model.typing import common, is_structured, machine_of
+from fsmdsl.core import statements as s
+from fsmdsl.model.typing import common, is_structured
 from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Not, all_of, any_of, call
 from fsmdsl.search.lower.context import Scope
-from fsmdsl.search.lower.machines.channels import place_of
-from fsmdsl.search.lower.symmetry.orders import failing
 from fsmdsl.search.lower.values.convert import (
     code_of,
     converted,
@@ -24,14 +23,13 @@ from fsmdsl.search.lower.values.convert import (
 )
 from fsmdsl.search.lower.values.loops import constants, loop, too_many
 from fsmdsl.search.lower.values.parts import too_deep, value_apart
-from fsmdsl.search.lower.values.references import reference
 from fsmdsl.search.shapes import UnpackableError
 from fsmdsl.step.values import MAX_VALUES
 
 # Made ----------------------------------------------------------------------------------------------------------------
 
 
-def collection(scope: Scope, e: m.Collection, want: m.Type) -> Expr:
+def collection(scope: Scope, e: s.Collection, want: m.Type) -> Expr:
     """`{a, b}` or `[a, b]`, as one of the type wanted."""
     if not e.items:
         return ZERO
@@ -60,7 +58,7 @@ def bit(code: Expr) -> Expr:
 # Gone through --------------------------------------------------------------------------------------------------------
 
 
-def quantified(scope: Scope, e: m.Quantified) -> Expr:
+def quantified(scope: Scope, e: s.Quantifier) -> Expr:
     """`all`, `some` and `count`, as a loop that ends as soon as it can."""
     if too_deep(scope):
         return value_apart(scope, lambda inner: quantified(inner, e))
@@ -68,12 +66,8 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
     over = collected(scope, e.over)
     result = b.name()
     b.set(result, ZERO if e.kind == "count" else Bool(e.kind == "all"))
-    of = m.element_of(e.over.type)
-    with (
-        failing(scope, e, over) as fail,
-        loop(scope, e.over.type, over, e.over) as x,
-        scope.binding(e.variable, x, of),
-    ):
+    with loop(scope, e.over, over) as x:
+        scope.variables[e.variable.name] = x
         holds = scope.value(e.body)
         if e.kind == "count":
             with b.if_(holds):
@@ -81,26 +75,25 @@ def quantified(scope: Scope, e: m.Quantified) -> Expr:
         else:
             with b.if_(Not(holds) if e.kind == "all" else holds):
                 b.set(result, Bool(e.kind == "some"))
-                if not fail.used:
-                    b.break_()
+                b.break_()
     return result
 
 
-def collected(scope: Scope, over: m.Expr) -> Expr:
+def collected(scope: Scope, over: s.Expr) -> Expr:
     """What a loop goes through, in a variable; for subsets, what they are taken from."""
-    if isinstance(over, m.Apply) and over.function == "subsets":
+    if isinstance(over, s.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
-        return scope.builder.temporary(scope.value(over.arguments[0]))
-    if isinstance(over, m.Apply) and over.function == "range":
+        return scope.variable(over.arguments[0])
+    if isinstance(over, s.Apply) and over.function == "range":
         return ZERO
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
     if isinstance(over.type, m.SetType) and is_structured(over.type.of):
         raise UnpackableError("a set of sets or lists")
-    return scope.builder.temporary(scope.value(over))
+    return scope.variable(over)
 
 
-def _check_subsets(scope: Scope, over: m.Apply) -> None:
+def _check_subsets(scope: Scope, over: s.Apply) -> None:
     """There are never too many, by the sizes that are asked for."""
     whole, size = over.arguments
     codes = element_of(scope, whole.type).codes
@@ -109,13 +102,12 @@ def _check_subsets(scope: Scope, over: m.Apply) -> None:
         raise UnpackableError(f"subsets of a set of up to {codes} elements: {most}, more than {MAX_VALUES}")
 
 
-def _sizes(scope: Scope, e: m.Expr) -> list[int]:
+def _sizes(scope: Scope, e: s.Expr) -> list[int]:
     """What a size can be: that of a parameter has a value for each instance."""
-    if isinstance(e, m.Read) and e.kind == "param":
-        own = scope.machine.qualified if scope.machine is not None else None
-        machine = own if e.target is None else machine_of(e.target.type)
+    if isinstance(e, s.Read) and e.kind == "param":
         universe = scope.context.universe
-        values = [universe.params[n][e.name] for n in universe.instances_of(machine or "")]
+        assert isinstance(e.owner.type, m.RefType)
+        values = [universe.params[n][e.name] for n in universe.instances_of(e.owner.type.machine)]
         return [x for x in values if isinstance(x, int)]
     if isinstance(e.type, m.RangeType):
         return list(range(max(e.type.low, 0), min(e.type.high, 64) + 1))
@@ -125,26 +117,24 @@ def _sizes(scope: Scope, e: m.Expr) -> list[int]:
 # Asked ---------------------------------------------------------------------------------------------------------------
 
 
-def contained(scope: Scope, e: m.Binary) -> Expr:
+def contained(scope: Scope, e: s.Binary) -> Expr:
     """`x in set`, `x in list`."""
-    b = scope.builder
     over = e.right.type
     if isinstance(over, m.SetType) and is_structured(over.of):
         raise UnpackableError("a set of sets or lists")
-    if isinstance(e.right, m.Apply) and e.right.function == "range":
-        item, low, high = (b.temporary(scope.value(x)) for x in (e.left, *e.right.arguments))
+    if isinstance(e.right, s.Apply) and e.right.function == "range":
+        item, low, high = (scope.variable(x) for x in (e.left, *e.right.arguments))
         return all_of([low <= item, item <= high])
-    if isinstance(e.right, m.Collection) and not _packable(scope, over):
+    if isinstance(e.right, s.Collection) and not _packable(scope, over):
         return _one_of(scope, e.left, e.right)
-    item = b.temporary(scope.value(e.left))
     assert isinstance(over, m.SetType | m.ListType)
     if isinstance(over.of, m.NeverType):
-        scope.value(e.right)
         return FALSE
+    left = scope.standing_for(scope.variable(e.left), e.left.type)
     held = scope.value(e.right)
     if isinstance(over, m.ListType):
-        return _listed(scope, item, e.left.type, b.temporary(held), over)
-    conditions, place = placed(scope, item, e.left.type, over.of)
+        return _listed(scope, left, e.right, scope.builder.temporary(held), over)
+    conditions, place = placed(scope, left, over.of)
     return all_of([*conditions, (held >> place & 1).equals(1)])
 
 
@@ -157,51 +147,37 @@ def _packable(scope: Scope, t: m.Type) -> bool:
     return True
 
 
-def _one_of(scope: Scope, item: m.Expr, these: m.Collection) -> Expr:
+def _one_of(scope: Scope, item: s.Expr, these: s.Collection) -> Expr:
     """`n in {100, 200}`, where there would be too many places."""
     t = reduce(common, [x.type for x in these.items], item.type)
     first, *others = [scope.builder.temporary(scope.value(x, t)) for x in (item, *these.items)]
     return any_of([first.equals(x) for x in others])
 
 
-def _listed(scope: Scope, item: Expr, have: m.Type, held: Expr, over: m.ListType) -> Expr:
+def _listed(scope: Scope, item: s.Expr, e: s.Expr, held: Expr, over: m.ListType) -> Expr:
     b, result = scope.builder, scope.builder.name()
     b.set(result, FALSE)
-    t = common(have, over.of)
-    wanted = b.temporary(converted(scope, item, have, t))
-    with loop(scope, over, held) as x, b.if_(converted(scope, x, over.of, t).equals(wanted)):
+    t = common(item.type, over.of)
+    wanted = b.temporary(scope.value(item, t))
+    with loop(scope, e, held) as x, b.if_(converted(scope, x, over.of, t).equals(wanted)):
         b.set(result, TRUE)
     return result
 
 
-def first(scope: Scope, listed: m.Expr) -> Expr:
-    """The first item; a fault where there is none."""
-    items = scope.builder.temporary(scope.value(listed))
-    with scope.builder.if_(items.equals(0)):
-        scope.fail()
-    if isinstance(listed.type, m.ListType):
-        return item_of(scope, items, listed.type, 0)
-    return number_of(call("lowest", items), element_of(scope, listed.type))
+def first(scope: Scope, members: s.Expr) -> Expr:
+    """The first item."""
+    items = scope.variable(members)
+    if isinstance(members.type, m.ListType):
+        return item_of(scope, items, members.type, 0)
+    return number_of(call("lowest", items), element_of(scope, members.type))
 
 
-def item(scope: Scope, of: m.Expr, at: m.Expr) -> Expr:
-    """The item at a place, or an instance by its number; a fault where there is none. The numbers of the instances of a
-    set follow one another."""
-    b = scope.builder
-    if isinstance(of, m.Instances):
-        place = b.temporary(scope.value(at))
-        numbers = scope.context.universe.instances_called(of.name)
-        count: Expr = Int(len(numbers))
-        found = place + min(numbers)
-    else:
-        assert isinstance(of.type, m.ListType)
-        listed = b.temporary(scope.value(of))
-        place = b.temporary(scope.value(at))
-        count = length_of(listed, of.type)
-        found = item_of(scope, listed, of.type, place)
-    with b.if_(any_of([place < 0, place >= count])):
-        scope.fail()
-    return found
+def item(scope: Scope, of: s.Expr, at: s.Expr) -> Expr:
+    """The item at a place, or an instance by its number: those of a group follow one another."""
+    if isinstance(of, s.Instances):
+        return scope.value(at) + min(scope.context.universe.instances_called(of.name))
+    assert isinstance(of.type, m.ListType)
+    return item_of(scope, scope.value(of), of.type, scope.value(at))
 
 
 def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
@@ -212,20 +188,19 @@ def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
     return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
 
 
-def rest(scope: Scope, listed: m.Expr, t: m.Type) -> Expr:
+def rest(scope: Scope, listed: s.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
     assert isinstance(listed.type, m.ListType)
     of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
-    items = scope.builder.temporary(scope.value(listed))
+    items = scope.variable(listed)
     length = length_of(items, listed.type)
     shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
     return converted(scope, shorter, listed.type, t)
 
 
-def size(scope: Scope, of: m.Expr, ends: Sequence[m.Expr]) -> Expr:
-    """How many a set, a list or a queue holds."""
-    if isinstance(of, m.ChannelRef):
-        found = place_of(scope.context, of.name, [scope.builder.temporary(reference(scope, x)) for x in ends])
-        return ZERO if found is None else scope.row[found[1]]
+def size(scope: Scope, of: s.Expr) -> Expr:
+    """How many items a set or a list holds."""
+    if isinstance(of, s.Instances) and of.kind == "group":
+        return Int(len(scope.context.universe.instances_called(of.name)))
     items = scope.value(of)
     return length_of(items, of.type) if isinstance(of.type, m.ListType) else call("ones", items)
