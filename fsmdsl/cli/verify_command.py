@@ -188,7 +188,6 @@ def _explore(options: VerifyOptions, task: _Task) -> list[Exploration]:
         simple = is_first() and not options.as_shortest
         return with_runs(run, model, budget.renewed() if n else budget, simple=simple)
 
-    # One process saves a search: the folder belongs to one system.
     jobs = processes(options.jobs, len(systems)) if keeping is None else 1
     work = Work(model, systems, budget, task.out.speaks, explored)
     return _print_results(work, jobs, task.out, task.style, by_hand=options.by_hand)
