@@ -436,6 +436,51 @@ def test_spin_counts_more_than_62_leaf_states(spin: Spin) -> None:
     assert found.rows[0].theirs == "70"
 
 
+WIDE = """\
+module wide
+
+machine M {
+    initial state A
+    last: list<set<0..39>>[1]
+    event keep(n: 0..39), drop from environment
+    A on keep(n) when last == [] do add {n} to last
+    A on drop when last != [] do last = []
+    invariant small: last == [] or not (31 in last[0] or 39 in last[0])
+}
+
+system Wide { m: M }
+"""
+
+
+def test_spin_holds_items_of_more_than_32_bits(spin: Spin) -> None:
+    found = asked(spin, *system_of(WIDE))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+    assert found.rows[0].theirs == "41"
+
+
+LONG = """\
+module long
+
+machine M {
+    initial state A
+    event go from environment
+    event note from link
+    A on go do send link.note
+    A on note
+}
+
+channel link: fifo[130] to M
+
+system Long { m: M }
+"""
+
+
+def test_spin_counts_long_queues(spin: Spin) -> None:
+    found = asked(spin, *system_of(LONG))
+    assert {r.agreement for r in found.rows} == {"confirmed"}
+    assert found.rows[0].theirs == "131"
+
+
 def test_time_ends_a_search(spin: Spin) -> None:
     model, system = system_of(LEASE)
     assert "in 0.01 s" in str(spin.opinion(model, system, 404, Budgeted(0.01)).unfinished)

@@ -204,8 +204,7 @@ def _collection(scope: CScope, e: s.Collection) -> str:
 def _packed(scope: CScope, parts: list[tuple[s.Expr, m.Type]], t: m.RecordType) -> str:
     places = scope.values.part_places(t)
     bits = (
-        f"(V) index_of({scope.type(of)}, {fitted(scope, x, of)}) << {at}"
-        for (x, of), at in zip(parts, places, strict=True)
+        f"index_of({scope.type(of)}, {fitted(scope, x, of)}) << {at}" for (x, of), at in zip(parts, places, strict=True)
     )
     return f"({' | '.join(bits) or '0'})"
 

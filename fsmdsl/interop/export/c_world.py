@@ -21,7 +21,7 @@ def vector_size(scope: CScope) -> int:
     channels = [x.channel for x in scope.universe.queues]
     fields = sum(len(x.fields) for x in scope.universe.machines)
     messages = max(len(channels), 1) * max([1, *(c.bound for c in channels)]) * (8 + 8 * scope.arguments)
-    return 256 + 2 * len(scope.universe.machines) + 8 * fields + 3 * pending_most(scope) + len(channels) + messages
+    return 256 + 2 * len(scope.universe.machines) + 8 * fields + 3 * pending_most(scope) + 2 * len(channels) + messages
 
 
 def world_type(scope: CScope) -> str:
@@ -39,12 +39,12 @@ def world_type(scope: CScope) -> str:
         f"{TAB}signed char down;",
         f"{TAB}signed char waiting, who[{pending_most(scope)}]; {c_comment('pending actions')}",
         f"{TAB}short what[{pending_most(scope)}];",
-        f"{TAB}signed char held[{max(len(channels), 1)}];",
+        f"{TAB}short held[{max(len(channels), 1)}];",
         f"{TAB}Message messages[{max(len(channels), 1)}][{max([1, *(c.bound for c in channels)])}];",
     ]
     if len(scope.universe.starts) > 1:
         lines.append(f"#ifdef PROPERTIES\n{TAB}signed char begun;\n#endif")
-    message = f"typedef struct Message {{ signed char event; V a[{scope.arguments}]; }} PACKED Message;"
+    message = f"typedef struct Message {{ short event; V a[{scope.arguments}]; }} PACKED Message;"
     return "\n".join([message, "typedef struct World {", *lines, "} PACKED World;"])
 
 

@@ -13,7 +13,7 @@ typedef int64_t V;
 \#define NOTHING INT64_MIN
 \#define PACKED __attribute__((packed))
 enum { CHOICES = 8, ITEMS = 64, SUBSETS = 4096 };
-typedef struct Message { signed char event; V a[1]; } PACKED Message;
+typedef struct Message { short event; V a[1]; } PACKED Message;
 typedef struct World {
     short state[1];
 \#ifdef PROPERTIES
@@ -23,7 +23,7 @@ typedef struct World {
     signed char down;
     signed char waiting, who[1]; /* pending actions */
     short what[1];
-    signed char held[1];
+    short held[1];
     Message messages[1][1];
 } PACKED World;
 }
@@ -59,7 +59,7 @@ typedef struct Type {
     int head, bits; /* of a list: bits of the length, and of each item; of a map: of each value */
 } Type;
 
-static int index_of(const Type *t, V v)
+static V index_of(const Type *t, V v)
 {
     if (t->kind == RANGE_) return v - t->low;
     if (t->kind == OPTIONAL_) return v == NOTHING ? 0 : 1 + index_of(t->of, v);
@@ -149,7 +149,7 @@ static int subsets_of(const Type *t, V set, V size, V *found)
 static V put_last(const Type *t, V list, V item)
 {
     int n = length_of(t, list);
-    return (list + 1) | (V) index_of(t->of, item) << (t->head + n * t->bits);
+    return (list + 1) | index_of(t->of, item) << (t->head + n * t->bits);
 }
 
 static V list_from(const Type *t, const V *items, int n)
@@ -258,7 +258,7 @@ static V entry_of(const Type *t, V map, int key)
 static V with_entry(const Type *t, V map, int key, V value)
 {
     int place = (t->high - 1 - key) * t->bits;
-    return (map & ~(((1LL << t->bits) - 1) << place)) | (V) index_of(t->of, value) << place;
+    return (map & ~(((1LL << t->bits) - 1) << place)) | index_of(t->of, value) << place;
 }
 
 static V filled(const Type *t, V value)
