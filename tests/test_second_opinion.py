@@ -15,14 +15,16 @@ import sys
 from pathlib import Path
 
 import pytest
-from campaign import model_of
+from campaign import model_of, systems
 from campaign_second_opinion import BUDGET, campaign, explored, known
+from planting import planted
 from random_systems import text_of
 from test_cli import DOOR, ROOT, fsm
 from test_state_values import PODS
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
+from fsmdsl.interop.export import tla_statements
 from fsmdsl.interop.export.promela import promela
 from fsmdsl.interop.export.refusals import REASONS, RefusedError
 from fsmdsl.interop.export.tla import tla
@@ -618,6 +620,30 @@ def test_tlc_counts_sends_inside_one_another(length: int, fails: bool, tlc: Tlc)
     rows = asked(tlc, *system_of(chain(length))).rows
     assert {r.agreement for r in rows} == {"confirmed"}
     assert any("fault endless" in r.what for r in rows) is fails
+
+
+UNOFFERED = """module unoffered
+machine M { initial state A  n: 0..2  event up(k: 0..9) from environment  A on up(k) when n < 2 do n = n + 1 }
+system S { m: M  environment { m.up(6 / m.n)  m.up(0) when m.n < 1 } }
+"""
+
+PLANTED_IN_TLA = {
+    "no crash comes behind a write": (tla_statements._next_world, 'return f"Cut({w})"', "return w", text_of(6)),
+    "nothing is marked": (tla_statements._next_world, '"\\\\cup" if on else "\\\\"', '"\\\\"', LEASE),
+    "a fault in an attempt is forgotten": (tla_statements._next_world, " \\\\cup {{{env.fault}}}", "", UNOFFERED),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED_IN_TLA)
+def test_a_fault_of_the_export_to_tla_is_found(tlc: Tlc, name: str) -> None:
+    function, right, wrong, text = PLANTED_IN_TLA[name]
+    with planted(function, right, wrong):
+        agreements = {asked(tlc, model, system).agreement for model, system in systems(text)}
+    assert "different" in agreements
+
+
+def test_what_the_environment_does_not_offer_is_a_fault_in_tla(tlc: Tlc) -> None:
+    assert {r.agreement for r in asked(tlc, *system_of(UNOFFERED)).rows} == {"confirmed"}
 
 
 STRUCTURED = """module structured

@@ -65,12 +65,12 @@ def _body(scope: TlaScope) -> Iterator[str]:
     last = [x for x in procedures if x.name.kind in ("offers", "holds")]
     operators = [_heading(scope, x.name) + procedure(scope, x) for x in procedures if x not in last]
     steps = [ts.run(scope), _resource("steps.tla"), *(_heading(scope, x.name) + procedure(scope, x) for x in last)]
-    declared = [f"{scope.procedure(x)}({_blanks(scope.program.procedures[x])})" for x in scope.recursive]
-    declared += [f"{scope.by_instance(kind)}(_, _)" for kind in scope.dispatched]
-    if declared:
-        yield "RECURSIVE\n  " + ",\n  ".join(declared)
+    declarations = [f"{scope.procedure(x)}({_blanks(scope.program.procedures[x])})" for x in scope.recursive]
+    declarations += [f"{scope.by_instance(kind)}(_, _)" for kind in scope.dispatches]
+    if declarations:
+        yield "RECURSIVE\n  " + ",\n  ".join(declarations)
     yield from operators
-    yield from (ts.by_instance(scope, kind) for kind in scope.dispatched)
+    yield from (ts.by_instance(scope, kind) for kind in scope.dispatches)
     yield from steps
     yield from _questions(scope)
 

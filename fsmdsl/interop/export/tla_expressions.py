@@ -61,7 +61,7 @@ def value(scope: TlaScope, e: s.Expr, env: Env) -> str:
         case s.Apply():
             return _apply(scope, e, env)
         case s.Derived(let=let, arguments=arguments):
-            return f"{scope.called(let)}({', '.join([env.world, *values(scope, arguments, env)])})"
+            return f"{scope.operator(let)}({', '.join([env.world, *values(scope, arguments, env)])})"
         case _:
             return _query(scope, e, env)
 
@@ -301,9 +301,9 @@ def _key(scope: TlaScope, t: m.Type, text: str, env: Env) -> str:
         case m.OptionalType(inner):
             return f"(IF {text} = none THEN <<0>> ELSE <<1>> \\o {_key(scope, inner, text, env)})"
         case m.RecordType(parts=parts):
-            return _joined(_key(scope, of, f"{text}.{identifier('part', name)}", env) for name, of in parts)
+            return _concatenation(_key(scope, of, f"{text}.{identifier('part', name)}", env) for name, of in parts)
         case m.MapType(of=of):
-            return _joined(_key(scope, of, f"{text}[{k}]", env) for k in _keys(scope, t))
+            return _concatenation(_key(scope, of, f"{text}[{k}]", env) for k in _keys(scope, t))
         case m.SetType(of) | m.ListType(of):
             members, n = env.inside.new("members"), env.inside.new("i")
             each = _key(scope, of, f"{members}[{n}]", env)
@@ -315,5 +315,5 @@ def _key(scope: TlaScope, t: m.Type, text: str, env: Env) -> str:
             assert_never(t)
 
 
-def _joined(keys: Iterable[str]) -> str:
+def _concatenation(keys: Iterable[str]) -> str:
     return "(" + " \\o ".join(keys) + ")"

@@ -24,11 +24,11 @@ class TlaScope(Scope):
 
     questions: tuple[Question, ...] = ()
     program: s.Program = field(default_factory=lambda: s.Program({}))
-    defined: set[s.Name] = field(default_factory=set)
+    definitions: set[s.Name] = field(default_factory=set)
     """The procedures that are written."""
     recursive: dict[s.Name, None] = field(default_factory=dict)
     """Those that are called before."""
-    dispatched: dict[s.ProcedureKind, None] = field(default_factory=dict)
+    dispatches: dict[s.ProcedureKind, None] = field(default_factory=dict)
     """The kinds of procedures that are called by instance."""
     _names: dict[object, str] = field(default_factory=dict)
 
@@ -60,15 +60,15 @@ class TlaScope(Scope):
         owner = self.machine_name(name.owner) if is_machine else name.owner.rpartition(".")[2]
         return self.name(name, name.kind, *(x for x in (owner, name.subject) if x))
 
-    def called(self, name: s.Name) -> str:
+    def operator(self, name: s.Name) -> str:
         """The operator of a procedure, which is declared before if it is not written yet."""
-        if name not in self.defined:
+        if name not in self.definitions:
             self.recursive[name] = None
         return self.procedure(name)
 
     def by_instance(self, kind: s.ProcedureKind) -> str:
         """The operator of the procedures of a kind, for an instance of any machine."""
-        self.dispatched[kind] = None
+        self.dispatches[kind] = None
         return self.name(kind, kind, "of")
 
     def is_value(self, name: s.Name) -> bool:
@@ -101,12 +101,12 @@ class Names:
     """The names inside an operator: TLA+ has no two things of one name, even if one hides the other."""
 
     def __init__(self) -> None:
-        self._used: dict[str, None] = {}
+        self._taken: dict[str, None] = {}
 
     def new(self, text: str) -> str:
         """A name that nothing else has."""
-        name = unused(text, self._used)
-        self._used[name] = None
+        name = unused(text, self._taken)
+        self._taken[name] = None
         return name
 
 

@@ -51,7 +51,7 @@ def procedure(scope: TlaScope, p: s.Procedure) -> str:
     for x in p.parameters:
         name, env = env.bind(x)
         parameters.append(name)
-    scope.defined.add(p.name)
+    scope.definitions.add(p.name)
     ends = Ends(lambda env: env.world, is_value=scope.is_value(p.name), is_world=True)
     return f"{scope.procedure(p.name)}({', '.join(parameters)}) ==\n{_in(_block(scope, p.body, env, ends))}"
 
@@ -79,34 +79,34 @@ def _block(scope: TlaScope, block: s.Block, env: Env, ends: Ends) -> str:
                 name, env = env.bind(variable)
                 line = f"LET {name} == {text} IN"
             case s.Require(condition=condition, fault=fault):
-                line = f"IF {value(scope, negated(condition), env)} THEN {_failed(scope, fault, env, ends)} ELSE"
+                line = f"IF {value(scope, negated(condition), env)} THEN {_fault(scope, fault, env, ends)} ELSE"
             case s.Fail(fault=fault):
-                return "\n".join([*lines, _failed(scope, fault, env, ends)])
+                return "\n".join([*lines, _fault(scope, fault, env, ends)])
             case s.Leave():
                 assert ends.leave is not None
                 return "\n".join([*lines, ends.leave(env)])
-            case s.Return(value=returned):
-                return "\n".join([*lines, _returned(scope, returned, env, ends)])
+            case s.Return(value=result):
+                return "\n".join([*lines, _result(scope, result, env, ends)])
             case _:
                 is_last = rest == (s.Return(),) or (ends.is_world and not rest)
                 if is_last and ends.otherwise is None and not _has_result(x):
-                    return "\n".join([*lines, _changed(scope, x, env)])
+                    return "\n".join([*lines, _next_world(scope, x, env)])
                 line, env = _change(scope, x, env, ends)
         lines.append(line)
     return "\n".join([*lines, ends.next(env)])
 
 
-def _failed(scope: TlaScope, fault: s.Fault, env: Env, ends: Ends) -> str:
+def _fault(scope: TlaScope, fault: s.Fault, env: Env, ends: Ends) -> str:
     kind, place = fault.cause.kind, value(scope, fault.location, env)
     if ends.otherwise is not None:
         return f'{ends.otherwise}(<<"{kind}", {place}>>)'
     return f'Fail({env.world}, "{kind}", {place})'
 
 
-def _returned(scope: TlaScope, returned: s.Expr | None, env: Env, ends: Ends) -> str:
-    if returned is None:
+def _result(scope: TlaScope, result: s.Expr | None, env: Env, ends: Ends) -> str:
+    if result is None:
         return env.world
-    text = value(scope, returned, env)
+    text = value(scope, result, env)
     return text if ends.is_value else f"[{env.world} EXCEPT !.result = {text}]"
 
 
@@ -114,7 +114,7 @@ def _change(scope: TlaScope, x: Change, env: Env, ends: Ends) -> tuple[str, Env]
     """The next world, which may be the last; and where the next statement is. A `let` changes nothing but the result,
     so what is behind it goes on with the world before."""
     world, after = env.next_world()
-    line = f"LET {world} == {_changed(scope, x, env)} IN"
+    line = f"LET {world} == {_next_world(scope, x, env)} IN"
     if _may_stop((x,)):
         line = f"{line}\n{_unless_stopped(world, ends)}"
     if _is_let(x):
@@ -141,7 +141,7 @@ def _is_let(x: s.Statement) -> bool:
 # Changes -------------------------------------------------------------------------------------------------------------
 
 
-def _changed(scope: TlaScope, x: Change, env: Env) -> str:
+def _next_world(scope: TlaScope, x: Change, env: Env) -> str:
     """The world after a change."""
     w = env.world
 
@@ -150,7 +150,7 @@ def _changed(scope: TlaScope, x: Change, env: Env) -> str:
 
     match x:
         case s.Call(procedure=name, arguments=arguments):
-            return f"{scope.called(name)}({', '.join([w, *values(scope, arguments, env)])})"
+            return f"{scope.operator(name)}({', '.join([w, *values(scope, arguments, env)])})"
         case s.CallOn(kind=kind, instance=instance):
             return f"{scope.by_instance(kind)}({w}, {of(instance)})"
         case s.Write(owner=owner, name=name, value=new):
@@ -186,7 +186,7 @@ def _changed(scope: TlaScope, x: Change, env: Env) -> str:
         case s.Progress(fault=fault, limit=limit):
             return f'Progress({w}, {limit}, "{fault.cause.kind}", {of(fault.location)})'
         case s.Offer(step=step):
-            return _offered(scope, step, env)
+            return _offer(scope, step, env)
         case s.Unoffered():
             return f"[{w} EXCEPT !.unoffered = @ \\cup {{{env.fault}}}]"
         case s.Note() | s.Arm() | s.Disarm():
@@ -195,7 +195,7 @@ def _changed(scope: TlaScope, x: Change, env: Env) -> str:
             assert_never(x)
 
 
-def _offered(scope: TlaScope, step: s.Step, env: Env) -> str:
+def _offer(scope: TlaScope, step: s.Step, env: Env) -> str:
     def of(e: s.Expr) -> str:
         return value(scope, e, env)
 
@@ -230,29 +230,29 @@ def _compound(scope: TlaScope, x: s.Compound, rest: s.Block, env: Env, ends: End
     if isinstance(x, s.Each) and _only_offers(x, env):
         return _each_offer(scope, x, env)
     if not rest:
-        return _written(scope, x, env, ends)
+        return _text(scope, x, env, ends)
     if len(rest) == 1 and isinstance(rest[0], s.Return | s.Fail | s.Leave):
-        return _written(scope, x, env, replace(ends, next=lambda e: _block(scope, rest, e, ends), is_world=False))
-    carried = _carried(x, env, ends)
-    names, after = env.renewed(carried)
+        return _text(scope, x, env, replace(ends, next=lambda e: _block(scope, rest, e, ends), is_world=False))
+    outputs = _outputs(x, env, ends)
+    names, after = env.renewed(outputs)
     stops = _may_stop((x,))
-    if len(carried) == 1 and not _exits(x) and not (stops and ends.otherwise is not None):
-        only = replace(ends, next=lambda e: e.values(carried)[0], is_world=carried == [WORLD])
-        line = f"LET {names[0]} ==\n{_in(_in(_written(scope, x, env, only)))} IN"
+    if len(outputs) == 1 and not _exits(x) and not (stops and ends.otherwise is not None):
+        only = replace(ends, next=lambda e: e.values(outputs)[0], is_world=outputs == [WORLD])
+        line = f"LET {names[0]} ==\n{_in(_in(_text(scope, x, env, only)))} IN"
         return (f"{line}\n{_unless_stopped(names[0], ends)}" if stops else line), after
     join = env.inside.new("then")
     head = f"{join}({', '.join(names)})" if names else join
     definition = f"LET {head} ==\n{_in(_in(_block(scope, rest, after, ends)))} IN\n"
-    return definition + _written(
-        scope, x, env, replace(ends, next=lambda e: _applied(join, e.values(carried)), is_world=False)
+    return definition + _text(
+        scope, x, env, replace(ends, next=lambda e: _application(join, e.values(outputs)), is_world=False)
     )
 
 
-def _applied(operator: str, arguments: Sequence[str]) -> str:
+def _application(operator: str, arguments: Sequence[str]) -> str:
     return f"{operator}({', '.join(arguments)})" if arguments else operator
 
 
-def _written(scope: TlaScope, x: s.Compound, env: Env, ends: Ends) -> str:
+def _text(scope: TlaScope, x: s.Compound, env: Env, ends: Ends) -> str:
     match x:
         case s.If():
             return _if(scope, x, env, ends)
@@ -288,46 +288,46 @@ def _each_offer(scope: TlaScope, x: s.Each, env: Env) -> tuple[str, Env]:
     member = env.inside.new(variable)
     parts = ["offers"] + ["unoffered"] * any(isinstance(y, s.Unoffered) for y in s.walk(x.body))
     changes = (f"!.{part} = @ \\cup UNION {{{name}({member}).{part} : {member} \\in {over}}}" for part in parts)
-    changed = f"[{env.world} EXCEPT {', '.join(changes)}]"
-    return f"LET {name}({variable}) ==\n{_in(_in(body))} IN\nLET {world} == {changed} IN", after
+    update = f"[{env.world} EXCEPT {', '.join(changes)}]"
+    return f"LET {name}({variable}) ==\n{_in(_in(body))} IN\nLET {world} == {update} IN", after
 
 
 def _loop(scope: TlaScope, x: Loop, over: str | None, env: Env, ends: Ends) -> str:
     """A recursive operator that takes one turn after the other, and at the end goes on."""
-    carried = _carried(x, env, ends)
+    outputs = _outputs(x, env, ends)
     name = env.inside.new("each" if over is not None else "repeat")
-    names, inner = env.renewed(carried)
-    left = [] if over is None else [env.inside.new("left")]
-    tail = [f"Tail({x})" for x in left]
+    names, inner = env.renewed(outputs)
+    rest = [] if over is None else [env.inside.new("rest")]
+    tail = [f"Tail({name})" for name in rest]
 
     def again(e: Env) -> str:
-        return _applied(name, [*e.values(carried), *tail])
+        return _application(name, [*e.values(outputs), *tail])
 
     turn = Ends(again, ends.next, ends.otherwise, ends.is_value)
-    body = _turn(scope, x, left[0] if left else "", inner, turn)
-    if left:
-        body = f"IF {left[0]} = <<>> THEN {ends.next(inner)} ELSE\n{body}"
-    head = _applied(name, [*names, *left])
-    declared = f"RECURSIVE {_applied(name, ['_'] * (len(names) + len(left)))}"
-    first = _applied(name, [*env.values(carried), *([] if over is None else [over])])
-    return f"LET {declared}\n    {head} ==\n{indent(body, '      ')} IN\n{first}"
+    body = _turn(scope, x, rest[0] if rest else "", inner, turn)
+    if rest:
+        body = f"IF {rest[0]} = <<>> THEN {ends.next(inner)} ELSE\n{body}"
+    head = _application(name, [*names, *rest])
+    declaration = f"RECURSIVE {_application(name, ['_'] * (len(names) + len(rest)))}"
+    first = _application(name, [*env.values(outputs), *([] if over is None else [over])])
+    return f"LET {declaration}\n    {head} ==\n{indent(body, '      ')} IN\n{first}"
 
 
-def _turn(scope: TlaScope, x: Loop, left: str, env: Env, ends: Ends) -> str:
+def _turn(scope: TlaScope, x: Loop, rest: str, env: Env, ends: Ends) -> str:
     match x:
         case s.Repeat(body=body):
             return _block(scope, body, env, ends)
         case s.Each(variable=variable, body=body):
             name, env = env.bind(variable)
-            return f"LET {name} == Head({left}) IN\n{_block(scope, body, env, ends)}"
+            return f"LET {name} == Head({rest}) IN\n{_block(scope, body, env, ends)}"
         case s.EachPending(variable=variable, actions=actions):
             name, env = env.bind(variable)
             cases = [
-                f'{scope.is_instance(name, a.machine)} /\\ Head({left})[2] = "{a.action}" ->\n'
+                f'{scope.is_instance(name, a.machine)} /\\ Head({rest})[2] = "{a.action}" ->\n'
                 f"{_in(_block(scope, a.body, env, ends))}"
                 for a in actions
             ]
-            return f"LET {name} == Head({left})[1] IN\nCASE " + "\n  [] ".join(cases)
+            return f"LET {name} == Head({rest})[1] IN\nCASE " + "\n  [] ".join(cases)
         case _:
             assert_never(x)
 
@@ -341,14 +341,14 @@ def _only_offers(x: s.Each, env: Env) -> bool:
     crashes = any(isinstance(y, s.Offer) and isinstance(y.step, s.SystemCrash) for y in inside)  # of steps before
     offers = any(isinstance(y, s.Offer | s.Unoffered) for y in inside)
     changes = any(_is_change(y) and not isinstance(y, s.Offer | s.Unoffered) for y in inside)
-    assigns = any(name in env.variables for name in _assigned(x.body))
+    assigns = any(name in env.variables for name in _variables(x.body))
     return offers and not (crashes or changes or assigns or _may_stop(x.body) or _exits(x))
 
 
-def _carried(x: s.Compound, env: Env, ends: Ends) -> list[str]:
+def _outputs(x: s.Compound, env: Env, ends: Ends) -> list[str]:
     """What a statement may change: variables, and the world (`WORLD`), which also says whether the step has ended."""
     changes = any(map(_is_change, s.walk((x,)))) or (ends.otherwise is None and _may_stop((x,)))
-    branches = [_assigned(block) for block in s.blocks(x)]
+    branches = [_variables(block) for block in s.blocks(x)]
     always = set[str]() if not isinstance(x, s.If | s.Attempt) else set(branches[0]).intersection(*branches[1:])
     some = dict.fromkeys(name for branch in branches for name in branch)
     return [*([WORLD] if changes else []), *(name for name in some if name in env.variables or name in always)]
@@ -366,7 +366,7 @@ def _is_change(x: s.Statement) -> bool:
             return isinstance(x, s.Change)
 
 
-def _assigned(block: s.Block) -> dict[str, None]:
+def _variables(block: s.Block) -> dict[str, None]:
     names: dict[str, None] = {}
     for x in s.walk(block):
         match x:

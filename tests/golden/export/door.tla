@@ -173,102 +173,102 @@ follow_crash_Door(w, self) ==
 
 round(w) ==
   LET RECURSIVE each(_, _)
-      each(w_2, left) ==
-        IF left = <<>> THEN w_2 ELSE
-        LET v_instance == Head(left) IN
+      each(w_2, rest) ==
+        IF rest = <<>> THEN w_2 ELSE
+        LET v_instance == Head(rest) IN
         IF (~Waits(w_2, v_instance)) THEN
           LET w_3 == [w_2 EXCEPT !.waited = @ \ {v_instance}] IN
-          each(w_3, Tail(left))
+          each(w_3, Tail(rest))
         ELSE
-        each(w_2, Tail(left)) IN
+        each(w_2, Tail(rest)) IN
   each(w, Ascending(w.waited))
 
 crash(w) ==
   LET w_2 ==
       LET RECURSIVE each(_, _)
-          each(w_3, left) ==
-            IF left = <<>> THEN w_3 ELSE
-            LET v_instance == Head(left) IN
+          each(w_3, rest) ==
+            IF rest = <<>> THEN w_3 ELSE
+            LET v_instance == Head(rest) IN
             LET w_4 == [w_3 EXCEPT !.busy = @ \ {v_instance}] IN
-            each(w_4, Tail(left)) IN
+            each(w_4, Tail(rest)) IN
       each(w, Ascending(w.busy)) IN
   LET w_5 ==
       LET RECURSIVE each_2(_, _)
-          each_2(w_6, left_2) ==
-            IF left_2 = <<>> THEN w_6 ELSE
-            LET v_instance_2 == Head(left_2) IN
+          each_2(w_6, rest_2) ==
+            IF rest_2 = <<>> THEN w_6 ELSE
+            LET v_instance_2 == Head(rest_2) IN
             LET w_7 == choose_crash_of(w_6, v_instance_2) IN
             IF w_7.stop # "" THEN w_7 ELSE
-            each_2(w_7, Tail(left_2)) IN
+            each_2(w_7, Tail(rest_2)) IN
       each_2(w_2, <<0>>) IN
   IF w_5.stop # "" THEN w_5 ELSE
   LET w_8 ==
       LET RECURSIVE each_3(_, _)
-          each_3(w_9, left_3) ==
-            IF left_3 = <<>> THEN w_9 ELSE
-            LET v_instance_3 == Head(left_3) IN
+          each_3(w_9, rest_3) ==
+            IF rest_3 = <<>> THEN w_9 ELSE
+            LET v_instance_3 == Head(rest_3) IN
             LET w_10 == Forget(w_9, v_instance_3) IN
             LET w_11 == [w_10 EXCEPT !.waited = @ \ {v_instance_3}] IN
-            each_3(w_11, Tail(left_3)) IN
+            each_3(w_11, Tail(rest_3)) IN
       each_3(w_5, <<0>>) IN
   LET w_12 == [w_8 EXCEPT !.channels = First.channels] IN
   LET w_13 ==
       LET RECURSIVE each_4(_, _)
-          each_4(w_14, left_4) ==
-            IF left_4 = <<>> THEN w_14 ELSE
-            LET v_instance_4 == Head(left_4) IN
+          each_4(w_14, rest_4) ==
+            IF rest_4 = <<>> THEN w_14 ELSE
+            LET v_instance_4 == Head(rest_4) IN
             LET w_15 == forget_of(w_14, v_instance_4) IN
             IF w_15.stop # "" THEN w_15 ELSE
-            each_4(w_15, Tail(left_4)) IN
+            each_4(w_15, Tail(rest_4)) IN
       each_4(w_12, <<0>>) IN
   IF w_13.stop # "" THEN w_13 ELSE
   LET RECURSIVE each_5(_, _)
-      each_5(w_16, left_5) ==
-        IF left_5 = <<>> THEN w_16 ELSE
-        LET v_instance_5 == Head(left_5) IN
+      each_5(w_16, rest_5) ==
+        IF rest_5 = <<>> THEN w_16 ELSE
+        LET v_instance_5 == Head(rest_5) IN
         LET w_17 == follow_crash_of(w_16, v_instance_5) IN
         IF w_17.stop # "" THEN w_17 ELSE
-        each_5(w_17, Tail(left_5)) IN
+        each_5(w_17, Tail(rest_5)) IN
   each_5(w_13, <<0>>)
 
 crash_alone(w, v_instances) ==
   IF w.down THEN Fail(w, "busy", 1) ELSE
   LET w_2 ==
       LET RECURSIVE each(_, _)
-          each(w_3, left) ==
-            IF left = <<>> THEN w_3 ELSE
-            LET v_instance == Head(left) IN
+          each(w_3, rest) ==
+            IF rest = <<>> THEN w_3 ELSE
+            LET v_instance == Head(rest) IN
             LET w_4 == choose_crash_of(w_3, v_instance) IN
             IF w_4.stop # "" THEN w_4 ELSE
-            each(w_4, Tail(left)) IN
+            each(w_4, Tail(rest)) IN
       each(w, Ascending(v_instances)) IN
   IF w_2.stop # "" THEN w_2 ELSE
   LET w_5 ==
       LET RECURSIVE each_2(_, _)
-          each_2(w_6, left_2) ==
-            IF left_2 = <<>> THEN w_6 ELSE
-            LET v_instance_2 == Head(left_2) IN
+          each_2(w_6, rest_2) ==
+            IF rest_2 = <<>> THEN w_6 ELSE
+            LET v_instance_2 == Head(rest_2) IN
             LET w_7 == Forget(w_6, v_instance_2) IN
             LET w_8 == [w_7 EXCEPT !.waited = @ \ {v_instance_2}] IN
-            each_2(w_8, Tail(left_2)) IN
+            each_2(w_8, Tail(rest_2)) IN
       each_2(w_2, Ascending(v_instances)) IN
   LET w_9 ==
       LET RECURSIVE each_3(_, _)
-          each_3(w_10, left_3) ==
-            IF left_3 = <<>> THEN w_10 ELSE
-            LET v_instance_3 == Head(left_3) IN
+          each_3(w_10, rest_3) ==
+            IF rest_3 = <<>> THEN w_10 ELSE
+            LET v_instance_3 == Head(rest_3) IN
             LET w_11 == forget_of(w_10, v_instance_3) IN
             IF w_11.stop # "" THEN w_11 ELSE
-            each_3(w_11, Tail(left_3)) IN
+            each_3(w_11, Tail(rest_3)) IN
       each_3(w_5, Ascending(v_instances)) IN
   IF w_9.stop # "" THEN w_9 ELSE
   LET RECURSIVE each_4(_, _)
-      each_4(w_12, left_4) ==
-        IF left_4 = <<>> THEN w_12 ELSE
-        LET v_instance_4 == Head(left_4) IN
+      each_4(w_12, rest_4) ==
+        IF rest_4 = <<>> THEN w_12 ELSE
+        LET v_instance_4 == Head(rest_4) IN
         LET w_13 == follow_crash_of(w_12, v_instance_4) IN
         IF w_13.stop # "" THEN w_13 ELSE
-        each_4(w_13, Tail(left_4)) IN
+        each_4(w_13, Tail(rest_4)) IN
   each_4(w_9, Ascending(v_instances))
 
 recover(w) ==
@@ -307,12 +307,12 @@ offer_timers_Door(w, self) ==
 offer_steps(w) ==
   IF (Blocker(w) = none) THEN
     LET RECURSIVE each(_, _)
-        each(w_2, left) ==
-          IF left = <<>> THEN w_2 ELSE
-          LET v_instance == Head(left) IN
+        each(w_2, rest) ==
+          IF rest = <<>> THEN w_2 ELSE
+          LET v_instance == Head(rest) IN
           LET w_3 == offer_events_of(w_2, v_instance) IN
           IF w_3.stop # "" THEN w_3 ELSE
-          each(w_3, Tail(left)) IN
+          each(w_3, Tail(rest)) IN
     each(w, <<0>>)
   ELSE
   w
