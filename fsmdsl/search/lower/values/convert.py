@@ -52,6 +52,11 @@ def placed(scope: Scope, item: s.Expr, of: m.Type) -> tuple[list[Expr], Expr]:
     """What must be so for an item, in a variable, to be one of a type's values, and its code then."""
     if isinstance(item.type, m.NoneType) and not isinstance(of, m.OptionalType):
         return [FALSE], ZERO
+    if isinstance(item.type, m.OptionalType) and not isinstance(of, m.OptionalType):
+        is_there = scope.value(item).differs(none_of(item.type, scope.context.universe))
+        with _there(scope, is_there):
+            conditions, code = placed(scope, s.Apply("present", (item,), item.type.of), of)
+        return [is_there, *conditions], code
     return _fits(scope, item, of), code_of(scope.value(item, of), shape_of(scope, of))
 
 
