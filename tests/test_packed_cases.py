@@ -458,6 +458,20 @@ machine A {
 }
 system X { a: A }
 """,
+    "none is in no set of members of an enum": """
+enum Kind { red | blue }
+machine A {
+    kind: Kind?
+    initial state S
+            state T
+    event paint(x: Kind?) from environment
+    event go from environment
+    S on paint(x) do kind = x
+    S -> T on go when kind in {blue}
+    T -> S on go when kind in {red, blue}
+}
+system X { a: A }
+""",
 }
 
 
