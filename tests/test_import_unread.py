@@ -671,3 +671,19 @@ def test_states_of_xstate_that_cannot_be_told_apart(states: str, message: str, k
     made = imported({"m.json": f'{{"type": "{kind}", "states": {{{states}}}}}'})
     assert message in [x.text for x in made.missing]
     loaded(spec_text(made, "m.json")[0])
+
+
+ENDLESS = (
+    "const go = 'b';\n"
+    "export} }, after: { d: 'b' } },const m   s\ufeffetup({ delays: { d: 5 } }).createMachine({\n"
+    "  id: 'm',\n"
+    "  states: { a: { on:={ E: { target: go, gua / fter: { d: 'b' } }, b: {  do s: 'a' } }\n"
+    "});\n"
+)
+
+
+def test_a_parser_that_does_not_come_to_an_end_is_stopped() -> None:
+    available("xstate-source")
+    with pytest.raises(ImportFailedError) as caught:
+        read(Source("m.tsx", ENDLESS), "xstate-source")
+    assert caught.value.diagnostic.rule.code == "FSM522"

@@ -9,7 +9,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.interop.imports.rules import NOT_READ
-from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
+from fsmdsl.interop.imports.syntax_tree import Node, root_of, span, text, walk
 from fsmdsl.interop.imports.table import ImportFailedError, Unread
 from fsmdsl.text.source import Source, Span
 
@@ -64,7 +64,7 @@ def package(path: str, sources: Sequence[Source]) -> Package:
     """The package of some files. What is not Go in them is `Package.unread`."""
     go_package = Package(path)
     for source in sources:
-        root = _parser().parse(f"{source.text}\n".encode("utf-8", "replace")).root_node
+        root = root_of(_parser(), source)
         file = GoFile(source, dict(_imports(root)))
         go_package.files.append(file)
         go_package.trees.append((file, root))

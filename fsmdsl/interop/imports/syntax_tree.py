@@ -5,10 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fsmdsl.interop.imports.rules import TOO_DEEP
+from fsmdsl.interop.imports.table import ImportFailedError
 from fsmdsl.text.source import Source, Span
 
 Node = Any
 """A node of tree-sitter's tree."""
+
+
+_CHUNK = 1 << 16
+
+
+def root_of(parser: Any, source: Source) -> Node:
+    """The root of the tree of a source. Raises `ImportFailedError` where the parser does not come to an end.
+
+    Behind some errors tree-sitter searches for ever, and no signal ends it. So it parses twice: the first time with a
+    limit that no other source comes near. (A tree that was parsed with a limit does not have the text of its nodes.)
+    """
+    content = f"{source.text}\n".encode("utf-8", "replace")
+    left = 2000 + len(content)
+
+    def reached(*_: object) -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    try:
+        parser.parse(lambda at, _: content[at : at + _CHUNK], progress_callback=reached)
+    except ValueError as error:
+        place = Span(source, 0, 0)
+        raise ImportFailedError(TOO_DEEP.at(place, "the parser does not come to an end, behind an error")) from error
+    return parser.parse(content).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:

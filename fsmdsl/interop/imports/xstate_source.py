@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.script_values import Keyed, Script, declared
-from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
+from fsmdsl.interop.imports.syntax_tree import Node, root_of, span, text, walk
 from fsmdsl.interop.imports.table import Imported, ImportFailedError, Unread
 from fsmdsl.interop.imports.xstate import Config, machine
 from fsmdsl.text.source import Source, Span
@@ -24,11 +24,7 @@ def read(source: Source) -> Imported:
     Raises `ImportFailedError` where it is no TypeScript, makes no machine, or `tree-sitter` is not installed.
     """
     try:
-        root = (
-            _parser(re.search(r"\.[mc]?ts$", source.name) is not None)
-            .parse(source.text.encode("utf-8", "replace"))
-            .root_node
-        )
+        root = root_of(_parser(re.search(r"\.[mc]?ts$", source.name) is not None), source)
         makers = {*_MAKERS, *_aliases(root)}
         calls = [x for x in walk(root) if _makes(x, makers)]
         if not calls:
