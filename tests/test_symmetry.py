@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import reduce
+from math import inf
 from operator import and_, or_
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from fsmdsl.runs.liveness.plan import Plan
 from fsmdsl.runs.liveness.record import Marks
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.verdicts.judge import coverage, judge
-from fsmdsl.search import Exploration, Limits, Means, Trace, compose, explore
+from fsmdsl.search import Exploration, Limits, Means, Trace, compose, cross_check, explore
 from fsmdsl.search import layout as layouts
 from fsmdsl.search.lower.symmetry import orders
 from fsmdsl.search.packed_search import PackedSearch
@@ -203,6 +204,12 @@ def test_machine_code_finds_the_same(seed: int, tmp_path: Path, monkeypatch: pyt
         pytest.skip("there is no compiler here")
     monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
     assert compare(compiled(crowd(seed)), Means(compiled=True, workers=2)) == "fewer"
+
+
+def test_orders_of_members_may_follow_more_than_the_definition_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All states are compared. A loop in another order follows other rows, as a world with members exchanged does."""
+    monkeypatch.setattr(cross_check, "SHARE", inf)
+    assert explored(hived_lite(4, 5, 2, symmetric=True)).states == 611
 
 
 def test_what_is_not_looked_at_would_be_missed(monkeypatch: pytest.MonkeyPatch) -> None:
