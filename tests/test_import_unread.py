@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from random_tables import tables
 from test_cli import fsm
 from test_import import _BLOCK, GOLDEN, SAMPLES, available, clean, imported, loaded
@@ -134,6 +134,8 @@ def test_a_spec_is_the_same_as_the_source_that_it_was_imported_from(sources: dic
 @given(tables())
 @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
 def test_any_table_is_the_same_as_its_spec(table: Table) -> None:
+    """But for an event without a name beside a row without an event: the spec cannot tell them apart."""
+    assume("" not in {x.event for x in table.rows})
     made = Imported((table,))
     model = clean(spec_text(made, "random.py")[0])
     assert [x.message for x in drift(model, made, {}, {}).changes] == []

@@ -103,9 +103,13 @@ def _differences(spec: Moves, code: Written, names: Mapping[str, str]) -> list[D
 
     An import leaves out states that nothing leads to, and adds a beginning where the source has one.
     """
-    made = code.machine
+    machine_of_code = code.machine
     read = list(differences(spec, of_table(code.source), names))
-    written = list(differences(spec, of_table(made.table, {**made.states}, {**made.events}), names))
+    written = list(
+        differences(
+            spec, of_table(machine_of_code.table, {**machine_of_code.states}, {**machine_of_code.events}), names
+        )
+    )
     return written if len(written) < len(read) else read
 
 

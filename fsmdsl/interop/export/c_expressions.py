@@ -85,8 +85,8 @@ def passed(scope: CScope, procedure: s.Name, arguments: tuple[s.Expr, ...]) -> s
 def machine_of(scope: CScope, instance: s.Expr) -> m.Machine | None:
     """The machine of an instance, if there are any of it."""
     t = bare(instance.type)
-    found = scope.selections.get(t.machine) if isinstance(t, m.RefType) else None
-    return None if found is None else found.machine
+    selection = scope.selections.get(t.machine) if isinstance(t, m.RefType) else None
+    return None if selection is None else selection.machine
 
 
 def place(scope: CScope, machine: m.Machine, field: str, owner: s.Expr) -> str:
@@ -213,26 +213,26 @@ def _packed(scope: CScope, parts: list[tuple[s.Expr, m.Type]], t: m.RecordType) 
 
 
 def _applied(scope: CScope, e: s.Apply) -> str:
-    t, given = scope.type, [expression(scope, x) for x in e.arguments]
+    t, operands = scope.type, [expression(scope, x) for x in e.arguments]
     types = [x.type for x in e.arguments]
     match e.function:
         case "present":
-            return given[0]
+            return operands[0]
         case "size":
-            return f"length_of({t(types[0])}, {given[0]})"
+            return f"length_of({t(types[0])}, {operands[0]})"
         case "min" | "max":
-            text = given[0]
-            for x in given[1:]:
+            text = operands[0]
+            for x in operands[1:]:
                 text = f"{e.function}_of({text}, {x})"
             return text
         case "first":
-            return f"item_of({t(types[0])}, {given[0]}, 0)"
+            return f"item_of({t(types[0])}, {operands[0]}, 0)"
         case "rest":
-            return f"rest_of({t(types[0])}, {given[0]})"
+            return f"rest_of({t(types[0])}, {operands[0]})"
         case "item" | "filled" | "replaced" if isinstance(e.type if e.function == "filled" else types[0], m.MapType):
-            return _mapped(scope, e, given)
+            return _mapped(scope, e, operands)
         case "item":
-            return f"item_of({t(types[0])}, {given[0]}, {given[1]})"
+            return f"item_of({t(types[0])}, {operands[0]}, {operands[1]})"
         case "concat":
             return f"concat({t(e.type)}, {', '.join(fitted(scope, x, e.type) for x in e.arguments)})"
         case "add":
@@ -241,7 +241,7 @@ def _applied(scope: CScope, e: s.Apply) -> str:
                 f"with_item({t(e.type)}, {fitted(scope, e.arguments[0], e.type)}, {fitted(scope, e.arguments[1], of)})"
             )
         case "remove":
-            return f"without({t(types[0])}, {given[0]}, {t(types[1])}, {given[1]})"
+            return f"without({t(types[0])}, {operands[0]}, {t(types[1])}, {operands[1]})"
         case "range" | "subsets" | "domain":
             declared, head, turn = turns(scope, e)
             bit = f"1LL << index_of({t(m.element_of(e.type))}, {turn})"
@@ -252,13 +252,13 @@ def _applied(scope: CScope, e: s.Apply) -> str:
             assert_never(e.function)
 
 
-def _mapped(scope: CScope, e: s.Apply, given: list[str]) -> str:
+def _mapped(scope: CScope, e: s.Apply, operands: list[str]) -> str:
     """Functions of maps: an entry has the place of its key among all keys."""
     table = e.type if e.function == "filled" else e.arguments[0].type
     assert isinstance(table, m.MapType)
     if e.function == "filled":
         return f"filled({scope.type(table)}, {fitted(scope, e.arguments[0], table.of)})"
-    key = given[1]
+    key = operands[1]
     match bare(table.key):
         case m.RangeType(low):
             key = f"({key} - {number(low)})"
@@ -267,8 +267,8 @@ def _mapped(scope: CScope, e: s.Apply, given: list[str]) -> str:
         case _:
             pass
     if e.function == "item":
-        return f"entry_of({scope.type(table)}, {given[0]}, {key})"
-    return f"with_entry({scope.type(table)}, {given[0]}, {key}, {fitted(scope, e.arguments[2], table.of)})"
+        return f"entry_of({scope.type(table)}, {operands[0]}, {key})"
+    return f"with_entry({scope.type(table)}, {operands[0]}, {key}, {fitted(scope, e.arguments[2], table.of)})"
 
 
 # Questions about instances, the step, and queues ---------------------------------------------------------------------

@@ -175,10 +175,10 @@ def _simple(at: Frame, x: Plain) -> str:
         case s.Leave():
             return "break;"
         case s.Call(name, arguments, into):
-            given = passed(at.scope, name, arguments)
+            values = passed(at.scope, name, arguments)
             if into is None:
-                return at.go_on(f"{at.scope.function(name)}({given})")
-            return at.go_on(f"{at.scope.function(name)}({given}{', ' if given else ''}&{at.variable(into)})")
+                return at.go_on(f"{at.scope.function(name)}({values})")
+            return at.go_on(f"{at.scope.function(name)}({values}{', ' if values else ''}&{at.variable(into)})")
         case s.CallOn(kind, instance, into):
             self = at.text(instance)
             result = f", &{at.variable(into)}" if into is not None else ""
@@ -266,9 +266,11 @@ def _action(at: Frame, instance: s.Expr, action: str) -> str:
 def _put(at: Frame, x: s.Put) -> str:
     model = at.scope.universe.model
     event = model.machines[model.channels[x.queue.channel].receiver].event_named[x.event]
-    given = [fitted(at.scope, y, p.type) for y, p in zip(x.arguments, event.parameters, strict=True)]
+    values = [fitted(at.scope, y, p.type) for y, p in zip(x.arguments, event.parameters, strict=True)]
     number = event_number(at.scope, x.queue, x.event)
-    return f"{{ V a[ARGUMENTS] = {{{', '.join(given) or '0'}}}; put({queue_number(at.scope, x.queue)}, {number}, a); }}"
+    return (
+        f"{{ V a[ARGUMENTS] = {{{', '.join(values) or '0'}}}; put({queue_number(at.scope, x.queue)}, {number}, a); }}"
+    )
 
 
 # What happens --------------------------------------------------------------------------------------------------------
@@ -282,16 +284,16 @@ def _note(at: Frame, x: s.Happening) -> Iterator[str]:
             assert machine is not None
             t = machine.transitions[n]
             yield c_comment(f"{t.source} -> {t.target or '(internal)'} on {t.name}, {t.span}")
-            yield from _kept(at, instance, [k for k, p in enumerate(at.scope.promises) if n in p.transitions])
+            yield from _fulfilled(at, instance, [k for k, p in enumerate(at.scope.promises) if n in p.transitions])
         case s.Ignored(instance, trigger):
-            yield from _kept(at, instance, [k for k, p in enumerate(at.scope.promises) if trigger in p.ignored])
+            yield from _fulfilled(at, instance, [k for k, p in enumerate(at.scope.promises) if trigger in p.ignored])
         case s.GuardSeen() | s.Sent() | s.Posted() | s.Requested() | s.Assigned() | s.Crashed():
             pass
         case _:
             assert_never(x)
 
 
-def _kept(at: Frame, instance: s.Expr, promises: list[int]) -> Iterator[str]:
+def _fulfilled(at: Frame, instance: s.Expr, promises: list[int]) -> Iterator[str]:
     machine = machine_of(at.scope, instance)
     for n in promises:
         of = at.scope.promises[n].instance
@@ -314,8 +316,8 @@ def _offer(at: Frame, x: s.Step) -> str:
         case s.ChannelStep(kind, queue, position):
             name = s.Name(_of_channel(kind), queue.channel)
             ends = ["sender[q], ", ""][len(at.scope.procedures[name].parameters) == 2]
-            given = f"{ends}receiver[q], {at.text(position)}"
-            return f"{{ int q = {queue_number(at.scope, queue)}; {_add(at, name, given)} }}"
+            values = f"{ends}receiver[q], {at.text(position)}"
+            return f"{{ int q = {queue_number(at.scope, queue)}; {_add(at, name, values)} }}"
         case s.CrashStep(of):
             name = s.Name("crash alone")
             return _add(at, name, passed(at.scope, name, (of,)), crash=True)
@@ -347,5 +349,5 @@ def _of_machine(at: Frame, kind: s.ProcedureKind, instance: s.Expr, subject: str
     return s.Name(kind, machine.qualified, subject)
 
 
-def _add(at: Frame, name: s.Name, given: str, *, crash: bool = False) -> str:
-    return f"{{ V a[STEP_ARGUMENTS] = {{{given}}}; add({at.scope.step(name)}, {int(crash)}, a); }}"
+def _add(at: Frame, name: s.Name, values: str, *, crash: bool = False) -> str:
+    return f"{{ V a[STEP_ARGUMENTS] = {{{values}}}; add({at.scope.step(name)}, {int(crash)}, a); }}"

@@ -44,7 +44,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
     if len(system.instances) > BITS:
         raise RefusedError(Refusal("many instances", system.name, system.span))
     context = Context(scope.elaboration, closed=True)
-    asked = [*_question_functions(scope, context, questions), *_conditions(scope, context, conditions)]
+    functions = [*_question_functions(scope, context, questions), *_conditions(scope, context, conditions)]
     scope.procedures = all_procedures(context).procedures
     functions = _functions(scope)
     prototypes = [f"{prototype(scope, scope.procedures[x])};" for x in scope.functions]
@@ -64,7 +64,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
         report,
         first_world(scope),
         _resource("steps.c"),
-        *asked,
+        *functions,
     )
     return CText(world_type(scope), parts)
 
@@ -136,9 +136,9 @@ def _conditions(scope: CScope, context: Context, conditions: Sequence[Condition]
     """What properties of runs speak of."""
     for c in conditions:
         name = holds(context, f"condition {c.number}", c.expression, variables=c.variables).name
-        given = ", ".join(f"a{n}" for n, _ in enumerate(c.variables))
+        arguments = ", ".join(f"a{n}" for n, _ in enumerate(c.variables))
         head = f"static int holds_{c.number}({', '.join(f'V a{n}' for n, _ in enumerate(c.variables)) or 'void'})"
-        call = f"{TAB}w = now.w;\n{TAB}return {scope.function(name)}({given});"
+        call = f"{TAB}w = now.w;\n{TAB}return {scope.function(name)}({arguments});"
         yield f"{c_comment(str(c.expression.span))}\n{head}\n{{\n{call}\n}}"
 
 

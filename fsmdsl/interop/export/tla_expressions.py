@@ -213,9 +213,9 @@ def _quantifier(scope: TlaScope, e: s.Quantifier, env: Env) -> str:
 
 
 def _apply(scope: TlaScope, e: s.Apply, env: Env) -> str:
-    given = values(scope, e.arguments, env)
-    first = given[0] if given else ""
-    of = e.arguments[0].type if given else e.type
+    operands = values(scope, e.arguments, env)
+    first = operands[0] if operands else ""
+    of = e.arguments[0].type if operands else e.type
     is_list = isinstance(of, m.ListType)
     match e.function:
         case "present":
@@ -225,30 +225,30 @@ def _apply(scope: TlaScope, e: s.Apply, env: Env) -> str:
         case "min" | "max":
             least, t = "Least" if e.function == "min" else "Most", bare(e.type)
             if isinstance(t, m.EnumType):
-                ranks = ", ".join(map(_rank(t), given))
+                ranks = ", ".join(map(_rank(t), operands))
                 return f"<<{_texts(t.members)}>>[{least}({{{ranks}}})]"
-            return f"{least}({{{', '.join(given)}}})"
+            return f"{least}({{{', '.join(operands)}}})"
         case "first":
             return f"Head({in_order(scope, e.arguments[0], env)})"
         case "item" if isinstance(of, m.MapType):
-            return f"{first}[{given[1]}]"
+            return f"{first}[{operands[1]}]"
         case "item":
-            return f"({in_order(scope, e.arguments[0], env)}[{given[1]} + 1])"
+            return f"({in_order(scope, e.arguments[0], env)}[{operands[1]} + 1])"
         case "filled":
             return f"[{env.inside.new('k')} \\in {{{', '.join(_keys(scope, e.type))}}} |-> {first}]"
         case "replaced":
-            return f"[{first} EXCEPT ![{given[1]}] = {given[2]}]"
+            return f"[{first} EXCEPT ![{operands[1]}] = {operands[2]}]"
         case "concat" | "range":
             sign = "\\o" if e.function == "concat" else ".."
-            return f"({first} {sign} {given[1]})"
+            return f"({first} {sign} {operands[1]})"
         case "rest":
             return f"Rest({first})"
         case "subsets":
-            return f"Subsets({first}, {given[1]})"
+            return f"Subsets({first}, {operands[1]})"
         case "add":
-            return f"Append({first}, {given[1]})" if is_list else f"({first} \\cup {{{given[1]}}})"
+            return f"Append({first}, {operands[1]})" if is_list else f"({first} \\cup {{{operands[1]}}})"
         case "remove":
-            return f"Without({first}, {given[1]})" if is_list else f"({first} \\ {{{given[1]}}})"
+            return f"Without({first}, {operands[1]})" if is_list else f"({first} \\ {{{operands[1]}}})"
         case "domain":
             return f"{{{', '.join(_domain(scope, e))}}}"
         case _:

@@ -372,9 +372,9 @@ class Evaluator:
         self.forget(node, env)
 
     def lose(self, name: str, why: str, env: Env) -> None:
-        """From here on, nothing more is known of a name than what it stood for."""
-        known = env.names[name]
-        env.names[name] = GoList([*known.items, Unknown(why)]) if isinstance(known, GoList) else Unknown(why)
+        """From here on, nothing more is earlier of a name than what it stood for."""
+        earlier = env.names[name]
+        env.names[name] = GoList([*earlier.items, Unknown(why)]) if isinstance(earlier, GoList) else Unknown(why)
 
     def conditional(self, node: Node, env: Env) -> None:
         """An `if`: nobody knows whether its blocks run, and so what its names stand for behind it."""
@@ -386,15 +386,15 @@ class Evaluator:
             block = node.child_by_field_name(field_name)
             if block is not None:
                 self.statement(block, env)
-        for name, known in before.items():
+        for name, earlier in before.items():
             now = env.names[name]
-            if now is not known:
+            if now is not earlier:
                 items = now.items if isinstance(now, GoList) else None
                 unknown = Unknown(f"if {text(node.child_by_field_name('condition'))}")
-                env.names[name] = unknown if items is None or _is_unknown(known) else GoList([*items, unknown])
+                env.names[name] = unknown if items is None or _is_unknown(earlier) else GoList([*items, unknown])
 
     def forget(self, node: Node, env: Env) -> None:
-        """Statements that are not followed: what they assign is no longer known."""
+        """Statements that are not followed: what they assign is no longer earlier."""
         for x in walk(node):
             if x.type in ("assignment_statement", "short_var_declaration"):
                 for left in x.child_by_field_name("left").named_children:
