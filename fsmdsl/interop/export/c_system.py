@@ -44,7 +44,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
     if len(system.instances) > BITS:
         raise RefusedError(Refusal("many instances", system.name, system.span))
     context = Context(scope.elaboration, closed=True)
-    functions = [*_question_functions(scope, context, questions), *_conditions(scope, context, conditions)]
+    question_functions = [*_question_functions(scope, context, questions), *_conditions(scope, context, conditions)]
     scope.procedures = all_procedures(context).procedures
     functions = _functions(scope)
     prototypes = [f"{prototype(scope, scope.procedures[x])};" for x in scope.functions]
@@ -64,7 +64,7 @@ def c_text(scope: CScope, questions: tuple[Question, ...], conditions: Sequence[
         report,
         first_world(scope),
         _resource("steps.c"),
-        *functions,
+        *question_functions,
     )
     return CText(world_type(scope), parts)
 
