@@ -419,7 +419,9 @@ def small_files() -> None:
 def fsm(*arguments: str, cwd: Path, limited: bool = False) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fsmdsl", *arguments]
     setup = small_files if limited else None
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, preexec_fn=setup)
+    # A limit on files would cut byte code short, too, and the next process would fail to load it.
+    env = os.environ | ({"PYTHONDONTWRITEBYTECODE": "1"} if limited else {})
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, preexec_fn=setup, env=env)
 
 
 @posix
