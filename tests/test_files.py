@@ -175,7 +175,7 @@ def _writes(module: ast.AST) -> Iterator[int]:
                 ):
                     yield n.lineno
                 if any(isinstance(x, ast.Name) and x.id == "_FLAGS" for x in n.args):
-                    yield from _flags(tree)
+                    yield from _flags(module)
             case ast.Attribute(ast.Name("os"), name) if name in OF_OS:
                 yield n.lineno
             case ast.Attribute(_, name) if name in OF_PATHS:
