@@ -276,7 +276,7 @@ def test_a_compiler_that_dies(compiler: str, why: str, monkeypatch: pytest.Monke
 
 @needs_compiler
 def test_code_that_cannot_be_made_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(lowered: object, *, kept: bool) -> dict[str, native.Function]:
+    def broken(lowered: object, *, store: bool) -> dict[str, native.Function]:
         raise RuntimeError("no such instruction")
 
     monkeypatch.setattr(machine_code, "hastily", broken)
