@@ -1,4 +1,4 @@
-"""How long `fsm verify` and `fsm report` take for a whole folder, beside an older revision, in turns.
+"""How long `fsm verify` and `fsm report` take for a whole folder, beside an older revision, alternating.
 
 Usage: python benchmarks/folders.py CHECKOUT [--runs N] [--specs FOLDER]
 

@@ -424,8 +424,8 @@ def some_value(u: Universe, t: m.Type, random: Random, *, fits: bool) -> Any:
 def compare(
     model: m.Model, system: m.System, states: int, random: Random, count: Counter[str] | None = None
 ) -> list[str]:
-    """Differences in a system, explored breadth first up to so many states: how it begins, and in each state what can
-    come next, and what comes of such steps and of some others."""
+    """Differences in a system, explored breadth first up to a number of states: how it begins, which steps each state
+    offers, and what these steps and some others lead to."""
     count = Counter() if count is None else count
     pair = Pair(model, system)
     differences = pair.begin(random)

@@ -35,7 +35,7 @@ class Census:
 
 
 def census(model: m.Model, system: m.System, *, states: int = SMALL, steps: int = STEPS) -> Census:
-    """Visits the states breadth first, without regard to symmetry, as long as there are no more than so many."""
+    """Visits the states breadth first, without symmetry reduction, up to a number of states and of steps."""
     universe = Universe(model, system)
     space = Census()
     if universe.fault is not None:

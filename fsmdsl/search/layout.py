@@ -89,7 +89,7 @@ class Totals:
     """Where it is counted how often transitions are followed and states inhabited."""
 
     mask: int
-    """Scratch: the transitions that a step has followed, as a mask of so many words."""
+    """Scratch: the transitions that a step has followed, as a mask of this number of words."""
     words: int
     first: int
     """The total of the first transition of the mask; those of the others are behind it, in their order."""

@@ -32,7 +32,7 @@ def fail(application: Application) -> None:
 
 
 def end(application: Application) -> None:
-    """The gang is told to go."""
+    """Deletes the gang, once."""
     if not application.ending:
         application.ending = True
         application.gang.delete()

@@ -1,4 +1,4 @@
-"""The pods that an outer scheduler is told to delete when a gang preempts.
+"""The pods that an outer scheduler has to delete when a gang preempts.
 
 A kube-scheduler deletes the victims on one node for each pod that it preempts for, and does so again for that pod only
 when they are gone. So each pod of a gang is answered with one node, another one than its siblings, and with no victim

@@ -81,7 +81,7 @@ class Scope:
         return self._with(loop.variable, [*dict.fromkeys(map(_kind, loops))].index(_kind(loop)))
 
     def _with(self, variable: str, earlier: int = 0) -> Scope:
-        """The scope where a variable is known as well, by a name behind those of so many earlier ones."""
+        """The scope with one more variable. `earlier`: the number of variables whose names are already taken by it."""
         others = (function for function, let in self.file.context.functions if let != variable)
         taken = Namespace([*self.locals.values(), *RESERVED, *FUNCTIONS, *others, "self", "_"])
         name = [taken.claim(snake(variable)) for _ in range(earlier + 1)][-1]

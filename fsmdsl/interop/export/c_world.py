@@ -49,7 +49,7 @@ def world_type(scope: CScope) -> str:
 
 
 def pending_most(scope: CScope) -> int:
-    """For so many pending actions there is room."""
+    """Maximum number of pending actions."""
     return 2 * len(scope.universe.machines) + 6 if any(a.outcomes for x in scope.machines for a in x.actions) else 1
 
 

@@ -27,7 +27,7 @@ static int is_cut(void)
     return ++writes == cut_after;
 }
 
-/* Has the round made this world for the first time, and no more than so many? */
+/* Has the round made this world for the first time, and are there no more than the limit? */
 static int progress(int limit)
 {
     int i;
@@ -176,7 +176,7 @@ static int is_repeated(int q, int n)
 }
 
 /* Steps that can come next: a procedure with its arguments, or a crash of the system, alone or inside another step
-   after so many writes. */
+   after a number of writes. */
 typedef struct Step { int procedure, crash, inside, writes; V a[STEP_ARGUMENTS]; } Step;
 enum { SYSTEM_CRASH = -1 };
 static Step steps[STEPS];
