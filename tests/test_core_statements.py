@@ -408,13 +408,13 @@ PLANTS = {
         expressions.joined, "if not (needed and parts):", "if True:"
     ),
     "what is none is known to be present": Plant(presence.after, "_is_own(x) and not", "True or not"),
-    "a range ends one too late": Plant(fitting.fits, "given.high > high else", "given.high > high + 1 else"),
+    "a range ends one too late": Plant(fitting.fits, "value_type.high > high else", "value_type.high > high + 1 else"),
     "a list has room for one item more": Plant(effects._change, '"<", t.bound', '"<=", t.bound'),
     "an instance is free although it is busy": Plant(machines.admit, 'Flag("busy"', 'Flag("waited"'),
     "arguments are checked before it is known whether the receiver is free": Plant(
         effects.deliver,
         'scope.builder.add(s.Call(s.Name("admit"',
-        "arguments_fit(scope, event.name, event.parameters, given, receiver, location)\n    "
+        "arguments_fit(scope, event.name, event.parameters, arguments, receiver, location)\n    "
         'scope.builder.add(s.Call(s.Name("admit"',
     ),
     "entry hooks do not run": Plant(machines.follow, "perform(scope, move.entries)", "pass"),

@@ -124,7 +124,7 @@ class Elaboration:
         self.model = model
         self.system = system
         self.size = size
-        self._known: dict[tuple[int, object], tuple[object, Any]] = {}
+        self._elaborated: dict[tuple[int, object], tuple[object, Any]] = {}
         """By identity and scope: the node, so that it lasts, and what it has become."""
         self._uses: dict[tuple[str, str], _Uses] = {}
         """By the owner and name of a `let`."""
@@ -148,8 +148,8 @@ class Elaboration:
         if types not in uses.bodies:
             wide = uses.widened(types)
             if wide not in uses.bodies:
-                given = {p.name: t for p, t in zip(let.parameters, wide, strict=True)}
-                uses.bodies[wide] = Body(given, _Scope(self, given).expression(let.value))
+                parameters = {p.name: t for p, t in zip(let.parameters, wide, strict=True)}
+                uses.bodies[wide] = Body(parameters, _Scope(self, parameters).expression(let.value))
             uses.bodies[types] = uses.bodies[wide]
         return uses.bodies[types]
 
@@ -168,17 +168,17 @@ class _Scope:
 
     def expression(self, e: m.Expr) -> m.Expr:
         key = id(e), self._key
-        if key not in self.whole._known:
-            self.whole._known[key] = e, self._expression(e)
-        found: m.Expr = self.whole._known[key][1]
-        return found
+        if key not in self.whole._elaborated:
+            self.whole._elaborated[key] = e, self._expression(e)
+        elaborated: m.Expr = self.whole._elaborated[key][1]
+        return elaborated
 
     def effect(self, e: m.Effect) -> m.Effect:
         key = id(e), self._key
-        if key not in self.whole._known:
-            self.whole._known[key] = e, self._effect(e)
-        found: m.Effect = self.whole._known[key][1]
-        return found
+        if key not in self.whole._elaborated:
+            self.whole._elaborated[key] = e, self._effect(e)
+        elaborated: m.Effect = self.whole._elaborated[key][1]
+        return elaborated
 
     # Expressions
 
@@ -231,8 +231,8 @@ class _Scope:
     def _optional(self, e: m.Expr | None) -> m.Expr | None:
         return None if e is None else self.expression(e)
 
-    def _all(self, listed: Sequence[m.Expr]) -> tuple[m.Expr, ...]:
-        return tuple([self.expression(x) for x in listed])
+    def _all(self, operands: Sequence[m.Expr]) -> tuple[m.Expr, ...]:
+        return tuple([self.expression(x) for x in operands])
 
     def _binary(self, e: m.Binary) -> m.Expr:
         left, right, t = self.expression(e.left), self.expression(e.right), e.type
@@ -260,36 +260,36 @@ class _Scope:
         return _changed(e, items=items, type=m.SetType(of) if e.kind == "set" else m.ListType(of, max(len(items), 1)))
 
     def _applied(self, e: m.Apply, arguments: tuple[m.Expr, ...]) -> m.Type:
-        given = arguments[0]
+        first = arguments[0]
         match e.function:
             case "present":
-                return bare(given.type)
+                return bare(first.type)
             case "rest":
-                return given.type
+                return first.type
             case "concat":
                 a, b = (x.type for x in arguments)
                 assert isinstance(a, m.ListType)
                 assert isinstance(b, m.ListType)
                 return concat_type(a, b, common(a.of, b.of))
-            case "item" if isinstance(given.type, m.MapType):
-                return given.type.of
+            case "item" if isinstance(first.type, m.MapType):
+                return first.type.of
             case "first" | "item":
-                return element(given.type)
+                return element(first.type)
             case "filled" | "replaced":  # holds no more than its type says: that is looked at when it is made
                 return e.type
             case "min" | "max" if isinstance(e.type, m.RangeType):
                 return extreme_type(e.function, (x.type for x in arguments if isinstance(x.type, m.RangeType)))
-            case "size" if isinstance(given, m.ChannelRef):
-                return m.RangeType(0, self.whole.model.channels[given.name].bound)
+            case "size" if isinstance(first, m.ChannelRef):
+                return m.RangeType(0, self.whole.model.channels[first.name].bound)
             case "size":
-                return self._counted(given.type, e.type)
+                return self._counted(first.type, e.type)
             case "range":
                 low, high = (x.type for x in arguments)
                 assert isinstance(low, m.RangeType)
                 assert isinstance(high, m.RangeType)
                 return m.SetType(m.RangeType(low.low, max(low.low, high.high)))
             case "subsets":
-                return m.SetType(given.type)
+                return m.SetType(first.type)
             case "min" | "max":  # of members of an enum
                 return e.type
             case _:

@@ -10,11 +10,11 @@ N = TypeVar("N", bound=Hashable)
 
 def reachable(starts: Iterable[N], after: Callable[[N], Iterable[N]]) -> set[N]:
     """The starts and all that they lead to. Takes time in proportion to the nodes and edges that are reached."""
-    found: set[N] = set()
+    reached: set[N] = set()
     waiting = list(starts)
     while waiting:
         at = waiting.pop()
-        if at not in found:
-            found.add(at)
+        if at not in reached:
+            reached.add(at)
             waiting.extend(after(at))
-    return found
+    return reached

@@ -28,7 +28,7 @@ def exclusive(a: m.Transition, b: m.Transition, lets: Mapping[str, m.Let]) -> bo
     ambiguous = _ambiguous(_arguments(a), _arguments(b))
 
     def conditions(t: m.Transition) -> list[m.Expr]:
-        return [x for x in _asked(t.guard, lets) if not any(_is_one_of(y, ambiguous) for y in expressions(x))]
+        return [x for x in _conditions(t.guard, lets) if not any(_is_one_of(y, ambiguous) for y in expressions(x))]
 
     others = conditions(b)
     return any(_contrary(x, y) or _contrary(y, x) for x in conditions(a) for y in others)
@@ -47,7 +47,7 @@ def _is_one_of(e: m.Expr, names: frozenset[str]) -> bool:
     return isinstance(e, m.Local) and e.name in names
 
 
-def _asked(guard: m.Expr | None, lets: Mapping[str, m.Let]) -> Iterator[m.Expr]:
+def _conditions(guard: m.Expr | None, lets: Mapping[str, m.Let]) -> Iterator[m.Expr]:
     """What a guard asks, the conditions inside its derived values included, each value's once."""
     waiting, seen = [guard], set[str]()
     while waiting:

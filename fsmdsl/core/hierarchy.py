@@ -21,29 +21,29 @@ class Hierarchy:
     @cached_property
     def around(self) -> Mapping[str, tuple[str, ...]]:
         """Each state: itself, then the composites around it, innermost first."""
-        found: dict[str, tuple[str, ...]] = {}
+        enclosing: dict[str, tuple[str, ...]] = {}
         for state in self.machine.states:  # a composite stands before its children
-            found[state.name] = (state.name, *(found[state.parent] if state.parent is not None else ()))
-        return found
+            enclosing[state.name] = (state.name, *(enclosing[state.parent] if state.parent is not None else ()))
+        return enclosing
 
     @cached_property
     def inside(self) -> Mapping[str, tuple[str, ...]]:
         """The leaves in each state; a leaf is in itself."""
-        found: dict[str, list[str]] = {s.name: [] for s in self.machine.states}
+        leaves_of: dict[str, list[str]] = {s.name: [] for s in self.machine.states}
         for leaf in self.machine.leaves:
             for state in self.around[leaf.name]:
-                found[state].append(leaf.name)
-        return {state: tuple(leaves) for state, leaves in found.items()}
+                leaves_of[state].append(leaf.name)
+        return {state: tuple(leaves) for state, leaves in leaves_of.items()}
 
     @cached_property
     def entered(self) -> Mapping[str, str]:
         """The leaf that a transition to each state arrives in; a composite without an initial child has none."""
-        found: dict[str, str] = {}
+        arrivals: dict[str, str] = {}
         for state in reversed(self.machine.states):
             first = next((c for c in state.children if self.machine.state_named[c].initial), None)
             if not state.children or first is not None:
-                found[state.name] = found[first] if first is not None else state.name
-        return found
+                arrivals[state.name] = arrivals[first] if first is not None else state.name
+        return arrivals
 
     def arrival(self, t: m.Transition) -> str | None:
         """The leaf that a transition ends in; None if it is internal."""

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.core.presence import NOTHING, Known, present_if, without
+from fsmdsl.core.presence import NOTHING, Present, present_if, without
 from fsmdsl.model.typing import holds, is_limited
 from fsmdsl.model.walk import children, expressions
 
@@ -33,19 +33,19 @@ def may_lack_value(model: m.Model, e: m.Expr, system: m.System | None = None) ->
     return any(may_fail(x) for x in throughout(model, e, system))
 
 
-def surely_has_value(model: m.Model, e: m.Expr, system: m.System | None = None, known: Known = NOTHING) -> bool:
+def surely_has_value(model: m.Model, e: m.Expr, system: m.System | None = None, present: Present = NOTHING) -> bool:
     """Does an expression have a value whatever the data are, as far as its text tells? What conditions in it say of
     values that may be none is taken into account, so this says yes more often than `may_lack_value` says no."""
 
-    def inner(x: m.Expr, also: Known = NOTHING) -> bool:
-        return surely_has_value(model, x, system, known | also)
+    def inner(x: m.Expr, also: Present = NOTHING) -> bool:
+        return surely_has_value(model, x, system, present | also)
 
     match e:
         case m.Logic(operator=operator, operands=operands):
             for x in operands:
                 if not inner(x):
                     return False
-                known |= present_if(x, operator == "and")
+                present |= present_if(x, operator == "and")
             return True
         case m.Binary(operator="=>", left=left, right=right):
             return inner(left) and inner(right, present_if(left, True))
@@ -53,8 +53,8 @@ def surely_has_value(model: m.Model, e: m.Expr, system: m.System | None = None, 
             branches = inner(then, present_if(test, True)) and inner(otherwise, present_if(test, False))
             return inner(test) and branches
         case m.Quantified(variable=name, over=over, body=body):
-            return inner(over) and surely_has_value(model, body, system, without(known, name))
-        case m.Apply(function="present", arguments=(of,)) if of in known:
+            return inner(over) and surely_has_value(model, body, system, without(present, name))
+        case m.Apply(function="present", arguments=(of,)) if of in present:
             return inner(of)
         case m.Derived():
             return all(map(inner, children(e))) and not may_lack_value(model, model.let(e, system).value, system)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.model.walk import effects, expressions
 
-Known = frozenset[m.Expr]
+Present = frozenset[m.Expr]
 """Expressions of optional types whose values are not none."""
 
-NOTHING: Known = frozenset()
+NOTHING: Present = frozenset()
 
 
-def present_if(e: m.Expr, holds: bool) -> Known:
+def present_if(e: m.Expr, holds: bool) -> Present:
     """The values that are not none where a condition holds, or does not."""
     match e:
         case m.Not(operand=operand):
@@ -32,19 +32,19 @@ def _is_none(e: m.Expr) -> bool:
     return isinstance(e, m.Constant) and e.value is None
 
 
-def without(known: Known, name: str) -> Known:
+def without(present: Present, name: str) -> Present:
     """What is still known where a name is bound anew."""
-    return frozenset(e for e in known if not any(isinstance(x, m.Local) and x.name == name for x in expressions(e)))
+    return frozenset(e for e in present if not any(isinstance(x, m.Local) and x.name == name for x in expressions(e)))
 
 
-def after(known: Known, done: m.Effect) -> Known:
+def after(present: Present, done: m.Effect) -> Present:
     """What is still known when an effect is done: of variables and own fields, those that it cannot have changed.
 
     What is read of other instances is forgotten, as an event that is sent may change it.
     """
     inside = effects((done,))
     changed = {x.name for x in inside if isinstance(x, m.Write) and x.target is None}
-    return frozenset(x for x in known if _is_own(x) and not (isinstance(x, m.Read) and x.name in changed))
+    return frozenset(x for x in present if _is_own(x) and not (isinstance(x, m.Read) and x.name in changed))
 
 
 def _is_own(e: m.Expr) -> bool:

@@ -16,8 +16,8 @@ Pair = tuple[m.Transition, m.Transition]
 
 def names(t: m.Transition) -> frozenset[str]:
     """By what a chain of `priority` can name a transition: its event, its label, derived values its guard asks for."""
-    found = {trigger_name(t.trigger), t.label, *(x.name for x in conjuncts(t.guard) if isinstance(x, m.Derived))}
-    return frozenset(x for x in found if x)
+    candidates = {trigger_name(t.trigger), t.label, *(x.name for x in conjuncts(t.guard) if isinstance(x, m.Derived))}
+    return frozenset(x for x in candidates if x)
 
 
 class Priority:
@@ -70,12 +70,12 @@ class Priority:
         """In the order of the text, but none before one that goes before it, as far as the chains agree."""
         if not self.machine.priority:
             return tuple(among)
-        left, found = list(among), list[m.Transition]()
+        left, ordered = list(among), list[m.Transition]()
         while left:
             first = next((t for t in left if not any(self.before(u, t) for u in left)), left[0])
             left.remove(first)
-            found.append(first)
-        return tuple(found)
+            ordered.append(first)
+        return tuple(ordered)
 
     def circular(self, among: Sequence[m.Transition]) -> tuple[m.Transition, ...]:
         """The transitions of which each gives way to another of them, because chains contradict one another. All that
@@ -87,5 +87,5 @@ class Priority:
         return left
 
 
-def _place(chain: tuple[str, ...], known: frozenset[str]) -> int | None:
-    return next((i for i, n in enumerate(chain) if n in known), chain.index("*") if "*" in chain else None)
+def _place(chain: tuple[str, ...], names_of: frozenset[str]) -> int | None:
+    return next((i for i, n in enumerate(chain) if n in names_of), chain.index("*") if "*" in chain else None)

@@ -67,12 +67,12 @@ class Selection:
     @cached_property
     def _by_source(self) -> Mapping[tuple[str, bool, str], Level]:
         """By source, whether it is written as `*`, and trigger."""
-        found: dict[tuple[str, bool, str], list[m.Transition]] = {}
+        rows: dict[tuple[str, bool, str], list[m.Transition]] = {}
         for t in self.machine.transitions:
             trigger = trigger_name(t.trigger)
             if trigger is not None:
-                found.setdefault((t.source, t.wild, trigger), []).append(t)
-        return {key: tuple(listed) for key, listed in found.items()}
+                rows.setdefault((t.source, t.wild, trigger), []).append(t)
+        return {key: tuple(transitions) for key, transitions in rows.items()}
 
     def rivals(self) -> Iterator[Level]:
         """Every level of the machine, whatever leaf it is met in."""
@@ -97,8 +97,8 @@ class Selection:
 
     def levels(self, leaf: str, trigger: str) -> tuple[Level, ...]:
         """The transitions that come into question in a leaf, best level first. No level is empty."""
-        found = (self.level(source, wild, trigger) for source, wild in self.sources(leaf))
-        return tuple(level for level in found if level)
+        candidates = (self.level(source, wild, trigger) for source, wild in self.sources(leaf))
+        return tuple(level for level in candidates if level)
 
     def candidates(self, leaf: str, trigger: str) -> tuple[m.Transition, ...]:
         """All of them, best level first."""
@@ -114,12 +114,12 @@ class Selection:
         return self._grouped(dict.fromkeys(self.hierarchy.inside[t.source], ((t,),)))
 
     def _grouped(self, levels: Mapping[str, tuple[Level, ...]]) -> tuple[Group, ...]:
-        found: dict[object, list[str]] = {}
+        groups: dict[object, list[str]] = {}
         for leaf, these in levels.items():
             if these:
                 key = tuple(tuple(self._behaviour(leaf, t) for t in level) for level in these)
-                found.setdefault(key, []).append(leaf)
-        return tuple(Group(tuple(leaves), levels[leaves[0]]) for leaves in found.values())
+                groups.setdefault(key, []).append(leaf)
+        return tuple(Group(tuple(leaves), levels[leaves[0]]) for leaves in groups.values())
 
     def _behaviour(self, leaf: str, t: m.Transition) -> object:
         """What tells the moves of transitions from different leaves apart: not the leaves, but what runs in them."""
@@ -154,11 +154,11 @@ class Selection:
     @cached_property
     def hooks(self) -> Mapping[tuple[Literal["entry", "exit"], str], tuple[m.Effect, ...]]:
         """Entry and exit effects of each state that has some."""
-        found: dict[tuple[Literal["entry", "exit"], str], tuple[m.Effect, ...]] = {}
+        effects: dict[tuple[Literal["entry", "exit"], str], tuple[m.Effect, ...]] = {}
         for hook in self.machine.hooks:
             key = (hook.kind, hook.state)
-            found[key] = (*found.get(key, ()), *hook.effects)
-        return found
+            effects[key] = (*effects.get(key, ()), *hook.effects)
+        return effects
 
     def _effects(self, kind: Literal["entry", "exit"], states: tuple[str, ...]) -> tuple[m.Effect, ...]:
         return tuple(x for s in states for x in self.hooks.get((kind, s), ()))

@@ -39,11 +39,11 @@ def losses(selection: Selection, tool: str) -> Iterator[Lost]:
     for level in selection.rivals():
         for a, b in selection.disputed(level):
             names = f"`{a.name}` and `{b.name}`" if a.name != b.name else f"two rows `{a.name}`"
-            told = f"{names} of `{a.source}` may be enabled at once: {tool} follows the first,"
-            yield Lost(f"{told} the spec calls it a fault", b.span)
+            reason = f"{names} of `{a.source}` may be enabled at once: {tool} follows the first,"
+            yield Lost(f"{reason} the spec calls it a fault", b.span)
     for action in machine.actions:
         if action.outcomes:
-            told = f"{tool} takes other events while `{action.name}` is not answered, the spec does not"
-            yield Lost(told, action.span)
+            reason = f"{tool} takes other events while `{action.name}` is not answered, the spec does not"
+            yield Lost(reason, action.span)
     for x in machine.invariants:
         yield Lost(f"the invariant `{written(x.condition)}`", x.span)

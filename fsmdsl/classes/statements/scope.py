@@ -10,7 +10,7 @@ from fsmdsl.classes.names import RESERVED, Namespace, module_of, snake
 from fsmdsl.classes.naming import FUNCTIONS, MachineNames
 from fsmdsl.classes.statements.code import Binds, Text
 from fsmdsl.classes.statements.text import literal
-from fsmdsl.core.presence import NOTHING, Known, after, present_if, without
+from fsmdsl.core.presence import NOTHING, Present, after, present_if, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.model.walk import effects, effects_of
@@ -28,7 +28,7 @@ class Scope:
     """Own fields that a step has changed, and not written yet."""
     functions: Mapping[str, str] = field(default_factory=dict)
     """Own derived values that read such fields: functions of the method, by the name of the `let`."""
-    present: Known = NOTHING
+    present: Present = NOTHING
     """Optional values that are known not to be none."""
     loose: bool = False
     """Inside a derived value with parameters: it may be given values that their types do not have."""

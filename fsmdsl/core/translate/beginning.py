@@ -26,9 +26,9 @@ def begin(context: Context) -> s.Procedure:
     placed = [(x, _of_instance(context, b, x, n)) for n, x in enumerate(system.instances)]
     for x, scope in placed:
         for p in context.model.machines[x.machine].params:
-            given = dict(x.values).get(p.name, p.default)
-            if given is not None:
-                _give(scope, x, "param", p, given)
+            first = dict(x.values).get(p.name, p.default)
+            if first is not None:
+                _give(scope, x, "param", p, first)
     for x, scope in placed:
         for f in context.model.machines[x.machine].fields:
             if not x.begins_with_any(f):
@@ -41,10 +41,10 @@ def _of_instance(context: Context, b: Builder, x: m.Instance, n: int) -> Scope:
     return Scope(context, b, machine, s.Constant(n, m.RefType(machine.qualified)), {})
 
 
-def _give(scope: Scope, x: m.Instance, kind: s.DataKind, place: m.Field | m.Param, given: m.Expr) -> None:
-    b, location = scope.builder, given.span if given.span.text else x.span
+def _give(scope: Scope, x: m.Instance, kind: s.DataKind, place: m.Field | m.Param, expression: m.Expr) -> None:
+    b, location = scope.builder, expression.span if expression.span.text else x.span
     with b.attempt(s.Unoffered()):
-        first = value(scope, scope.context.elaboration.expression(given))
+        first = value(scope, scope.context.elaboration.expression(expression))
         where = Place("initial", place.name, "", scope.self, s.Location(location))
         first = fitting(scope, place.type, first, place.name, where)
         b.add(s.Write(kind, scope.self, place.name, first, place.type))

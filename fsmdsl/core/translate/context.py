@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core.elaborate import Body, Elaboration
-from fsmdsl.core.presence import NOTHING, Known, without
+from fsmdsl.core.presence import NOTHING, Present, without
 from fsmdsl.core.selection import Selection
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.model.typing import bare, common
@@ -105,7 +105,7 @@ class Builder:
         """Parameters of an event or a `let`, as parameters of the procedure."""
         return tuple([self.variable(x.name, x.type) for x in variables])
 
-    def named(self, e: s.Expr, name: str = "value") -> s.Expr:
+    def temporary(self, e: s.Expr, name: str = "value") -> s.Expr:
         """A value that is used more than once."""
         if isinstance(e, s.Variable | s.Constant | s.Instances):
             return e
@@ -211,12 +211,12 @@ class Context:
         """Does a machine (qualified) take part?"""
         return any(x.qualified == machine for x in self.machines)
 
-    def offered(self, machine: m.Machine, event: str, given: Sequence[s.Expr]) -> None:
+    def offered(self, machine: m.Machine, event: str, arguments: Sequence[s.Expr]) -> None:
         """Notes that an event can come from outside with these arguments."""
         types = self._offered.get(
             (machine.qualified, event), tuple(p.type for p in machine.event_named[event].parameters)
         )
-        wide = tuple(common(t, x.type) for t, x in zip(types, given, strict=True))
+        wide = tuple(common(t, x.type) for t, x in zip(types, arguments, strict=True))
         self._offered[machine.qualified, event] = wide
 
     def arguments(self, machine: m.Machine, event: m.Event) -> tuple[m.Type, ...]:
@@ -260,16 +260,16 @@ class Scope:
     """None: part of the system."""
     self: s.Expr
     locals: Mapping[str, s.Expr]
-    known: Known = NOTHING
+    present: Present = NOTHING
     """Values that are not none here."""
 
     def bind(self, name: str, value: s.Expr) -> Scope:
         """The same place, where a name stands for a value."""
-        return replace(self, locals={**self.locals, name: value}, known=without(self.known, name))
+        return replace(self, locals={**self.locals, name: value}, present=without(self.present, name))
 
-    def knowing(self, known: Known) -> Scope:
+    def knowing(self, present: Present) -> Scope:
         """The same place, where more values are known not to be none."""
-        return replace(self, known=self.known | known) if known else self
+        return replace(self, present=self.present | present) if present else self
 
     def fault(self, cause: s.Cause, span: Span) -> s.Fault:
         """A fault of the instance."""

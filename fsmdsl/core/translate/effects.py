@@ -39,8 +39,8 @@ def _perform(scope: Scope, effects: Sequence[m.Effect]) -> None:
                 _branch(scope, e)
             case _:
                 assert_never(e)
-        if scope.known:
-            scope = replace(scope, known=after(scope.known, e))
+        if scope.present:
+            scope = replace(scope, present=after(scope.present, e))
 
 
 # Fields --------------------------------------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def _change(scope: Scope, e: m.Change) -> None:
     """A set or list with an item more or less. A list that is full is the fault, before an item that does not fit."""
     instance = _owner(scope, e)
     old = s.Read("field", instance, e.name, e.type)
-    item = scope.builder.named(value(scope, e.item), "item")
+    item = scope.builder.temporary(value(scope, e.item), "item")
     place, t = _place(e, instance), e.type
     if e.kind == "add" and isinstance(t, m.ListType):
         new = s.Apply("add", (old, item), m.ListType(common(t.of, item.type), t.bound + 1))
@@ -68,7 +68,7 @@ def _change(scope: Scope, e: m.Change) -> None:
 
 
 def _owner(scope: Scope, e: m.Write) -> s.Expr:
-    return scope.builder.named(owner(scope, e.target), "owner")
+    return scope.builder.temporary(owner(scope, e.target), "owner")
 
 
 def _place(e: m.Write, instance: s.Expr) -> Place:
@@ -91,12 +91,12 @@ def _write(scope: Scope, e: m.Write, instance: s.Expr, new: s.Expr) -> None:
 def _send(scope: Scope, e: m.Send) -> None:
     """The receiver handles the event at once. A machine without instances never does: the target is none, which is a
     fault already."""
-    receiver = scope.builder.named(reference(scope, e.target), "receiver")
-    given = _arguments(scope, e.arguments)
-    scope.builder.add(s.Note(s.Sent(scope.self, receiver, e.event, given)))
+    receiver = scope.builder.temporary(reference(scope, e.target), "receiver")
+    arguments = _arguments(scope, e.arguments)
+    scope.builder.add(s.Note(s.Sent(scope.self, receiver, e.event, arguments)))
     if scope.context.has(e.machine):
         machine = scope.context.model.machines[e.machine]
-        deliver(scope, receiver, machine, machine.event_named[e.event], given, s.Location(e.span))
+        deliver(scope, receiver, machine, machine.event_named[e.event], arguments, s.Location(e.span))
 
 
 def deliver(
@@ -104,28 +104,28 @@ def deliver(
     receiver: s.Expr,
     machine: m.Machine,
     event: m.Event,
-    given: Sequence[s.Expr],
+    arguments: Sequence[s.Expr],
     location: s.Expr,
 ) -> None:
     """An event reaches an instance: it must be free, then its parameters must be able to hold the arguments, then it
     handles the event. A fault is the receiver's, and located at the sender."""
     scope.builder.add(s.Call(s.Name("admit", machine.qualified, event.name), (receiver, location)))
-    arguments_fit(scope, event.name, event.parameters, given, receiver, location)
-    scope.builder.add(s.Call(s.Name("handle", machine.qualified, event.name), (receiver, *given, location)))
+    arguments_fit(scope, event.name, event.parameters, arguments, receiver, location)
+    scope.builder.add(s.Call(s.Name("handle", machine.qualified, event.name), (receiver, *arguments, location)))
 
 
 def _arguments(scope: Scope, arguments: Sequence[m.Expr]) -> tuple[s.Expr, ...]:
     """All are computed before any is checked."""
-    return tuple([scope.builder.named(x, "argument") for x in values(scope, arguments)])
+    return tuple([scope.builder.temporary(x, "argument") for x in values(scope, arguments)])
 
 
 def _request(scope: Scope, e: m.Request) -> None:
     """An action is carried out after the step; one with outcomes is awaited."""
     assert scope.machine is not None
     action = scope.machine.action_named[e.action]
-    given = _arguments(scope, e.arguments)
-    arguments_fit(scope, action.name, action.parameters, given, scope.self, s.Location(e.span))
-    scope.builder.add(s.Note(s.Requested(scope.self, action.name, given)))
+    arguments = _arguments(scope, e.arguments)
+    arguments_fit(scope, action.name, action.parameters, arguments, scope.self, s.Location(e.span))
+    scope.builder.add(s.Note(s.Requested(scope.self, action.name, arguments)))
     if action.outcomes:
         scope.builder.add(s.Await(scope.self, action.name))
 
@@ -134,14 +134,14 @@ def _post(scope: Scope, e: m.Post) -> None:
     """A message waits in its queue, if there is room. A channel whose receiver is not in the system leads out of it."""
     b, channel = scope.builder, scope.context.model.channels[e.channel]
     event = scope.context.model.machines[channel.receiver].event_named[e.event]
-    ends = [b.named(reference(scope, x), "end") for x in e.ends]
-    given = _arguments(scope, e.arguments)
-    arguments_fit(scope, event.name, event.parameters, given, scope.self, s.Location(e.span))
+    ends = [b.temporary(reference(scope, x), "end") for x in e.ends]
+    arguments = _arguments(scope, e.arguments)
+    arguments_fit(scope, event.name, event.parameters, arguments, scope.self, s.Location(e.span))
     queue = queue_of(scope.context, e.channel, ends)
-    b.add(s.Note(s.Posted(scope.self, e.channel, queue, e.event, given)))
+    b.add(s.Note(s.Posted(scope.self, e.channel, queue, e.event, arguments)))
     if queue is not None:
         scope.require(has_room(queue, channel), s.Full(queue), e.span)
-        b.add(s.Put(queue, e.event, given))
+        b.add(s.Put(queue, e.event, arguments))
 
 
 def has_room(queue: s.Queue, channel: m.Channel) -> s.Expr:
@@ -161,7 +161,7 @@ def _for_each(scope: Scope, e: m.ForEach) -> None:
     """What is known to be present holds in each turn only if no turn can change it."""
     over = value(scope, e.over)
     variable = scope.builder.variable(e.variable, m.element_of(over.type))
-    inside = replace(scope.bind(e.variable, variable), known=after(without(scope.known, e.variable), e))
+    inside = replace(scope.bind(e.variable, variable), present=after(without(scope.present, e.variable), e))
     with scope.builder.each(variable, over, e):
         _perform(inside, e.body)
 

@@ -7,7 +7,7 @@ from typing import Literal, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.presence import NOTHING, Known, present_if
+from fsmdsl.core.presence import NOTHING, Present, present_if
 from fsmdsl.core.translate.context import (
     FALSE,
     TRUE,
@@ -112,8 +112,8 @@ def reference(scope: Scope, e: m.Expr) -> s.Expr:
 def _present(scope: Scope, e: m.Expr) -> s.Expr:
     """What an optional holds; a fault where it is none."""
     optional = value(scope, e)
-    if e not in scope.known:
-        optional = scope.builder.named(optional, "optional")
+    if e not in scope.present:
+        optional = scope.builder.temporary(optional, "optional")
         scope.require(is_present(optional), s.NoInstance(e.span), e.span)
     return s.Apply("present", (optional,), bare(e.type))
 
@@ -129,13 +129,13 @@ def joined(scope: Scope, operands: Sequence[tuple[m.Expr, bool]], operator: Lite
     b, conjunction = scope.builder, operator == "and"
     combined = all_of if conjunction else any_of
     parts: list[s.Expr] = []
-    known: Known = NOTHING
+    present: Present = NOTHING
     result: s.Variable | None = None
     for e, negative in operands:
         with b.aside() as needed:
-            part = value(scope.knowing(known), e)
+            part = value(scope.knowing(present), e)
         part = negated(part) if negative else part
-        known |= present_if(e, conjunction is not negative)
+        present |= present_if(e, conjunction is not negative)
         if not (needed and parts):
             b.add(*needed)
             parts.append(part)
@@ -154,7 +154,7 @@ def _binary(scope: Scope, e: m.Binary) -> s.Expr:
     left, right = values(scope, (e.left, e.right))
     divisor = e.right.type
     if isinstance(divisor, m.RangeType) and may_divide_by_zero(e.operator, (divisor.low, divisor.high)):
-        right = scope.builder.named(right, "divisor")
+        right = scope.builder.temporary(right, "divisor")
         scope.require(compared(right, "!=", 0), s.DivisionByZero(e.right.span), e.span)
     return s.Binary(e.operator, left, right, e.type)
 
@@ -220,7 +220,7 @@ def _applied(scope: Scope, e: m.Apply) -> s.Expr:
         case "size" | "rest" | "concat" | "min" | "max" | "range" | "subsets":
             return s.Apply(e.function, values(scope, e.arguments), e.type)
         case "first":
-            members = scope.builder.named(value(scope, first), "members")
+            members = scope.builder.temporary(value(scope, first), "members")
             scope.require(compared(size(members), ">", 0), s.NoFirst(first.span), e.span)
             return s.Apply("first", (members,), e.type)
         case "item" if isinstance(first.type, m.MapType):
@@ -244,8 +244,8 @@ def queue_of(context: Context, channel: str, ends: Sequence[s.Expr]) -> s.Queue 
 
 def _item(scope: Scope, e: m.Apply) -> s.Expr:
     of, at = e.arguments
-    members = scope.builder.named(value(scope, of), "members")
-    place = scope.builder.named(value(scope, at), "place")
+    members = scope.builder.temporary(value(scope, of), "members")
+    place = scope.builder.temporary(value(scope, at), "place")
     inside = all_of([compared(place, ">=", 0), compared(place, "<", size(members))])
     scope.require(inside, s.NoItem(of.span, place, size(members)), e.span)
     return s.Apply("item", (members, place), e.type)
@@ -258,17 +258,17 @@ def _entry_of(scope: Scope, e: m.Apply) -> tuple[s.Expr, s.Expr]:
     assert isinstance(of.type, m.MapType)
     keys = of.type.key
     if isinstance(keys, m.RangeType) and not holds(keys, key.type):
-        key = scope.builder.named(key, "key")
+        key = scope.builder.temporary(key, "key")
         inside = all_of([compared(key, ">=", keys.low), compared(key, "<=", keys.high)])
         scope.require(inside, s.NoKey(of.span, key, keys.low, keys.high), e.span)
     return table, key
 
 
-def _entry(scope: Scope, e: m.Apply, given: m.Expr, name: str) -> s.Expr:
+def _entry(scope: Scope, e: m.Apply, entry: m.Expr, name: str) -> s.Expr:
     """A value that a map can hold."""
     assert isinstance(e.type, m.MapType)
     place = Place("entry", name, "", scope.self, s.Location(e.span))
-    return fitting(scope, e.type.of, value(scope, given), "entry", place)
+    return fitting(scope, e.type.of, value(scope, entry), "entry", place)
 
 
 # Derived values ------------------------------------------------------------------------------------------------------
@@ -289,9 +289,9 @@ def let(context: Context, e: m.Derived) -> s.Procedure:
     """What a `let` stands for where it is used with arguments of these types."""
     body = context.elaboration.body(e)
     uses = context.lets.setdefault((e.owner, e.name), [])
-    known = next((procedure for other, procedure in uses if other is body), None)
-    if known is not None:
-        return known
+    existing = next((procedure for other, procedure in uses if other is body), None)
+    if existing is not None:
+        return existing
     b, machine = Builder(), context.model.machines.get(e.owner)
     instance = s.Variable("self", m.OptionalType(s.INSTANCE)) if machine is None else instance_of(machine)
     parameters = [b.variable(x, t) for x, t in body.parameters.items()]

@@ -35,23 +35,23 @@ def fits(scope: Scope, t: m.Type, value: s.Expr, place: Place) -> None:
     """
     if holds(t, value.type):
         return
-    b, given = scope.builder, value.type
+    b, value_type = scope.builder, value.type
     match t:
         case m.RangeType(low, high):
-            assert isinstance(given, m.RangeType)
-            bounds = [compared(value, ">=", low)] if given.low < low else []
-            bounds += [compared(value, "<=", high)] if given.high > high else []
+            assert isinstance(value_type, m.RangeType)
+            bounds = [compared(value, ">=", low)] if value_type.low < low else []
+            bounds += [compared(value, "<=", high)] if value_type.high > high else []
             b.add(s.Require(all_of(bounds), place.fault("range", value, low, high)))
-        case m.OptionalType(of) if isinstance(given, m.OptionalType):
+        case m.OptionalType(of) if isinstance(value_type, m.OptionalType):
             with b.when(is_present(value)):
-                fits(scope, of, s.Apply("present", (value,), given.of), place)
+                fits(scope, of, s.Apply("present", (value,), value_type.of), place)
         case m.OptionalType(of):
             fits(scope, of, value, place)
         case m.RefType():
             b.add(s.Require(is_present(value), place.fault("none", NONE)))
         case m.ListType(of, bound):
-            assert isinstance(given, m.ListType)
-            if given.bound > bound:
+            assert isinstance(value_type, m.ListType)
+            if value_type.bound > bound:
                 b.add(s.Require(compared(size(value), "<=", bound), place.fault("overflow", value, high=bound)))
             _members_fit(scope, of, value, place)
         case m.SetType(of):
@@ -64,7 +64,7 @@ def fitting(scope: Scope, t: m.Type, value: s.Expr, name: str, place: Place) -> 
     """A value for a place of a type, which requires that it fits, and is named if that has to be checked."""
     if holds(t, value.type):
         return value
-    value = scope.builder.named(value, name)
+    value = scope.builder.temporary(value, name)
     fits(scope, t, value, place)
     return value
 

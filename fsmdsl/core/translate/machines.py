@@ -104,7 +104,7 @@ def choose(scope: Scope, levels: Sequence[Level], leaf: str, arguments: Sequence
         best: list[s.Expr] = []
         for t, enabled in zip(level, guards, strict=True):
             beaten = any_of([g for other, g in zip(level, guards, strict=True) if priority.before(other, t)])
-            best.append(b.named(all_of([enabled, negated(beaten)]), "best"))
+            best.append(b.temporary(all_of([enabled, negated(beaten)]), "best"))
         if priority.circular(level):
             with b.when(negated(any_of(best))):  # each enabled one gives way to another: all of them are left
                 for n in reversed(range(len(level))):
@@ -132,7 +132,7 @@ def guard(scope: Scope, t: m.Transition, arguments: Sequence[s.Expr]) -> s.Expr:
     if t.guard is None:
         return TRUE
     assert scope.machine is not None
-    holds = scope.builder.named(condition(bound(scope, t, arguments), t.guard), "guard")
+    holds = scope.builder.temporary(condition(bound(scope, t, arguments), t.guard), "guard")
     scope.builder.add(s.Note(s.GuardSeen(scope.machine.qualified, t.index, holds)))
     return holds
 

@@ -112,22 +112,24 @@ def offer_events(context: Context, machine: m.Machine) -> s.Procedure:
     return context.define(s.Name("offer events", machine.qualified), (instance_of(machine),), b)
 
 
-def _with_all_arguments(scope: Scope, machine: m.Machine, event: m.Event, given: Sequence[s.Variable], n: int) -> None:
-    if n == len(given):
-        _offer_event(scope, machine, event.name, scope.self, given)
+def _with_all_arguments(
+    scope: Scope, machine: m.Machine, event: m.Event, arguments: Sequence[s.Variable], n: int
+) -> None:
+    if n == len(arguments):
+        _offer_event(scope, machine, event.name, scope.self, arguments)
         return
-    domain = s.Apply("domain", (), m.SetType(given[n].type))
-    with scope.builder.each(given[n], domain):
-        _with_all_arguments(scope, machine, event, given, n + 1)
+    domain = s.Apply("domain", (), m.SetType(arguments[n].type))
+    with scope.builder.each(arguments[n], domain):
+        _with_all_arguments(scope, machine, event, arguments, n + 1)
 
 
-def _offer_event(scope: Scope, machine: m.Machine, event: str, to: s.Expr, given: Sequence[s.Expr]) -> None:
-    scope.context.offered(machine, event, given)
-    with scope.builder.when(accepts(scope, machine, event, to, given)):
-        scope.builder.add(s.Offer(s.EventStep(to, event, tuple(given))))
+def _offer_event(scope: Scope, machine: m.Machine, event: str, to: s.Expr, arguments: Sequence[s.Expr]) -> None:
+    scope.context.offered(machine, event, arguments)
+    with scope.builder.when(accepts(scope, machine, event, to, arguments)):
+        scope.builder.add(s.Offer(s.EventStep(to, event, tuple(arguments))))
 
 
-def accepts(scope: Scope, machine: m.Machine, event: str, to: s.Expr, given: Sequence[s.Expr]) -> s.Expr:
+def accepts(scope: Scope, machine: m.Machine, event: str, to: s.Expr, arguments: Sequence[s.Expr]) -> s.Expr:
     """Is some transition of an event enabled, in an instance that waits for no answer? No guard is evaluated after one
     that is true."""
     b, context = scope.builder, scope.context
@@ -139,15 +141,15 @@ def accepts(scope: Scope, machine: m.Machine, event: str, to: s.Expr, given: Seq
             with b.when(s.InState(to, frozenset(group.leaves))):
                 for n, t in enumerate(t for level in group.levels for t in level):
                     with b.when(negated(result) if n else TRUE):
-                        b.add(s.Set(result, _may_follow(there, t, given)))
+                        b.add(s.Set(result, _may_follow(there, t, arguments)))
     return result
 
 
-def _may_follow(scope: Scope, t: m.Transition, given: Sequence[s.Expr]) -> s.Expr:
+def _may_follow(scope: Scope, t: m.Transition, arguments: Sequence[s.Expr]) -> s.Expr:
     """May a transition be followed? A guard without a value counts as true: the step then shows the fault."""
     b = scope.builder
     with b.aside() as needed:
-        holds = guard(scope, t, given)
+        holds = guard(scope, t, arguments)
     if not can_fail(needed):
         b.add(*needed)
         return holds
@@ -201,10 +203,10 @@ def _collection(scope: Scope, over: m.Expr, unoffered: s.Unoffered) -> s.Expr:
 
 def _line_event(scope: Scope, line: m.Offer) -> None:
     b = scope.builder
-    to = b.named(reference(scope, _elaborated(scope, line.target)), "receiver")
-    given = [b.named(value(scope, _elaborated(scope, x)), "argument") for x in line.arguments]
+    to = b.temporary(reference(scope, _elaborated(scope, line.target)), "receiver")
+    arguments = [b.temporary(value(scope, _elaborated(scope, x)), "argument") for x in line.arguments]
     if scope.context.has(line.machine):
-        _offer_event(scope, scope.context.model.machines[line.machine], line.event, to, given)
+        _offer_event(scope, scope.context.model.machines[line.machine], line.event, to, arguments)
 
 
 def _elaborated(scope: Scope, e: m.Expr) -> m.Expr:
@@ -280,8 +282,8 @@ def _takes(scope: Scope, box: Mailbox, position: s.Expr) -> s.Expr:
     b.add(s.Set(result, FALSE))
     for event in box.events:
         with b.when(s.IsMessage(box.queue, position, event.name)):
-            given = arguments(b, box.queue, position, event)
-            accepted = accepts(scope, box.machine, event.name, box.receiver, given)
+            values = arguments(b, box.queue, position, event)
+            accepted = accepts(scope, box.machine, event.name, box.receiver, values)
             ignored = frozenset(x.state for x in box.machine.ignores if x.event == event.name)
             b.add(s.Set(result, any_of([accepted, s.InState(box.receiver, ignored) if ignored else FALSE])))
     return result

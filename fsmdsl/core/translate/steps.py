@@ -38,11 +38,11 @@ def event(context: Context, machine: m.Machine, event: m.Event) -> s.Procedure:
     b = Builder()
     scope = of_machine(context, b, machine)
     types = context.arguments(machine, event)
-    given = b.parameters([replace(p, type=t) for p, t in zip(event.parameters, types, strict=True)])
+    parameters = b.parameters([replace(p, type=t) for p, t in zip(event.parameters, types, strict=True)])
     ready(scope, scope.self, event.name)
-    deliver(scope, scope.self, machine, event, given, s.Location(event.span))
+    deliver(scope, scope.self, machine, event, parameters, s.Location(event.span))
     b.add(ROUND)
-    return context.define(s.Name("event", machine.qualified, event.name), (instance_of(machine), *given), b)
+    return context.define(s.Name("event", machine.qualified, event.name), (instance_of(machine), *parameters), b)
 
 
 def answer(context: Context, machine: m.Machine, action: m.Action, outcome: str) -> s.Procedure:
@@ -83,7 +83,7 @@ def ready(scope: Scope, instance: s.Expr, what: str) -> None:
     blocking = [(x, a) for x in scope.context.machines for a in x.actions if a.outcomes and not a.asynchronous]
     if not blocking:
         return
-    blocker = b.named(s.Blocker(), "first")
+    blocker = b.temporary(s.Blocker(), "first")
     with b.when(is_present(blocker)):
         first = s.Apply("present", (blocker,), s.INSTANCE)
         for machine, action in blocking:
@@ -116,9 +116,9 @@ def deliver_message(context: Context, channel: m.Channel) -> s.Procedure:
     scope = _message(context, b, box)
     for x in box.events:
         with b.when(s.IsMessage(box.queue, box.position, x.name)):
-            given = arguments(b, box.queue, box.position, x)
+            values = arguments(b, box.queue, box.position, x)
             b.add(s.Drop(box.queue, box.position))
-            deliver(scope, box.receiver, box.machine, x, given, s.Location(channel.span))
+            deliver(scope, box.receiver, box.machine, x, values, s.Location(channel.span))
             b.add(ROUND, s.Return())
     return context.define(s.Name("deliver message", channel.qualified), (*box.parameters, box.position), b)
 
@@ -151,8 +151,8 @@ def _message(context: Context, b: Builder, box: Mailbox) -> Scope:
 
 def arguments(b: Builder, queue: s.Queue, position: s.Expr, event: m.Event) -> tuple[s.Expr, ...]:
     """The arguments of the message at a position, which is one of this event."""
-    found = (s.Argument(queue, position, event.name, n, p.type) for n, p in enumerate(event.parameters))
-    return tuple([b.named(x, p.name) for x, p in zip(found, event.parameters, strict=True)])
+    expressions = (s.Argument(queue, position, event.name, n, p.type) for n, p in enumerate(event.parameters))
+    return tuple([b.temporary(x, p.name) for x, p in zip(expressions, event.parameters, strict=True)])
 
 
 # Rounds --------------------------------------------------------------------------------------------------------------
