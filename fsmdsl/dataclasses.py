@@ -41,7 +41,7 @@ class _Field:
 _Fields = tuple[_Field, ...]
 
 
-class _Made:
+class _Definition:
     """What a class was made from. Its methods know the class by this, since they are there before it is."""
 
     __slots__ = ("cls", "fields", "options")
@@ -54,23 +54,23 @@ class _Made:
 class _Standard:
     """What `dataclasses` keeps in a class, made when it is asked for; so its functions take our classes for its own."""
 
-    __slots__ = ("_made", "_name")
+    __slots__ = ("_definition", "_name")
 
-    def __init__(self, made: _Made, name: str) -> None:
-        self._made, self._name = made, name
+    def __init__(self, definition: _Definition, name: str) -> None:
+        self._definition, self._name = definition, name
 
     def __get__(self, instance: object, owner: type) -> Any:
         import dataclasses
 
         fields = []
-        for f in self._made.fields:
+        for f in self._definition.fields:
             values: dict[str, Any] = {x: getattr(f, x) for x in ("init", "repr", "hash", "compare")}
             values |= {x: y for x in ("default", "default_factory") if (y := getattr(f, x)) is not _MISSING}
             fields.append((f.name, f.type, dataclasses.field(**values)))
-        options: dict[str, Any] = dict(self._made.options)
-        twin = dataclasses.make_dataclass(self._made.cls.__name__, fields, **options)
+        options: dict[str, Any] = dict(self._definition.options)
+        twin = dataclasses.make_dataclass(self._definition.cls.__name__, fields, **options)
         standard = getattr(twin, self._name)
-        setattr(self._made.cls, self._name, standard)
+        setattr(self._definition.cls, self._name, standard)
         return standard
 
 
@@ -116,44 +116,44 @@ def _dataclass(
 
 
 def _class(cls: Any, options: dict[str, bool]) -> Any:
-    made = _Made(_collected(cls), options)
-    members = _members(cls.__dict__, made)
+    definition = _Definition(_collected(cls), options)
+    members = _members(cls.__dict__, definition)
     if options["slots"]:
-        cls = _with_slots(cls, made.fields, members)
+        cls = _with_slots(cls, definition.fields, members)
     else:
         for name, value in members.items():
             setattr(cls, name, value)
-        for f in made.fields:
+        for f in definition.fields:
             if isinstance(cls.__dict__.get(f.name), _Field):
                 if f.default is _MISSING:
                     delattr(cls, f.name)
                 else:
                     setattr(cls, f.name, f.default)
-    made.cls = cls
+    definition.cls = cls
     return cls
 
 
-def _members(own: Mapping[str, Any], made: _Made) -> dict[str, Any]:
+def _members(own: Mapping[str, Any], definition: _Definition) -> dict[str, Any]:
     """What a class gets that does not have it of its `own`."""
-    fields, options = made.fields, made.options
+    fields, options = definition.fields, definition.options
     members = {
         "__fields__": fields,
-        "__dataclass_fields__": _Standard(made, "__dataclass_fields__"),
-        "__dataclass_params__": _Standard(made, "__dataclass_params__"),
+        "__dataclass_fields__": _Standard(definition, "__dataclass_fields__"),
+        "__dataclass_params__": _Standard(definition, "__dataclass_params__"),
         "__match_args__": tuple([f.name for f in fields if f.init]),
         "__replace__": _replace,
-        "__init__": _late(made, "__init__", _init_text),
+        "__init__": _late(definition, "__init__", _init_text),
     }
     if options["repr"]:
-        members["__repr__"] = _late(made, "__repr__", _repr_text)
+        members["__repr__"] = _late(definition, "__repr__", _repr_text)
     for name in (*["__eq__"] * options["eq"], *_ORDER * options["order"]):
-        members[name] = _late(made, name, partial(_comparing_text, name))
+        members[name] = _late(definition, name, partial(_comparing_text, name))
     if options["unsafe_hash"] or (options["eq"] and options["frozen"]):
-        members["__hash__"] = _late(made, "__hash__", _hash_text)
+        members["__hash__"] = _late(definition, "__hash__", _hash_text)
     elif options["eq"]:
         members["__hash__"] = None
     if options["frozen"]:
-        members |= _frozen(made)
+        members |= _frozen(definition)
     return {
         x: y for x, y in members.items() if x not in own or (x == "__hash__" and own[x] is None and "__eq__" in own)
     }
@@ -199,23 +199,23 @@ def _slots(cls: type) -> Iterable[str]:
 # Methods that are compiled when they are called -----------------------------------------------------------------------
 
 
-def _late(made: _Made, name: str, text: Callable[[_Made, dict[str, Any]], str]) -> Any:
+def _late(definition: _Definition, name: str, text: Callable[[_Definition, dict[str, Any]], str]) -> Any:
     """A method that puts the true one in its place when it is first called. `text` writes that, from names of fields
     alone, and adds what it needs to its name space."""
 
-    def method(self: Any, /, *arguments: Any, **named: Any) -> Any:
-        space: dict[str, Any] = {"__name__": made.cls.__module__}
-        exec(text(made, space), space)
+    def method(self: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        space: dict[str, Any] = {"__name__": definition.cls.__module__}
+        exec(text(definition, space), space)
         compiled = space[name]
-        compiled.__qualname__ = f"{made.cls.__qualname__}.{name}"
-        setattr(made.cls, name, compiled)
-        return compiled(self, *arguments, **named)
+        compiled.__qualname__ = f"{definition.cls.__qualname__}.{name}"
+        setattr(definition.cls, name, compiled)
+        return compiled(self, *arguments, **keywords)
 
     return method
 
 
-def _init_text(made: _Made, space: dict[str, Any]) -> str:
-    cls, fields, frozen = made.cls, made.fields, made.options["frozen"]
+def _init_text(definition: _Definition, space: dict[str, Any]) -> str:
+    cls, fields, frozen = definition.cls, definition.fields, definition.options["frozen"]
     this = "__self" if any(f.name == "self" for f in fields) else "self"
     parameters, lines = [this], []
     space |= {"__missing": _MISSING, "__set": object.__setattr__}
@@ -249,13 +249,13 @@ def _values(this: str, names: Iterable[str]) -> str:
     return f"({''.join(f'{this}.{name},' for name in names)})"
 
 
-def _hash_text(made: _Made, _space: Mapping[str, Any]) -> str:
-    names = [f.name for f in made.fields if (f.compare if f.hash is None else f.hash)]
+def _hash_text(definition: _Definition, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in definition.fields if (f.compare if f.hash is None else f.hash)]
     return f"def __hash__(self):\n return hash({_values('self', names)})"
 
 
-def _comparing_text(name: str, made: _Made, _space: Mapping[str, Any]) -> str:
-    names = [f.name for f in made.fields if f.compare]
+def _comparing_text(name: str, definition: _Definition, _space: Mapping[str, Any]) -> str:
+    names = [f.name for f in definition.fields if f.compare]
     both = f"{_values('self', names)} {_OPERATORS[name]} {_values('other', names)}"
     same = f"if other.__class__ is self.__class__:\n  return {both}\n return NotImplemented"
     return f"def {name}(self, other):\n {same}"
@@ -265,35 +265,35 @@ _OPERATORS = {"__eq__": "==", "__lt__": "<", "__le__": "<=", "__gt__": ">", "__g
 _ORDER = ("__lt__", "__le__", "__gt__", "__ge__")
 
 
-def _repr_text(made: _Made, space: dict[str, Any]) -> str:
+def _repr_text(definition: _Definition, space: dict[str, Any]) -> str:
     space["__guarded"] = recursive_repr()
-    shown = ", ".join(f"{f.name}={{self.{f.name}!r}}" for f in made.fields if f.repr)
-    return f"@__guarded\ndef __repr__(self):\n return f'{{self.__class__.__qualname__}}({shown})'"
+    fields_text = ", ".join(f"{f.name}={{self.{f.name}!r}}" for f in definition.fields if f.repr)
+    return f"@__guarded\ndef __repr__(self):\n return f'{{self.__class__.__qualname__}}({fields_text})'"
 
 
 # Frozen classes -------------------------------------------------------------------------------------------------------
 
 
-def _frozen(made: _Made) -> dict[str, Any]:
+def _frozen(definition: _Definition) -> dict[str, Any]:
     """With these nobody sets or deletes an attribute; of a class derived from it, a field."""
 
     def refuse(self: Any, name: str, verb: str) -> None:
-        if type(self) is made.cls or any(f.name == name for f in made.fields):
+        if type(self) is definition.cls or any(f.name == name for f in definition.fields):
             from dataclasses import FrozenInstanceError
 
             raise FrozenInstanceError(f"cannot {verb} field {name!r}")
 
     def set_attribute(self: Any, name: str, value: Any) -> None:
         refuse(self, name, "assign to")
-        super(made.cls, self).__setattr__(name, value)
+        super(definition.cls, self).__setattr__(name, value)
 
     def delete_attribute(self: Any, name: str) -> None:
         refuse(self, name, "delete")
-        super(made.cls, self).__delattr__(name)
+        super(definition.cls, self).__delattr__(name)
 
     members = {"__setattr__": set_attribute, "__delattr__": delete_attribute}
     # Without slots, a copy is made past `__setattr__`.
-    return members | {"__getstate__": _state, "__setstate__": _set_state} if made.options["slots"] else members
+    return members | {"__getstate__": _state, "__setstate__": _set_state} if definition.options["slots"] else members
 
 
 def _state(self: Any) -> list[Any]:

@@ -72,7 +72,7 @@ PLANTS = {
     ),
     "a crash keeps what does not last": Plant(machines.forget, "if not f.durable", "if f.durable", HIVED),
     "invariants are asked like `reachable`": Plant(
-        questions.ask, "condition if question.wanted else Not(condition)", "condition", CONFINE
+        questions.ask, "condition if question.expected else Not(condition)", "condition", CONFINE
     ),
     "no step fulfils what fairness asks": Plant(
         notes.followed, "_mark(scope, context.followed_bits(machine, t), x.arguments)", "pass", CONFINE

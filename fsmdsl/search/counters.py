@@ -52,7 +52,7 @@ def merged(lowered: Lowered, boards: Sequence[CounterMemory]) -> list[int]:
 def answered(lowered: Lowered, board: Sequence[int]) -> list[int]:
     """A board in which all questions count as answered for which a first state is known: no other is first."""
     counters, b = list(board), lowered.board
-    for n in range(lowered.asked):
+    for n in range(lowered.questions):
         if counters[b.first + n]:
             counters[b.answered + n // LARGEST] |= 1 << n % LARGEST
     return counters

@@ -31,7 +31,7 @@ from fsmdsl.runs.search_result import (
 from fsmdsl.runs.verdicts.verdict import QuestionKey
 from fsmdsl.search.compiled import Compiled
 from fsmdsl.search.engine import Engine, Expansion
-from fsmdsl.search.lower import Asked, Lowered
+from fsmdsl.search.lower import Condition, Lowered
 from fsmdsl.search.plain import Plain
 from fsmdsl.step import (
     Fault,
@@ -63,7 +63,7 @@ class ProgramSearch(Searched):
 
     lowered: Lowered
     engine: Engine
-    conditions: Mapping[QuestionKey, Asked]
+    conditions: Mapping[QuestionKey, Condition]
     """The questions that the program answers, in order."""
     begun: float
 

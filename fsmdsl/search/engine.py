@@ -109,7 +109,7 @@ class Engines:
         return False
 
     def next(self, engine: Engine) -> Engine:
-        """The better one, with the same states; or the same. Asked at the beginning, too."""
+        """The better one, with the same states; or the same. Also called at the beginning."""
         return engine
 
     def full(self, engine: Engine) -> bool:

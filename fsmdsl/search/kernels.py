@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     def stuck(s: Row) -> bool: ...
     def waiting(s: Row) -> bool: ...
 
-    WORDS = STRIDE = CURRENT = CHANGE = LED = DEAD = WAITING = WAITS = NEXT = 0
+    WORDS = STRIDE = CURRENT = CHANGE = LEADS_ON = DEAD = WAITING = WAITS = NEXT = 0
 
 # of both -------------------------------------------------------------------------------------------------------------
 
@@ -48,14 +48,14 @@ def expand_block(
     while i < last:
         unpack(words, i * WORDS, s)
         t[CURRENT] = i
-        t[LED] = 0
+        t[LEADS_ON] = 0
         end = expand(s, t, out, n, cap)
         if end > cap:
             t[CHANGE] = -1
             expand(s, t, out, n, n)
             t[CHANGE] = 1
             break
-        if t[LED] == 0:
+        if t[LEADS_ON] == 0:
             if stuck(s):
                 t[DEAD] = t[DEAD] if t[DEAD] != 0 else i + 1
             elif waiting(s):

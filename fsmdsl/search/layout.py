@@ -163,7 +163,7 @@ class Layout:
         return len(self.shapes)
 
     @property
-    def kept(self) -> int:
+    def history_size(self) -> int:
         """How many numbers tell whether a round comes back: the words, and the instances that have waited."""
         return self.words + (0 if self.waited is None else self.mask_words)
 
@@ -400,7 +400,7 @@ def _add_scratch(layout: Layout, marked: bool, counted: bool) -> None:
         layout.struck = layout.reserve(layout.mask_words)
         layout.choice = layout.reserve(len(universe.machines))
     if rounds:
-        layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.kept)
+        layout.history = layout.reserve((LONGEST_ROUND + 1) * layout.history_size)
     for machine in kinds(universe):
         for p in machine.params:
             _add_param(layout, machine, p)

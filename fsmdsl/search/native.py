@@ -36,7 +36,7 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     board = lowered.board
     words = {"WORDS": lowered.layout.words, "STRIDE": lowered.stride}
     places = {
-        "CURRENT": board.current, "CHANGE": board.change, "LED": board.led, "DEAD": board.dead,
+        "CURRENT": board.current, "CHANGE": board.change, "LEADS_ON": board.leads_on, "DEAD": board.dead,
         "WAITING": board.waiting, "WAITS": board.waits, "NEXT": lowered.layout.end,
     }  # fmt: skip
     shared = listings(KERNELS, **words)

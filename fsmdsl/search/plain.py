@@ -87,10 +87,10 @@ class Plain(OneProcess):
         """Take all steps from a state: how many successors are in `_out`."""
         board, b, f = self.board, self.lowered.board, self.functions
         f["unpack"](self.states[at], 0, self._row)
-        board[b.current], board[b.led] = at, 0
+        board[b.current], board[b.leads_on] = at, 0
         n = self._successors()
         f["note"](self._row, board)
-        if board[b.led] == 0:
+        if board[b.leads_on] == 0:
             if f["stuck"](self._row):
                 board[b.dead] = board[b.dead] or at + 1
             elif f["waiting"](self._row):
@@ -105,7 +105,7 @@ class Plain(OneProcess):
         while n * self.lowered.stride > len(self._out):
             board[b.change] = -1  # that is taken back
             self.functions["expand"](self._row, board, self._out, 0, 0)
-            board[b.change], board[b.led] = 1, 0
+            board[b.change], board[b.leads_on] = 1, 0
             self._out = [0] * (2 * n * self.lowered.stride)
             n = self.functions["expand"](self._row, board, self._out, 0, 2 * n)
         return n

@@ -9,22 +9,24 @@ from fsmdsl.model.walk import expressions
 from fsmdsl.runs.liveness.plan import Atom, Plan
 from fsmdsl.runs.search_result import Question
 from fsmdsl.runs.verdicts.verdict import QuestionKey
-from fsmdsl.search.lower import Asked
+from fsmdsl.search.lower import Condition
 from fsmdsl.step.world import Value
 
 
-def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Asked]:
+def conditions(questions: Iterable[Question]) -> dict[QuestionKey, Condition]:
     """One for each key: of the instances of a machine, it makes no difference which."""
-    by_key: dict[QuestionKey, Asked] = {}
+    by_key: dict[QuestionKey, Condition] = {}
     for q in questions:
-        by_key.setdefault(q.key, Asked(q.declaration.condition, q.kind != "invariant", machine=q.key.machine or None))
+        by_key.setdefault(
+            q.key, Condition(q.declaration.condition, q.kind != "invariant", machine=q.key.machine or None)
+        )
     return by_key
 
 
-def of_atoms(plan: Plan) -> list[Asked]:
+def of_atoms(plan: Plan) -> list[Condition]:
     """The atoms of a plan, in order."""
     return [
-        Asked(m.Constant(False, m.BOOL) if a.of_graphs else a.expr, instance=a.instance, locals=dict(_typed(a)))
+        Condition(m.Constant(False, m.BOOL) if a.of_graphs else a.expr, instance=a.instance, locals=dict(_typed(a)))
         for a in plan.atoms
     ]
 

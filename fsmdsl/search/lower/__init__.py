@@ -25,7 +25,7 @@ from fsmdsl.search.lower.machines import rounds as whole
 from fsmdsl.search.lower.machines.crashes import crashes
 from fsmdsl.search.lower.machines.handlers import handler
 from fsmdsl.search.lower.packing import pack, unpack
-from fsmdsl.search.lower.questions import Asked, ask, stuck, waiting
+from fsmdsl.search.lower.questions import Condition, ask, stuck, waiting
 from fsmdsl.search.lower.statements import execute
 from fsmdsl.search.lower.symmetry import orders
 from fsmdsl.search.lower.symmetry.canonical import canonical
@@ -34,7 +34,7 @@ from fsmdsl.search.shapes import LARGEST, width
 from fsmdsl.search.symmetry import Reduction
 from fsmdsl.step.universe import Universe
 
-__all__ = ["Asked", "AsymmetryWitness", "CounterLayout", "Lowered", "lower"]
+__all__ = ["AsymmetryWitness", "Condition", "CounterLayout", "Lowered", "lower"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CounterLayout:
     """What a step adds to the counts: 1; or -1, where a state is expanded once more to take back what it added."""
     fired: int
     """Steps taken."""
-    led: int
+    leads_on: int
     """Steps from this state that lead on: all but crashes."""
     answered: int
     """The questions answered with yes so far, one place for each group of them."""
@@ -79,7 +79,7 @@ class Lowered:
     board: CounterLayout
     marked: bool
     """Whether every successor comes with the mark of its step, behind its words."""
-    asked: int
+    questions: int
     atoms: int
     doubts: tuple[AsymmetryWitness, ...] = ()
     """What the place of a doubt says, from 1 on."""
@@ -97,7 +97,7 @@ class Lowered:
     def firsts(self) -> list[int]:
         """The places of the board with the numbers of the first states of a kind."""
         b = self.board
-        return [b.dead, b.waiting, *range(b.first, b.first + self.asked), *range(b.faults, b.faults + b.codes)]
+        return [b.dead, b.waiting, *range(b.first, b.first + self.questions), *range(b.faults, b.faults + b.codes)]
 
     @property
     def counts(self) -> list[int]:
@@ -125,8 +125,8 @@ class Lowered:
 
 def lower(
     universe: Universe,
-    asked: Sequence[Asked],
-    atoms: Sequence[Asked] = (),
+    conditions: Sequence[Condition],
+    atoms: Sequence[Condition] = (),
     obligations: Sequence[FairnessConstraint] = (),
     reduction: Reduction | None = None,
     circular: CircularWaits = NO_CIRCLE,
@@ -143,12 +143,18 @@ def lower(
     layout = context.layout
     if context.reduction.sets:
         orders.reserve(context)
-    current, change, fired, led, dead, first_waiting, waits, beyond = (layout.reserve(1) for _ in range(8))
+    current, change, fired, leads_on, dead, first_waiting, waits, beyond = (layout.reserve(1) for _ in range(8))
     layout.params[change] = 1
-    answered, answers = layout.reserve(groups(len(asked))), layout.reserve(len(asked))
-    expand = Offers(context, led, beyond, change).functions()
-    held, unsure = _atoms(context, atoms)
-    parts = [*ask(context, asked, "ask"), *held, *stuck(context), *waiting(context, circular), *whole.rounds(context)]
+    answered, answers = layout.reserve(groups(len(conditions))), layout.reserve(len(conditions))
+    expand = Offers(context, leads_on, beyond, change).functions()
+    atom_functions, unsure = _atoms(context, atoms)
+    parts = [
+        *ask(context, conditions, "ask"),
+        *atom_functions,
+        *stuck(context),
+        *waiting(context, circular),
+        *whole.rounds(context),
+    ]
     parts += crashes(context)
     if layout.down is not None:
         parts.append(whole.recovery(context))
@@ -157,10 +163,10 @@ def lower(
         parts += canonical(context)
     faults = layout.reserve(context.codes)
     board = CounterLayout(
-        current, change, fired, led, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
+        current, change, fired, leads_on, answered, answers, dead, first_waiting, waits, beyond, faults, context.codes,
         context.followed, context.guards,
     )  # fmt: skip
-    parts += [_note(board, len(asked)), _hold(len(atoms)), _arrive(context, board), _unoffered(board), *expand]
+    parts += [_note(board, len(conditions)), _hold(len(atoms)), _arrive(context, board), _unoffered(board), *expand]
     functions = [*_first(context), *context.parts, *parts]
     bits = width(context.bits if context.bits <= LARGEST else max(context.bits, *map(bits_of, functions)))
     return Lowered(
@@ -168,7 +174,7 @@ def lower(
         tuple(llvm.listing(f, bits) for f in functions),
         board,
         bool(obligations),
-        len(asked),
+        len(conditions),
         len(atoms),
         tuple(context.doubts),
         unsure,
@@ -183,7 +189,7 @@ def _first(context: Context) -> list[Function]:
     return [*first, whole.returned(context)] if context.rounds else first
 
 
-def _atoms(context: Context, atoms: Sequence[Asked]) -> tuple[list[Function], AsymmetryWitness | None]:
+def _atoms(context: Context, atoms: Sequence[Condition]) -> tuple[list[Function], AsymmetryWitness | None]:
     """The functions for atoms, and a doubt that could come up in them: what they say of a state must be beyond doubt
     before the first is asked."""
     before, context.doubts = context.doubts, []
@@ -200,17 +206,17 @@ def groups(count: int) -> int:
 def _handlers(context: Context) -> list[Function]:
     """The functions that are called, and those that they call in turn."""
     written: dict[tuple[str, str], Function] = {}
-    while missing := [key for key in context.wanted if key not in written]:
+    while missing := [key for key in context.handlers if key not in written]:
         for machine, trigger in missing:
             kind = context.universe.model.machines[machine]
-            written[machine, trigger] = handler(context, kind, trigger, context.wanted[machine, trigger])
+            written[machine, trigger] = handler(context, kind, trigger, context.handlers[machine, trigger])
     return list(written.values())
 
 
-def _note(board: CounterLayout, asked: int) -> Function:
+def _note(board: CounterLayout, count: int) -> Function:
     """`note`: what a state answers first."""
     b, new = Builder(), Var("new")
-    for k in range(groups(asked)):
+    for k in range(groups(count)):
         answered = T[board.answered + k]
         b.set(new, call(f"ask_{k}", S) & ~answered)
         with b.if_(new):

@@ -64,7 +64,7 @@ class Context:
     """What the system's steps are, in core statements."""
     codes: int = FIRST
     """How many codes there are of what a step can come to."""
-    wanted: dict[tuple[str, str], str] = field(default_factory=dict)
+    handlers: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
     followed: dict[tuple[str, int], int] = field(default_factory=dict)
     """Where it is kept that a transition was followed."""
@@ -99,9 +99,9 @@ class Context:
 
     def shape(self, t: m.Type) -> Shape:
         """The numbers of a type. Raises `UnpackableError`."""
-        found = shape(t, self.universe)
-        self.bits = max(self.bits, found.bits)
-        return found
+        result = shape(t, self.universe)
+        self.bits = max(self.bits, result.bits)
+        return result
 
     def procedure(
         self, name: s.Name, write: Callable[[translate.Context, m.Machine], s.Procedure], machine: m.Machine
@@ -126,16 +126,16 @@ class Context:
     def handler(self, machine: m.Machine, trigger: str) -> str:
         """The function that handles an event or outcome in a machine; it will be written if it is not there yet."""
         key = (machine.qualified, trigger)
-        if key not in self.wanted:
-            self.wanted[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.wanted)}"
-        return self.wanted[key]
+        if key not in self.handlers:
+            self.handlers[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.handlers)}"
+        return self.handlers[key]
 
     def doubt(self, names: Sequence[str], why: str) -> int:
         """The number of a doubt, from 1 on."""
-        found = AsymmetryWitness(tuple(names), why)
-        if found not in self.doubts:
-            self.doubts.append(found)
-        return self.doubts.index(found) + 1
+        witness = AsymmetryWitness(tuple(names), why)
+        if witness not in self.doubts:
+            self.doubts.append(witness)
+        return self.doubts.index(witness) + 1
 
     def code(self, code: Expr | None) -> Operand:
         """The code of a fault: the one that a function has returned, or a new one."""
@@ -164,13 +164,13 @@ class Context:
 
     def _bits(self, machine: m.Machine, trigger: str | None, fulfils: Callable[[Obligation], bool]) -> Bits:
         of = self.universe.instances_of(machine.qualified)
-        found: Bits = {}
+        bits: Bits = {}
         for n, o in enumerate(self.obligations):
             if isinstance(o, Obligation) and o.instance in of and fulfils(o):
-                given = tuple((k, to_number(t, x, self.universe)) for k, t, x in o.places(machine, trigger))
-                mine = found.setdefault(o.instance, {})
-                mine[given] = mine.get(given, 0) | 1 << n
-        return found
+                arguments = tuple((k, to_number(t, x, self.universe)) for k, t, x in o.places(machine, trigger))
+                mine = bits.setdefault(o.instance, {})
+                mine[arguments] = mine.get(arguments, 0) | 1 << n
+        return bits
 
 
 @dataclass(slots=True)

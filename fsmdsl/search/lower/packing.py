@@ -26,8 +26,8 @@ def pack(layout: Layout) -> Function:
         for x in p.pieces:
             part = code if len(p.pieces) == 1 else code >> x.first & x.mask
             parts[x.word].append(part << x.shift)
-    for word, listed in enumerate(parts):
-        b.set(OUT[AT + word], reduce(or_, listed) if listed else ZERO)
+    for word, codes in enumerate(parts):
+        b.set(OUT[AT + word], reduce(or_, codes) if codes else ZERO)
     return function("pack", (*rows("t"), *words("out"), *numbers("at")), b.block, "The words of a row.")
 
 

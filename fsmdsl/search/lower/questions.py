@@ -19,14 +19,14 @@ from fsmdsl.step.world import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Condition:
     """A condition: of the system, of an instance, or of some instance of a machine; where it has no value, it is false.
 
     `wanted` False asks for the opposite: is it false (for some instance)?
     """
 
     condition: m.Expr
-    wanted: bool = True
+    expected: bool = True
     instance: int | None = None
     machine: str | None = None
     locals: Mapping[str, tuple[m.Type, Value]] = field(default_factory=dict)
@@ -35,31 +35,31 @@ class Asked:
 YES = Var("yes")
 
 
-def ask(context: Context, asked: Sequence[Asked], name: str) -> list[Function]:
+def ask(context: Context, questions: Sequence[Condition], name: str) -> list[Function]:
     """Functions `name_0`, `name_1`, … of a row, each with the answers to so many questions, from the lowest bit on."""
     functions: list[Function] = []
-    for k, first in enumerate(range(0, len(asked), LARGEST)):
+    for k, first in enumerate(range(0, len(questions), LARGEST)):
         b = Builder()
         b.set(YES, ZERO)
-        for n, question in enumerate(asked[first : first + LARGEST]):
+        for n, question in enumerate(questions[first : first + LARGEST]):
             with _each(context, question, b):
                 condition, own = _true(context, question, b, f"{name}_{k}_{n}")
                 functions += own
-                with b.if_(condition if question.wanted else Not(condition)):
+                with b.if_(condition if question.expected else Not(condition)):
                     b.update(YES, "|", 1 << n)
         b.return_(YES)
         functions.append(function(f"{name}_{k}", rows("s"), b.block))
     return functions
 
 
-def _each(context: Context, question: Asked, b: Builder) -> AbstractContextManager[object]:
+def _each(context: Context, question: Condition, b: Builder) -> AbstractContextManager[object]:
     """A loop through the instances of a machine, if the question is about some of them."""
     if question.machine is None:
         return nullcontext()
     return each_of(context, context.universe.model.machines[question.machine], b)
 
 
-def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Expr, list[Function]]:
+def _true(context: Context, question: Condition, b: Builder, name: str) -> tuple[Expr, list[Function]]:
     """Is a condition true? Answered in the place, or, if it may have no value, by a function of its own."""
     universe = context.universe
     instance: Var | Int | None = None
@@ -76,10 +76,10 @@ def _true(context: Context, question: Asked, b: Builder, name: str) -> tuple[Exp
     if not scope.fail.used:
         b.splice(statements)
         return condition, []
-    given = [AT] if instance == AT else []
-    parameters = (*rows("s"), *numbers(*(x.name for x in given)))
+    instances = [AT] if instance == AT else []
+    parameters = (*rows("s"), *numbers(*(x.name for x in instances)))
     body = [*statements, Return(Choice(condition, ONE, ZERO))]
-    return call(name, S, *given).equals(1), [function(name, parameters, body)]
+    return call(name, S, *instances).equals(1), [function(name, parameters, body)]
 
 
 def stuck(context: Context) -> list[Function]:
@@ -108,7 +108,7 @@ def waiting(context: Context, circular: CircularWaits) -> list[Function]:
     for n, circle in enumerate(circular.circles):
         b.set(all_wait, TRUE)
         for k, name in enumerate(sorted(circle)):
-            question = Asked(circular.waits[name].any, machine=name)
+            question = Condition(circular.waits[name].any, machine=name)
             with _each(context, question, b):
                 condition, own = _true(context, question, b, f"waits_{n}_{k}")
                 functions += own

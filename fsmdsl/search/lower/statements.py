@@ -201,10 +201,10 @@ def _send(scope: Scope, x: s.Call) -> None:
     event = machine.event_named[x.procedure.subject]
     receiver, *arguments, _ = x.arguments
     to = instance_of(scope, receiver)
-    given = [scope.value(y, p.type) for y, p in zip(arguments, event.parameters, strict=True)]
+    values = [scope.value(y, p.type) for y, p in zip(arguments, event.parameters, strict=True)]
     first = context.site(UNHANDLED + 2 + len(machine.leaves))
     code = b.name()
-    b.set(code, call(context.handler(machine, event.name), T, to, *given))
+    b.set(code, call(context.handler(machine, event.name), T, to, *values))
     with b.if_(any_of([code < 0, code > IGNORED])):
         b.return_(Choice(code > 0, code, first - code))
 

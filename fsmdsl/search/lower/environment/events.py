@@ -165,8 +165,8 @@ class Environment:
         machine = universe.model.machines[o.machine]
         event = machine.event_named[o.event]
         receiver = instance_of(scope, scope.sure(o.target))
-        given = [scope.sure(x) for x in o.arguments]
-        arguments = [scope.standing_for(scope.variable(x), x.type) for x in given]
+        sure_arguments = [scope.sure(x) for x in o.arguments]
+        arguments = [scope.standing_for(scope.variable(x), x.type) for x in sure_arguments]
         with b.if_(self._listens(o.machine, o.event, receiver)):
             wrong = self._wrong(event, arguments)
             pairs = list(zip(arguments, event.parameters, strict=True))
@@ -292,24 +292,24 @@ class Environment:
                 b.return_(0)
             b.update(h, "+", 1)
         b.return_(2)
-        given = (*rows("t"), *parameters(*(k.name for k in key)))
+        signature = (*rows("t"), *parameters(*(k.name for k in key)))
         doc = "Is this event offered for the first time? 2: there is no room to say so."
-        self.functions.append(function("fresh", given, b.block, doc))
+        self.functions.append(function("fresh", signature, b.block, doc))
 
     def _most(self, o: Line) -> int:
         """How many events a line can come to."""
-        found = 1
+        most = 1
         for _, over in o.variables:
             if isinstance(over, m.Apply) and over.function == "subsets":
                 codes = element_of(self.steps.scope, over.arguments[0].type).codes
-                found *= comb(codes, codes // 2)
+                most *= comb(codes, codes // 2)
             elif isinstance(over, m.Collection):
-                found *= len(over.items)
+                most *= len(over.items)
             elif isinstance(over.type, m.ListType):
-                found *= over.type.bound
+                most *= over.type.bound
             else:
-                found *= element_of(self.steps.scope, over.type).codes
-        return min(found, MAX_REPEATED)
+                most *= element_of(self.steps.scope, over.type).codes
+        return min(most, MAX_REPEATED)
 
     # All of them
 
@@ -329,12 +329,12 @@ class Environment:
                         with b.if_(self._listens(machine.qualified, e.name, AT)):
                             self._arguments(machine, e, [])
 
-    def _arguments(self, machine: m.Machine, event: m.Event, given: list[Expr]) -> None:
-        if len(given) == len(event.parameters):
-            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *given))
+    def _arguments(self, machine: m.Machine, event: m.Event, arguments: list[Expr]) -> None:
+        if len(arguments) == len(event.parameters):
+            self.steps.take(call(self.context.handler(machine, event.name), T, AT, *arguments))
             return
-        with self._each(event.parameters[len(given)].type) as x:
-            self._arguments(machine, event, [*given, x])
+        with self._each(event.parameters[len(arguments)].type) as x:
+            self._arguments(machine, event, [*arguments, x])
 
     @contextmanager
     def _each(self, t: m.Type) -> Iterator[Var]:

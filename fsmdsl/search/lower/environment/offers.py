@@ -30,7 +30,7 @@ from fsmdsl.search.lower.environment.refusals import Refusals
 from fsmdsl.search.lower.environment.steps import CUT, PHASE, WRITES, Steps
 from fsmdsl.search.lower.machines.channels import transmissions
 from fsmdsl.search.lower.machines.handlers import stretches, timer
-from fsmdsl.search.lower.questions import Asked, ask
+from fsmdsl.search.lower.questions import Condition, ask
 from fsmdsl.search.lower.values.expressions import in_leaves
 
 K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
@@ -41,12 +41,12 @@ K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
 class Offers:
     """Builds `expand`."""
 
-    def __init__(self, context: Context, led: int, beyond: int, change: int) -> None:
-        self.context, self.led, self.beyond, self.change = context, led, beyond, change
-        self.steps = Steps(context, led)
+    def __init__(self, context: Context, leads_on: int, beyond: int, change: int) -> None:
+        self.context, self.leads_on, self.beyond, self.change = context, leads_on, beyond, change
+        self.steps = Steps(context, leads_on)
         self.builder, self.scope = self.steps.builder, self.steps.scope
         self.timers: list[Function] = []
-        self.refusals = Refusals(context, led)
+        self.refusals = Refusals(context, leads_on)
         self.environment = Environment(self.steps, self.refusals)
 
     def functions(self) -> list[Function]:
@@ -64,8 +64,8 @@ class Offers:
                 b.return_(N)
         self._in_order()
         b.return_(N)
-        given = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
-        expand = function("expand", given, b.block, "Every step from `s`, in order.")
+        signature = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
+        expand = function("expand", signature, b.block, "Every step from `s`, in order.")
         return [*counting, *within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
 
     def _bounded(self) -> list[Function]:
@@ -75,9 +75,9 @@ class Offers:
             return []
         with b.if_(Not(call("within_0", S))):
             b.update(T[self.beyond], "+", T[self.change])
-            b.set(T[self.led], ONE)
+            b.set(T[self.leads_on], ONE)
             b.return_(N)
-        return ask(self.context, [Asked(bound)], "within")
+        return ask(self.context, [Condition(bound)], "within")
 
     # Their order
 
@@ -205,7 +205,7 @@ class Offers:
         """Recovery, and crashes in the middle of it: before its first write, and after each but the last."""
         b, layout = self.builder, self.context.layout
         self._recover()
-        b.set(T[self.steps.led], ONE)
+        b.set(T[self.steps.leads_on], ONE)
         during = [c for c in self.context.universe.system.crashes if c.kind == "during recovery"]
         if during:
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))

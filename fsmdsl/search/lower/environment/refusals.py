@@ -24,9 +24,9 @@ Line = m.Offer | m.ProcessCrash
 class Refusals:
     """Writes the functions. Each takes the variables that are bound, and is worth 0 where nothing is to be offered."""
 
-    def __init__(self, context: Context, led: int) -> None:
+    def __init__(self, context: Context, leads_on: int) -> None:
         self.context = context
-        self.led = led
+        self.leads_on = leads_on
         """Where it is kept whether a step leads on: an event without a value counts as a step that fails."""
         self.functions: list[Function] = []
 
@@ -56,7 +56,7 @@ class Refusals:
         def refuse(code: Expr | None) -> None:
             b.do(call("unoffered", T, self.context.code(code)))
             if event:
-                b.set(T[self.led], ONE)
+                b.set(T[self.leads_on], ONE)
             b.return_(ZERO)
 
         scope = Scope(self.context, b, S, None, None, Fail(refuse))
@@ -68,8 +68,8 @@ class Refusals:
         if not scope.fail.used:
             return None
         name = f"applies_{len(self.functions)}"
-        given = (*rows("s", "t"), *numbers(*(x.name for x in bound.values())))
-        self.functions.append(function(name, given, b.block, "Has this a value here, and is it true?"))
+        signature = (*rows("s", "t"), *numbers(*(x.name for x in bound.values())))
+        self.functions.append(function(name, signature, b.block, "Has this a value here, and is it true?"))
         return name
 
 

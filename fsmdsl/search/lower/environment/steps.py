@@ -15,9 +15,9 @@ cut."""
 class Steps:
     """The function that takes steps, while it is built."""
 
-    def __init__(self, context: Context, led: int) -> None:
+    def __init__(self, context: Context, leads_on: int) -> None:
         self.context = context
-        self.led = led
+        self.leads_on = leads_on
         """Where it is kept whether a step leads on."""
         self.builder = Builder()
         self.scope = Scope(context, self.builder, S, None, None, Fail(lambda _: None))
@@ -41,7 +41,7 @@ class Steps:
             if self._cuts():
                 self._whole_or_cut(step)
             else:
-                b.set(T[self.led], ONE)
+                b.set(T[self.leads_on], ONE)
                 self.arrive(SETTLED)
         if self.context.obligations:
             with b.else_():
@@ -54,7 +54,7 @@ class Steps:
         b, layout = self.builder, self.context.layout
         self.settle()
         with b.if_(PHASE.equals(0)):
-            b.set(T[self.led], ONE)
+            b.set(T[self.leads_on], ONE)
             self.arrive(F)
         with b.else_():
             b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))

@@ -21,21 +21,21 @@ def expect(t: Row, code: int) -> int:
 
 def unasked(t: Row, code: int) -> None:
     """No such answer is awaited any more."""
-    kept = FIRST
+    at = FIRST
     for n in range(FIRST, END):
         one = t[n]
         t[n] = 0
         if one != code:
-            t[kept] = one
-            kept += 1
+            t[at] = one
+            at += 1
 
 
 def answered(t: Row, code: int) -> int:
     """The first such answer has come."""
-    found = False
+    removed = False
     for n in range(FIRST, END):
-        if t[n] == code and not found:
-            found = True
-        if found:
+        if t[n] == code and not removed:
+            removed = True
+        if removed:
             t[n] = t[n + 1] if n + 1 < END else 0
     return 0

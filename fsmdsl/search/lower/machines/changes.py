@@ -55,14 +55,14 @@ def _take_out(scope: Scope, t: m.ListType, place: Element, code: Expr) -> None:
     """Behind the first such item, everything moves up by one."""
     b, of, at = scope.builder, element_of(scope, t), t.bound.bit_length()
     code = b.temporary(code)
-    first, n, kept = b.name(), b.name(), b.name()
+    first, n, before = b.name(), b.name(), b.name()
     b.set(first, -1)
     same = (place >> at + n * of.bits & (1 << of.bits) - 1).equals(code)
     with b.count(n, length_of(place, t)), b.if_(all_of([first < 0, same])):
         b.set(first, at + n * of.bits)
     with b.if_(first >= 0):
-        b.set(kept, place & (1 << first) - 1)
-        b.set(place, (kept | place >> first + of.bits << first) - 1)
+        b.set(before, place & (1 << first) - 1)
+        b.set(place, (before | place >> first + of.bits << first) - 1)
 
 
 def enter(scope: Scope, x: s.Enter) -> None:
@@ -121,8 +121,8 @@ def post(scope: Scope, x: s.Put) -> None:
     (n, event), *_ = ((n, e) for n, e in enumerate(box.events) if e.name == x.event)
     message: Expr = Int(n << box.argument_bits)
     parts = parts_of(box.records[n], context.universe).values()
-    for given, p, (_, shape, at) in zip(x.arguments, event.parameters, parts, strict=True):
-        message |= code_of(scope.value(given, p.type), shape) << at
+    for argument, p, (_, shape, at) in zip(x.arguments, event.parameters, parts, strict=True):
+        message |= code_of(scope.value(argument, p.type), shape) << at
     b.do(call(put(context, box), T, place, message))
 
 

@@ -56,12 +56,12 @@ def senders(boxes: Iterable[QueueLayout]) -> list[int]:
     return sorted({x.sender for x in boxes if x.sender is not None})
 
 
-def _rank(listed: Sequence[int], x: Expr) -> Expr:
+def _rank(instances: Sequence[int], x: Expr) -> Expr:
     """The place of an instance among others."""
-    if listed[-1] - listed[0] == len(listed) - 1:
-        return x - listed[0]
+    if instances[-1] - instances[0] == len(instances) - 1:
+        return x - instances[0]
     rank: Expr = ZERO
-    for n, instance in enumerate(listed[1:], 1):
+    for n, instance in enumerate(instances[1:], 1):
         rank = Choice(x.equals(instance), Int(n), rank)
     return rank
 
@@ -130,11 +130,11 @@ def _receive(steps: Steps, box: QueueLayout, machine: m.Machine, receiver: Expr,
     come_to = "delivered_if_taken" if waits else "delivered"
     for n, event in enumerate(box.events):
         with b.if_((MESSAGE >> box.argument_bits).equals(n)):
-            given = []
+            arguments = []
             for _, part, at in parts_of(box.records[n], context.universe).values():
-                given.append(b.temporary(number_of(MESSAGE >> at & (1 << part.bits) - 1, part)))
+                arguments.append(b.temporary(number_of(MESSAGE >> at & (1 << part.bits) - 1, part)))
             site = context.site(6 + len(machine.leaves))
-            handled = call(context.handler(machine, event.name), T, receiver, *given)
+            handled = call(context.handler(machine, event.name), T, receiver, *arguments)
             steps.take(call(come_to, call("take_out", T, length, K) + handled, site))
             if waits:
                 with b.if_(F.equals(IGNORED)):

@@ -48,8 +48,8 @@ def crashes(context: Context) -> list[Function]:
             b.return_(F)
     if layout.down is not None:
         b.set(T[layout.down], ALL)
-    given = (*rows("t"), *numbers(ALL.name))
-    return [*functions, function("crash", given, b.block, "All at once, or those in the mask, together.")]
+    signature = (*rows("t"), *numbers(ALL.name))
+    return [*functions, function("crash", signature, b.block, "All at once, or those in the mask, together.")]
 
 
 def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractContextManager[object]:

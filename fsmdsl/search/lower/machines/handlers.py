@@ -55,14 +55,14 @@ def _of_machine(machine: m.Machine, name: str, what: str, b: Builder, arguments:
     return function(name, (*rows("t"), *parameters("at", *arguments)), b.block, f"{machine.name}: {what}")
 
 
-def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.Type], name: str) -> Function:
+def refuser(context: Context, machine: m.Machine, event: str, types: Sequence[m.Type], name: str) -> Function:
     """The function for an event with an argument that its parameter cannot hold: the fault `f` if a transition for it
     is enabled all the same, for then it is offered."""
     b = Builder()
     scope = Scope(context, b, T, AT, machine, Fail(lambda _: b.return_(F)))
     read_state(scope)
     place = of_machine(context.core, scope.names, machine)
-    arguments = [scope.standing_for(Var(f"a{n}"), t) for n, t in enumerate(given)]
+    arguments = [scope.standing_for(Var(f"a{n}"), t) for n, t in enumerate(types)]
     for group in context.selection(machine).groups(event):
         with b.if_(in_leaves(STATE, machine, group.leaves)):
             for t in (t for level in group.levels for t in level):
@@ -72,7 +72,7 @@ def refuser(context: Context, machine: m.Machine, event: str, given: Sequence[m.
                 with b.if_(scope.value(enabled)):
                     b.return_(F)
     b.return_(IGNORED)
-    return function(name, (*rows("t"), *parameters("at", "f", *(f"a{n}" for n in range(len(given))))), b.block)
+    return function(name, (*rows("t"), *parameters("at", "f", *(f"a{n}" for n in range(len(types))))), b.block)
 
 
 # Time and rounds -----------------------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ def each_of(context: Context, machine: m.Machine, b: Builder) -> Inside:
 
 def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, range]]:
     """All instances of some machines in the order in which they were made: stretches of one machine."""
-    found: list[tuple[m.Machine, range]] = []
+    runs: list[tuple[m.Machine, range]] = []
     for machine, group in groupby(enumerate(context.universe.machines), lambda x: x[1]):
         numbers = [n for n, _ in group]
         if machine in machines:
-            found.append((machine, range(numbers[0], numbers[-1] + 1)))
-    return found
+            runs.append((machine, range(numbers[0], numbers[-1] + 1)))
+    return runs

@@ -26,7 +26,7 @@ def followed(scope: Scope, x: s.Followed) -> None:
     context, b, (_, machine) = scope.context, scope.builder, scope.own
     t = machine.transitions[x.transition]
     key = machine.qualified, t.index
-    b.comment(_shown(t))
+    b.comment(_label(t))
     if key not in context.followed:
         context.followed[key] = context.layout.reserve(1)
     b.set(T[context.followed[key]], 1)
@@ -45,11 +45,11 @@ def _mark(scope: Scope, bits: Bits, arguments: Sequence[s.Expr]) -> None:
     b, values = scope.builder, [scope.value(x) for x in arguments] if bits else list[Expr]()
     for n, by_arguments in bits.items():
         with b.if_(AT.equals(n)):
-            for given, bit in by_arguments.items():
-                with b.if_(all_of([values[k].equals(x) for k, x in given])) if given else nullcontext():
+            for conditions, bit in by_arguments.items():
+                with b.if_(all_of([values[k].equals(x) for k, x in conditions])) if conditions else nullcontext():
                     b.update(T[scope.context.layout.mark], "|", bit)
 
 
-def _shown(t: m.Transition) -> str:
+def _label(t: m.Transition) -> str:
     """The transition, in words that are the author's names alone."""
     return f"{t.label or t.index}: {t.source} -> {t.target or t.source}"

@@ -123,7 +123,7 @@ def _follow_one(context: Context, machine: m.Machine, instance: Var | int, name:
 def returned(context: Context) -> Function:
     """`returned`: has the round been in this very world before? Keeps the world."""
     layout, b = context.layout, Builder()
-    n, at = layout.kept, layout.history
+    n, at = layout.history_size, layout.history
     b.do(call("pack", T, T, at + COUNT * n))
     if layout.waited is not None:
         for k in range(layout.mask_words):

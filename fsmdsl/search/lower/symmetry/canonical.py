@@ -44,7 +44,7 @@ from fsmdsl.search.symmetry import SymmetricSet
 LONGEST_KEYS = 1140
 """Keys that take more nodes, for all members together, are computed in a loop."""
 
-A, B, FOUND, PLACE = (Var(name) for name in ("a", "b", "found", "i"))
+A, B, HAS_KEY, PLACE = (Var(name) for name in ("a", "b", "has_key", "i"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
         b.return_(0)
     with b.count(PLACE, layout.row):
         b.set(T[row + PLACE], T[PLACE])
-    b.set(FOUND, FALSE)
+    b.set(HAS_KEY, FALSE)
     with ExitStack() as inside:
         for x in reduction.arranged:
             n, p = Var(f"n{x.first}"), Var(f"p{x.first}")
@@ -195,8 +195,8 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
         _in_order(b, reduction.ordered)
         b.do(call("pack", T, T, other))
         words = ([T[place + n] for n in range(layout.words)] for place in (other, best))
-        with b.if_(any_of([Not(FOUND), _smaller(*words)])):
-            b.set(FOUND, TRUE)
+        with b.if_(any_of([Not(HAS_KEY), _smaller(*words)])):
+            b.set(HAS_KEY, TRUE)
             for word in range(layout.words):
                 b.set(T[best + word], T[other + word])
     b.do(call("unpack", T, best, T))
@@ -205,9 +205,9 @@ def _arranged(context: Context, places: dict[SymmetricSet, _Places]) -> Function
 
 def _table(layout: Layout, k: int) -> int:
     """All arrangements of so many, one behind the other, where nothing changes them."""
-    listed = [n for arrangement in permutations(range(k)) for n in arrangement]
-    table = layout.reserve(len(listed))
-    layout.params.update({table + n: x for n, x in enumerate(listed)})
+    entries = [n for arrangement in permutations(range(k)) for n in arrangement]
+    table = layout.reserve(len(entries))
+    layout.params.update({table + n: x for n, x in enumerate(entries)})
     return table
 
 

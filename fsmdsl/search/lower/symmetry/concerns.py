@@ -74,10 +74,10 @@ def _between(layout: Layout, x: SymmetricSet, members: Set[int]) -> Iterator[Pie
     by_channel: dict[tuple[str, int], list[tuple[Expr, int]]] = {}
     for box, apart in queues(layout, x):
         if box.sender is not None and {box.sender, box.receiver} <= members:
-            found = by_channel.setdefault((box.channel.qualified, apart), [])
-            found.append((T[box.length + J * apart], box.channel.bound))
-    for listed in by_channel.values():
-        yield _sum([length for length, _ in listed]), sum(bound for _, bound in listed).bit_length()
+            lengths = by_channel.setdefault((box.channel.qualified, apart), [])
+            lengths.append((T[box.length + J * apart], box.channel.bound))
+    for lengths_of in by_channel.values():
+        yield _sum([length for length, _ in lengths_of]), sum(bound for _, bound in lengths_of).bit_length()
 
 
 def _waiting(layout: Layout, box: QueueLayout, apart: int, machines: Sequence[str]) -> Iterator[Piece]:
@@ -86,10 +86,10 @@ def _waiting(layout: Layout, box: QueueLayout, apart: int, machines: Sequence[st
     yield T[box.length + J * apart], layout.shapes[box.length].bits
     if box.channel.order == "bag":
         return
-    listed = list(_about(layout, box, machines))
+    actions = list(_about(layout, box, machines))
     for place in range(box.first, box.first + box.channel.bound):
         message = T[place + J * apart]
-        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in listed if x]
+        about = [Choice((message >> box.argument_bits).equals(n), Int(x), ZERO) for n, x in actions if x]
         yield (message & ~_sum(about) if about else message), box.shape.bits
 
 

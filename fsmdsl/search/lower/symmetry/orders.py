@@ -46,8 +46,8 @@ DEEP = 3
 
 WIDE = 6
 
-OVER, REST, FOUND, DOUBT, FIRST, PLACE, DONE, COUNT, OTHER, J, K, X = (
-    Var(name) for name in ("over", "rest", "found", "doubt", "first", "place", "done", "count", "other", "j", "k", "x")
+OVER, REST, RESULT, DOUBT, FIRST, PLACE, DONE, COUNT, OTHER, J, K, X = (
+    Var(name) for name in ("over", "rest", "result", "doubt", "first", "place", "done", "count", "other", "j", "k", "x")
 )
 
 
@@ -127,7 +127,7 @@ class _Loop:
     visited: m.SetType
     """The type of the set that it goes through."""
     number: int
-    given: tuple[Var, ...]
+    captured: tuple[Var, ...]
     """What its turns use of the function that it stands in."""
 
     @property
@@ -142,12 +142,12 @@ class _Loop:
 
     def function(self, name: str, own: Sequence[Var], b: Builder, doc: str = "") -> Function:
         """One of its functions: of the row, of what is its own, and of what its turns use."""
-        parameters = (*rows("t"), *numbers(*(x.name for x in (*own, *self.given))))
+        parameters = (*rows("t"), *numbers(*(x.name for x in (*own, *self.captured))))
         return function(f"{name}_{self.number}", parameters, b.block, doc)
 
     def call(self, name: str, *own: Expr | int) -> Expr:
         """A call of one of its functions."""
-        return call(f"{name}_{self.number}", T, *own, *self.given)
+        return call(f"{name}_{self.number}", T, *own, *self.captured)
 
     def turn(self, b: Builder, code: Expr) -> None:
         """A turn, with the element of a code: `f` is what it comes to."""
@@ -187,15 +187,15 @@ def _independent(loop: _Loop) -> Function:
     context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
     names = [x.name for x in members_in(context, loop.visited)]
     why = f"which turn of {loop.what} fails first depends on their order ({e.span})"
-    b.set(FOUND, ZERO)
+    b.set(RESULT, ZERO)
     with b.while_(OVER):
         loop.turn(b, call("lowest", OVER))
-        with b.if_(all_of([F.differs(0), FOUND.differs(0), F.differs(FOUND)])):
+        with b.if_(all_of([F.differs(0), RESULT.differs(0), F.differs(RESULT)])):
             b.splice([doubt(context, T, names, why)])
-        with b.if_(FOUND.equals(0)):
-            b.set(FOUND, F)
+        with b.if_(RESULT.equals(0)):
+            b.set(RESULT, F)
         b.update(OVER, "&", OVER - 1)
-    b.return_(FOUND)
+    b.return_(RESULT)
     return loop.function("loop", [OVER], b, f"Turns of `{e.variable}`, which have nothing to do with one another.")
 
 
@@ -270,7 +270,7 @@ def _orders(loop: _Loop) -> Function:
 
 
 def rivals(context: Context, machine: m.Machine, would: str) -> list[Function]:
-    """`rivals`: could several members of a set go on without an event? Asked where the first of them is about to."""
+    """`rivals`: could several members of a set go on without an event? Called where the first of them is about to."""
     functions = []
     free = [Not(call("awaits", T, AT))] if awaitable(machine) else []
     touched = masks.test(context.layout, T, context.layout.touched, AT)

@@ -180,9 +180,9 @@ def columns(layout: Layout, of: SymmetricSet) -> list[tuple[str, int]]:
 
 def referring(layout: Layout, of: SymmetricSet, among: Iterable[int]) -> Iterator[tuple[m.Type, list[int]]]:
     """The fields of instances that can refer to a member: their type, and where they stand."""
-    listed = set(among)
+    members = set(among)
     for machine in kinds(layout.universe):
-        instances = sorted(listed & layout.universe.instances_of(machine.qualified))
+        instances = sorted(members & layout.universe.instances_of(machine.qualified))
         for f in machine.fields:
             if instances and mentions(f.type, of.machine):
                 column = layout.columns[machine.qualified, f.name]

@@ -146,22 +146,22 @@ def _relisted(scope: Scope, x: Expr, have: m.ListType, want: m.ListType) -> Expr
     new_at = want.bound.bit_length()
     if old == new and have.bound.bit_length() == new_at:
         return x
-    listed, made = b.temporary(x), b.name()
-    b.set(made, length_of(listed, have))
+    source, result = b.temporary(x), b.name()
+    b.set(result, length_of(source, have))
     place, item = b.name(), b.name()
-    with b.count(place, length_of(listed, have)):
-        b.set(item, item_of(scope, listed, have, place))
+    with b.count(place, length_of(source, have)):
+        b.set(item, item_of(scope, source, have, place))
         code = code_of(converted(scope, item, have.of, want.of), new)
-        b.update(made, "|", code << new_at + place * new.bits)
-    return made
+        b.update(result, "|", code << new_at + place * new.bits)
+    return result
 
 
-def length_of(listed: Expr, t: m.ListType) -> Expr:
+def length_of(code: Expr, t: m.ListType) -> Expr:
     """How many items a list has: its lowest bits."""
-    return listed & (1 << t.bound.bit_length()) - 1
+    return code & (1 << t.bound.bit_length()) - 1
 
 
-def item_of(scope: Scope, listed: Expr, t: m.ListType, place: Operand) -> Expr:
+def item_of(scope: Scope, code: Expr, t: m.ListType, place: Operand) -> Expr:
     """What stands at a place of a list."""
     of, at = element_of(scope, t), t.bound.bit_length()
-    return number_of(listed >> at + place * of.bits & (1 << of.bits) - 1, of)
+    return number_of(code >> at + place * of.bits & (1 << of.bits) - 1, of)

@@ -270,10 +270,10 @@ def _conditional(scope: Scope, e: s.Conditional, want: m.Type) -> Expr:
 def _record(scope: Scope, e: s.Record) -> Expr:
     """The codes of the parts beside one another."""
     shape_of(scope, e.type)
-    made: Expr = ZERO
+    code: Expr = ZERO
     for (of, shape, at), x in zip(parts_of(e.type, scope.context.universe).values(), e.parts, strict=True):
-        made = made | code_of(value(scope, x, of), shape) << at
-    return made
+        code = code | code_of(value(scope, x, of), shape) << at
+    return code
 
 
 def _part(scope: Scope, e: s.Part) -> Expr:

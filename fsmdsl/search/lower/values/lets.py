@@ -23,9 +23,9 @@ def derived(scope: Scope, let: s.Name, arguments: Sequence[s.Expr], t: m.Type, *
     procedure = scope.context.core.procedures[let]
     own = _machine(scope.context, let) is not None
     needed = list(zip(procedure.parameters, arguments, strict=True))[0 if own else 1 :]
-    given = [scope.value(x, p.type) for p, x in needed]
-    called = call(_function(scope.context, procedure), scope.row, *given)
-    shared = _shared(scope, let, given)
+    values = [scope.value(x, p.type) for p, x in needed]
+    called = call(_function(scope.context, procedure), scope.row, *values)
+    shared = _shared(scope, let, values)
     if shared is None:
         return _result(scope, called, procedure, t, fails)
     with scope.builder.if_(shared.equals(UNKNOWN)):
@@ -70,10 +70,13 @@ def _function(context: Context, procedure: s.Procedure) -> str:
     scope = Scope(context, b, S, None if machine is None else AT, machine, missing(context, b), shared=shared)
     scope.lasting, scope.variables = frozenset({AT, *parameters.values()}), {**parameters}
     scope.execute(procedure.body)
-    given = (*rows(S.name), *numbers(*([] if machine is None else [AT.name]), *(x.name for x in parameters.values())))
+    signature = (
+        *rows(S.name),
+        *numbers(*([] if machine is None else [AT.name]), *(x.name for x in parameters.values())),
+    )
     context.lets[let] = f"let_{len(context.lets)}"
     block = [*unknown(shared), *b.statements]
-    context.parts.append(function(context.lets[let], given, block, f"let {let.subject}"))
+    context.parts.append(function(context.lets[let], signature, block, f"let {let.subject}"))
     return context.lets[let]
 
 
@@ -85,11 +88,11 @@ def unknown(shared: dict[Hashable, Var]) -> list[Statement]:
     return [Assign(x, Int(UNKNOWN)) for x in shared.values()]
 
 
-def _shared(scope: Scope, let: s.Name, given: Sequence[Expr]) -> Var | None:
+def _shared(scope: Scope, let: s.Name, arguments: Sequence[Expr]) -> Var | None:
     """The variable for a value that is the same wherever it is used in this function; None where it may not be."""
     if scope.shared is None:
         return None
-    same = tuple(scope.meanings.get(x, x) if isinstance(x, Var) else x for x in given)
+    same = tuple(scope.meanings.get(x, x) if isinstance(x, Var) else x for x in arguments)
     if not all(_lasts(scope, x) for x in same):
         return None
     key = let, same

@@ -34,8 +34,8 @@ def loop(scope: Scope, e: s.Expr, over: Expr) -> Iterator[Var]:
         with b.count(x, numbers.stop, numbers.start):
             yield x
         return
-    if listed := constants(scope, e):
-        with b.for_each(x, listed):
+    if members := constants(scope, e):
+        with b.for_each(x, members):
             yield x
         return
     if isinstance(t, m.ListType):

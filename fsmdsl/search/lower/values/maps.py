@@ -14,17 +14,17 @@ from fsmdsl.step.values import keys
 def entry(scope: Scope, e: s.Apply) -> Expr:
     """`votes[n]`."""
     t = _of_map(e.arguments[0].type)
-    held, place = _place(scope, e, t)
+    table, place = _place(scope, e, t)
     of = shape_of(scope, t.of)
-    return number_of(held >> place & (1 << of.bits) - 1, of)
+    return number_of(table >> place & (1 << of.bits) - 1, of)
 
 
 def replaced(scope: Scope, e: s.Apply) -> Expr:
     """A map with another value for one key."""
     t = _of_map(e.type)
-    held, place = _place(scope, e, t)
+    table, place = _place(scope, e, t)
     code = _coded_value(scope, e.arguments[2], t)
-    return held & ~(Int((1 << shape_of(scope, t.of).bits) - 1) << place) | code << place
+    return table & ~(Int((1 << shape_of(scope, t.of).bits) - 1) << place) | code << place
 
 
 def filled(scope: Scope, e: s.Apply) -> Expr:
@@ -44,10 +44,10 @@ def _of_map(t: m.Type) -> m.MapType:
 def _place(scope: Scope, e: s.Apply, t: m.MapType) -> tuple[Expr, Expr]:
     """A map, and at which bit it has the entry for a key."""
     of, at, *_ = e.arguments
-    held, key = scope.variable(of), scope.variable(at)
+    table, key = scope.variable(of), scope.variable(at)
     shape_of(scope, t)
     place = code_of(key, shape_of(scope, t.key)) * shape_of(scope, t.of).bits
-    return held, scope.builder.temporary(place)
+    return table, scope.builder.temporary(place)
 
 
 def _coded_value(scope: Scope, e: s.Expr, t: m.MapType) -> Expr:

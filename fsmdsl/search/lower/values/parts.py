@@ -32,7 +32,7 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
     shared: dict[Hashable, Var] = {}
     b.return_(body(replace(scope, builder=b, fail=fail, shared=shared)))
     b.statements[:0] = unknown(shared)
-    return received(scope, _made(scope, b), fail.used)
+    return received(scope, _function_of(scope, b), fail.used)
 
 
 def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
@@ -40,15 +40,15 @@ def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
     b = scope.builder.inner()
     body(replace(scope, builder=b, fail=Fail(lambda code: b.return_(scope.context.code(code)))))
     b.return_(0)
-    code = scope.builder.temporary(_made(scope, b))
+    code = scope.builder.temporary(_function_of(scope, b))
     with scope.builder.if_(code.differs(0)):
         scope.builder.return_(code)
 
 
-def _made(scope: Scope, b: Builder) -> Expr:
+def _function_of(scope: Scope, b: Builder) -> Expr:
     """A call of the function that was written."""
     context, row = scope.context, rows(scope.row.name)
     name = f"part_{len(context.parts)}"
-    given = constants_of(function(name, row, b.block))
-    context.parts.append(function(name, (*row, *numbers(*given)), b.block))
-    return call(name, scope.row, *map(Var, given))
+    free = constants_of(function(name, row, b.block))
+    context.parts.append(function(name, (*row, *numbers(*free)), b.block))
+    return call(name, scope.row, *map(Var, free))

@@ -38,11 +38,11 @@ def collection(scope: Scope, e: s.Collection, want: m.Type) -> Expr:
     of = element_of(scope, own)
     codes = [code_of(scope.value(x, own.of), of) for x in e.items]
     if isinstance(own, m.SetType):
-        made = union([bit(x) for x in codes])
+        code = union([bit(x) for x in codes])
     else:
         at = own.bound.bit_length()
-        made = union([Int(len(codes)), *(x << at + n * of.bits for n, x in enumerate(codes))])
-    return converted(scope, made, own, want)
+        code = union([Int(len(codes)), *(x << at + n * of.bits for n, x in enumerate(codes))])
+    return converted(scope, code, own, want)
 
 
 def union(parts: Sequence[Expr]) -> Expr:
@@ -114,7 +114,7 @@ def _sizes(scope: Scope, e: s.Expr) -> list[int]:
     return list(range(64))
 
 
-# Asked ---------------------------------------------------------------------------------------------------------------
+# Membership ---------------------------------------------------------------------------------------------------------
 
 
 def contained(scope: Scope, e: s.Binary) -> Expr:
@@ -131,11 +131,11 @@ def contained(scope: Scope, e: s.Binary) -> Expr:
     if isinstance(over.of, m.NeverType):
         return FALSE
     left = scope.standing_for(scope.variable(e.left), e.left.type)
-    held = scope.value(e.right)
+    members = scope.value(e.right)
     if isinstance(over, m.ListType):
-        return _listed(scope, left, e.right, scope.builder.temporary(held), over)
+        return _in_list(scope, left, e.right, scope.builder.temporary(members), over)
     conditions, place = placed(scope, left, over.of)
-    return all_of([*conditions, (held >> place & 1).equals(1)])
+    return all_of([*conditions, (members >> place & 1).equals(1)])
 
 
 def _packable(scope: Scope, t: m.Type) -> bool:
@@ -154,12 +154,12 @@ def _one_of(scope: Scope, item: s.Expr, these: s.Collection) -> Expr:
     return any_of([first.equals(x) for x in others])
 
 
-def _listed(scope: Scope, item: s.Expr, e: s.Expr, held: Expr, over: m.ListType) -> Expr:
+def _in_list(scope: Scope, item: s.Expr, e: s.Expr, items: Expr, over: m.ListType) -> Expr:
     b, result = scope.builder, scope.builder.name()
     b.set(result, FALSE)
     t = common(item.type, over.of)
-    wanted = b.temporary(scope.value(item, t))
-    with loop(scope, e, held) as x, b.if_(converted(scope, x, over.of, t).equals(wanted)):
+    code = b.temporary(scope.value(item, t))
+    with loop(scope, e, items) as x, b.if_(converted(scope, x, over.of, t).equals(code)):
         b.set(result, TRUE)
     return result
 
@@ -188,14 +188,14 @@ def concat(scope: Scope, left: Expr, right: Expr, t: m.Type) -> Expr:
     return left + length_of(right, t) | right >> at << at + length_of(left, t) * of.bits
 
 
-def rest(scope: Scope, listed: s.Expr, t: m.Type) -> Expr:
+def rest(scope: Scope, code: s.Expr, t: m.Type) -> Expr:
     """A list without its first item."""
-    assert isinstance(listed.type, m.ListType)
-    of, at = element_of(scope, listed.type), listed.type.bound.bit_length()
-    items = scope.variable(listed)
-    length = length_of(items, listed.type)
+    assert isinstance(code.type, m.ListType)
+    of, at = element_of(scope, code.type), code.type.bound.bit_length()
+    items = scope.variable(code)
+    length = length_of(items, code.type)
     shorter = Choice(length > 1, length - 1 | items >> at + of.bits << at, ZERO)
-    return converted(scope, shorter, listed.type, t)
+    return converted(scope, shorter, code.type, t)
 
 
 def size(scope: Scope, of: s.Expr) -> Expr:
