@@ -67,7 +67,7 @@ class Printing:
 
 
 def wrapped(text: str, columns: int | None) -> str:
-    """Lines of at most so many columns, unless one word is longer; what is left of a line is indented below it."""
+    """Lines wrapped at a number of columns, unless one word is longer. Continuation lines are indented."""
     return text if columns is None else "\n".join(x for line in text.split("\n") for x in _wrapped(line, columns))
 
 

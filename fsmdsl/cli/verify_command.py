@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     help="Only this system (may be repeated).",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--max-states", type=click.IntRange(1), help="Stop at so many states.")
+@click.option("--max-states", type=click.IntRange(1), help="Maximum number of states to explore.")
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @jobs_option
 @click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")

@@ -176,7 +176,7 @@ class _Walk:
         say("everything is as it was before; another step, or `save` to keep this")
 
     def back(self, count: str) -> None:
-        """Undo the last step, or so many."""
+        """Undo the last step, or several."""
         if count and not count.isdecimal():
             say("`back N`: how many steps?")
         elif not self.session.at:

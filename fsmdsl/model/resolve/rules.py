@@ -297,7 +297,7 @@ TOO_LARGE = _rule(
     "more of something than a spec may have",
     """
 Channels and lists hold at most 10,000 messages and items. A set of instances has at most 10,000 of them, and an enum
-so many members. The name of a module has at most 32 parts, and a number that is computed has at most 18 digits,
+at most 10,000 members. The name of a module has at most 32 parts, and a number that is computed has at most 18 digits,
 whatever the data are. No system of that size can be explored; such a number is a slip, or an attempt to keep a machine
 busy.
 
