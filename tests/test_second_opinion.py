@@ -35,7 +35,7 @@ from fsmdsl.interop.second_opinion.tlc import Tlc, distinct_states
 from fsmdsl.interop.second_opinion.tools import Tool
 from fsmdsl.model.depth import DEEPEST_CASCADE
 
-pytestmark = pytest.mark.full(reason="SPIN")
+asks_another_checker = pytest.mark.full(reason="SPIN or TLC")
 
 LEASED = {
     "states": "404",
@@ -189,6 +189,7 @@ system S { a: WF  b: v }
 """
 
 
+@asks_another_checker
 def test_names_in_tla_are_those_of_nothing_else(tlc: Tlc) -> None:
     """An event and an outcome, a parameter of a machine and a variable, and what TLA+ reads as fairness."""
     assert {r.agreement for r in asked(tlc, *system_of(ALIKE)).rows} == {"confirmed"}
@@ -258,6 +259,7 @@ def test_a_search_of_ours_that_was_cut_confirms_nothing() -> None:
 # SPIN ----------------------------------------------------------------------------------------------------------------
 
 
+@asks_another_checker
 def test_spin_confirms_each_verdict(spin: Spin) -> None:
     found = asked(spin, *system_of(LEASE))
     assert [r for r in found.rows if r.agreement != "confirmed"] == []
@@ -267,6 +269,7 @@ def test_spin_confirms_each_verdict(spin: Spin) -> None:
 FULL = LEASE.replace("left: 0..2 = 2", "left: 0..2 = 3")
 
 
+@asks_another_checker
 def test_spin_finds_a_first_value_that_does_not_fit(spin: Spin) -> None:
     found = {r.what: r.agreement for r in asked(spin, *system_of(FULL)).rows}
     assert found["fault range at random.fsm:23:18"] == "confirmed"
@@ -284,6 +287,7 @@ STATES = (
 )
 
 
+@asks_another_checker
 def test_spin_holds_states_as_values(spin: Spin) -> None:
     found = asked(spin, *system_of(STATES))
     assert {r.agreement for r in found.rows} == {"confirmed"}
@@ -315,6 +319,7 @@ system S {
 """
 
 
+@asks_another_checker
 def test_spin_begins_in_each_of_several_states(spin: Spin) -> None:
     found = asked(spin, *system_of(BEGINS))
     assert [r for r in found.rows if r.agreement != "confirmed"] == []
@@ -366,6 +371,7 @@ def sanitised(text: str, folder: Path) -> str:
     return ran.stderr
 
 
+@asks_another_checker
 @pytest.mark.parametrize("text", [BUSY, LEASE, text_of(1891)], ids=["busy", "lease", "random"])
 def test_exported_c_stays_in_its_arrays(spin: Spin, tmp_path: Path, text: str) -> None:
     assert "rror" not in sanitised(text, tmp_path)
@@ -388,6 +394,7 @@ system Post { boxes: Box[5]  environment { boxes[0].go } }
 """
 
 
+@asks_another_checker
 def test_spin_has_room_for_many_queues(spin: Spin) -> None:
     assert {r.agreement for r in asked(spin, *system_of(POST)).rows} == {"confirmed"}
 
@@ -422,6 +429,7 @@ system Maps {
 """
 
 
+@asks_another_checker
 def test_spin_holds_maps(spin: Spin) -> None:
     found = asked(spin, *system_of(MAPS))
     assert {r.agreement for r in found.rows} == {"confirmed"}
@@ -429,6 +437,7 @@ def test_spin_holds_maps(spin: Spin) -> None:
     assert any("fault range" in r.what for r in found.rows)
 
 
+@asks_another_checker
 def test_spin_counts_more_than_62_leaf_states(spin: Spin) -> None:
     states = "".join(f"state S{n}  " for n in range(70))
     moves = "".join(f"S{n} -> S{n + 1} on go  " for n in range(69))
@@ -454,6 +463,7 @@ system Wide { m: M }
 """
 
 
+@asks_another_checker
 def test_spin_holds_items_of_more_than_32_bits(spin: Spin) -> None:
     found = asked(spin, *system_of(WIDE))
     assert {r.agreement for r in found.rows} == {"confirmed"}
@@ -477,17 +487,20 @@ system Long { m: M }
 """
 
 
+@asks_another_checker
 def test_spin_counts_long_queues(spin: Spin) -> None:
     found = asked(spin, *system_of(LONG))
     assert {r.agreement for r in found.rows} == {"confirmed"}
     assert found.rows[0].theirs == "131"
 
 
+@asks_another_checker
 def test_time_ends_a_search(spin: Spin) -> None:
     model, system = system_of(LEASE)
     assert "in 0.01 s" in str(spin.opinion(model, system, 404, Budgeted(0.01)).unfinished)
 
 
+@asks_another_checker
 def test_more_choices_than_were_written(spin: Spin) -> None:
     """Once more, with room for them."""
     many = LEASE.replace("nodes: Node[2]", "nodes: Node[12]").replace("jobs: Job[2]", "jobs: Job[12]")
@@ -497,6 +510,7 @@ def test_more_choices_than_were_written(spin: Spin) -> None:
     assert "CHOICES" not in unfinished
 
 
+@asks_another_checker
 @pytest.mark.parametrize("kind", ["systems", "specs", "crowds", "mail"])
 def test_random_systems(spin: Spin, kind: str) -> None:
     """A few; the campaign compares thousands."""
@@ -505,6 +519,7 @@ def test_random_systems(spin: Spin, kind: str) -> None:
     assert total.rows["states confirmed"] >= 10
 
 
+@asks_another_checker
 def test_a_campaign_goes_on_where_it_was_interrupted(spin: Spin, tmp_path: Path) -> None:
     log = tmp_path / "log"
     first = campaign("systems", iter(range(7, 9)), spin, 1, log, 30)
@@ -521,6 +536,7 @@ PLANTED = [
 ]
 
 
+@asks_another_checker
 @pytest.mark.parametrize(("right", "wrong", "seed"), PLANTED)
 def test_a_fault_of_the_exporter_is_found(
     spin: Spin, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str, seed: int
@@ -541,6 +557,7 @@ def test_a_fault_of_the_exporter_is_found(
 # TLC -----------------------------------------------------------------------------------------------------------------
 
 
+@asks_another_checker
 def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
     found = asked(tlc, *system_of(LEASE))
     assert [r.what for r in found.rows if r.agreement != "confirmed"] == [
@@ -549,6 +566,7 @@ def test_tlc_confirms_what_it_is_asked(tlc: Tlc) -> None:
     assert {r.what: r.ours for r in found.rows} == LEASED
 
 
+@asks_another_checker
 def test_tlc_begins_in_each_of_several_states(tlc: Tlc) -> None:
     found = asked(tlc, *system_of(BEGINS))
     assert {r.what for r in found.rows if r.agreement != "confirmed"} == {
@@ -557,11 +575,13 @@ def test_tlc_begins_in_each_of_several_states(tlc: Tlc) -> None:
     assert {r.agreement for r in found.rows} == {"confirmed", "not confirmed"}
 
 
+@asks_another_checker
 def test_tlc_holds_states_as_values(tlc: Tlc) -> None:
     found = asked(tlc, *system_of(STATES))
     assert {r.agreement for r in found.rows} == {"confirmed"}
 
 
+@asks_another_checker
 def test_tlc_finds_a_first_value_that_does_not_fit(tlc: Tlc) -> None:
     found = {r.what: r.agreement for r in asked(tlc, *system_of(FULL)).rows}
     assert found["fault range at random.fsm:23:18"] == "confirmed"
@@ -603,18 +623,21 @@ def chain(length: int) -> str:
     return CHAIN.replace("LINKS", "".join([*links, f"l{length - 1}: Link "]))
 
 
+@asks_another_checker
 def test_spin_counts_through_ranges(spin: Spin) -> None:
     found = {r.what: (r.ours, r.agreement) for r in asked(spin, *system_of(RANGES)).rows}
     assert {x for x, (_, agreement) in found.items() if agreement != "confirmed"} == set()
     assert any("fault none" in x for x in found)
 
 
+@asks_another_checker
 def test_tlc_counts_through_ranges(tlc: Tlc) -> None:
     found = {r.what: (r.ours, r.agreement) for r in asked(tlc, *system_of(RANGES)).rows}
     assert {x for x, (_, agreement) in found.items() if agreement != "confirmed"} == set()
     assert any("fault none" in x for x in found)
 
 
+@asks_another_checker
 @pytest.mark.parametrize(("length", "fails"), [(DEEPEST_CASCADE + 1, False), (DEEPEST_CASCADE + 2, True)])
 def test_tlc_counts_sends_inside_one_another(length: int, fails: bool, tlc: Tlc) -> None:
     rows = asked(tlc, *system_of(chain(length))).rows
@@ -634,6 +657,7 @@ PLANTED_IN_TLA = {
 }
 
 
+@asks_another_checker
 @pytest.mark.parametrize("name", PLANTED_IN_TLA)
 def test_a_fault_of_the_export_to_tla_is_found(tlc: Tlc, name: str) -> None:
     function, right, wrong, text = PLANTED_IN_TLA[name]
@@ -642,6 +666,7 @@ def test_a_fault_of_the_export_to_tla_is_found(tlc: Tlc, name: str) -> None:
     assert "different" in agreements
 
 
+@asks_another_checker
 def test_what_the_environment_does_not_offer_is_a_fault_in_tla(tlc: Tlc) -> None:
     assert {r.agreement for r in asked(tlc, *system_of(UNOFFERED)).rows} == {"confirmed"}
 
@@ -687,6 +712,7 @@ system S {
 """Records and maps that may not be able to hold what they are made of, and loops over sets of everything."""
 
 
+@asks_another_checker
 def test_tlc_makes_records_and_maps_and_knows_the_order_of_all_values(tlc: Tlc) -> None:
     found = asked(tlc, *system_of(STRUCTURED))
     assert {r.agreement for r in found.rows} == {"confirmed"}
@@ -739,6 +765,7 @@ def test_a_path_is_for_a_checker(door: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@asks_another_checker
 def test_verify_tells_what_is_confirmed(spin: Spin, door: Path) -> None:
     done = fsm("verify", "door.fsm", "--second-opinion", "spin", cwd=door)
     assert done.returncode == 0
@@ -750,6 +777,7 @@ def test_verify_tells_what_is_confirmed(spin: Spin, door: Path) -> None:
     assert found["rows"][0] == {"what": "states", "ours": "2", "theirs": "2", "agreement": "confirmed"}
 
 
+@asks_another_checker
 def test_a_difference_is_an_error(spin: Spin, door: Path) -> None:
     """A SPIN that forgets the first way out of each state."""
     (door / "spin").write_text(

@@ -43,7 +43,7 @@ SOUGHT = {
     "preemption": "docs/allocator",
     "amends": "docs/language",
     "invariant": "docs/language",
-    "lasso": "docs/tutorial",
+    "lasso": "docs/how-the-checker-works",
     "durable": "docs/language",
     "FSM201": "docs/rules/FSM201",
     "subsets": "docs/language",

@@ -332,7 +332,7 @@ static int is_cut(void)
     return ++writes == cut_after;
 }
 
-/* Has the round made this world for the first time, and no more than so many? */
+/* Has the round made this world for the first time, and are there no more than the limit? */
 static int progress(int limit)
 {
     int i;
@@ -481,7 +481,7 @@ static int is_repeated(int q, int n)
 }
 
 /* Steps that can come next: a procedure with its arguments, or a crash of the system, alone or inside another step
-   after so many writes. */
+   after a number of writes. */
 typedef struct Step { int procedure, crash, inside, writes; V a[STEP_ARGUMENTS]; } Step;
 enum { SYSTEM_CRASH = -1 };
 static Step steps[STEPS];
@@ -536,11 +536,12 @@ static V do_holds_question_0(void);
 static int do_offers(void);
 static int do_crash(void);
 static int do_recover(void);
-static int do_offer_events_Door(V v_self);
+static int do_offer_steps(void);
 static int do_choose_crash_Door(V v_self);
 static int do_forget_Door(V v_self);
 static int do_follow_crash_Door(V v_self);
 static int do_round(void);
+static int do_offer_events_Door(V v_self);
 static int do_event_Door_push(V v_self);
 static int do_event_Door_pull(V v_self);
 static int do_admit_Door_push(V v_self, V v_location);
@@ -549,10 +550,10 @@ static int do_admit_Door_pull(V v_self, V v_location);
 static int do_handle_Door_pull(V v_self, V v_location);
 static int do_follow_Door_0(V v_self);
 static int do_follow_Door_1(V v_self);
-static int (*const offer_events_of[])(V) = {do_offer_events_Door};
 static int (*const choose_crash_of[])(V) = {do_choose_crash_Door};
 static int (*const forget_of[])(V) = {do_forget_Door};
 static int (*const follow_crash_of[])(V) = {do_follow_crash_Door};
+static int (*const offer_events_of[])(V) = {do_offer_events_Door};
 
 /* holds question 0 */
 static V do_holds_question_0(void)
@@ -563,18 +564,11 @@ static V do_holds_question_0(void)
 /* offers */
 static int do_offers(void)
 {
-    V v_instance;
     if (w.down) {
         { V a[STEP_ARGUMENTS] = {0}; add(0, 0, a); }
         return FINE;
     }
-    if ((blocker() == NOTHING)) {
-        { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
-        for (i = 0; i < n; i++) {
-            v_instance = v[i];
-            TRY(offer_events_of[v_instance](v_instance));
-        } }
-    }
+    TRY(do_offer_steps());
     return FINE;
 }
 
@@ -621,23 +615,16 @@ static int do_recover(void)
     return FINE;
 }
 
-/* offer events door.Door */
-static int do_offer_events_Door(V v_self)
+/* offer steps */
+static int do_offer_steps(void)
 {
-    V v_accepted, v_accepted_2;
-    v_accepted = 0;
-    if (in_states(v_self, "10" /* Open */)) {
-        v_accepted = 1;
-    }
-    if (v_accepted) {
-        { V a[STEP_ARGUMENTS] = {v_self}; add(1, 0, a); }
-    }
-    v_accepted_2 = 0;
-    if (in_states(v_self, "01" /* Shut */)) {
-        v_accepted_2 = 1;
-    }
-    if (v_accepted_2) {
-        { V a[STEP_ARGUMENTS] = {v_self}; add(2, 0, a); }
+    V v_instance;
+    if ((blocker() == NOTHING)) {
+        { V v[ITEMS]; int i, n = elements_of(&T1, 1, v);
+        for (i = 0; i < n; i++) {
+            v_instance = v[i];
+            TRY(offer_events_of[v_instance](v_instance));
+        } }
     }
     return FINE;
 }
@@ -672,6 +659,27 @@ static int do_round(void)
             w.waited &= ~(1LL << v_instance);
         }
     } }
+    return FINE;
+}
+
+/* offer events door.Door */
+static int do_offer_events_Door(V v_self)
+{
+    V v_accepted, v_accepted_2;
+    v_accepted = 0;
+    if (in_states(v_self, "10" /* Open */)) {
+        v_accepted = 1;
+    }
+    if (v_accepted) {
+        { V a[STEP_ARGUMENTS] = {v_self}; add(1, 0, a); }
+    }
+    v_accepted_2 = 0;
+    if (in_states(v_self, "01" /* Shut */)) {
+        v_accepted_2 = 1;
+    }
+    if (v_accepted_2) {
+        { V a[STEP_ARGUMENTS] = {v_self}; add(2, 0, a); }
+    }
     return FINE;
 }
 

@@ -96,10 +96,51 @@ IsRepeated(queue, at) == at > 1 /\ queue[at - 1] = queue[at]
 
 RECURSIVE
   round(_),
+  offer_events_of(_, _),
   choose_crash_of(_, _),
   forget_of(_, _),
-  follow_crash_of(_, _),
-  offer_events_of(_, _)
+  follow_crash_of(_, _)
+
+offer_events_Door(w, self) ==
+  LET v_accepted == FALSE IN
+  LET v_accepted_2 ==
+      IF (w.state[self] \in {"Open"}) THEN
+        LET v_accepted_3 == TRUE IN
+        v_accepted_3
+      ELSE
+      v_accepted IN
+  LET w_2 ==
+      IF v_accepted_2 THEN
+        [w EXCEPT !.offers = @ \cup {<<"event", self, "push", <<>>>>}]
+      ELSE
+      w IN
+  LET v_accepted_2_2 == FALSE IN
+  LET v_accepted_2_3 ==
+      IF (w_2.state[self] \in {"Shut"}) THEN
+        LET v_accepted_2_4 == TRUE IN
+        v_accepted_2_4
+      ELSE
+      v_accepted_2_2 IN
+  IF v_accepted_2_3 THEN
+    [w_2 EXCEPT !.offers = @ \cup {<<"event", self, "pull", <<>>>>}]
+  ELSE
+  w_2
+
+offer_timers_Door(w, self) ==
+  w
+
+offer_steps(w) ==
+  IF (Blocker(w) = none) THEN
+    LET RECURSIVE each(_, _)
+        each(w_2, rest) ==
+          IF rest = <<>> THEN w_2 ELSE
+          LET v_instance == Head(rest) IN
+          LET w_3 == offer_events_of(w_2, v_instance) IN
+          IF w_3.stop # "" THEN w_3 ELSE
+          each(w_3, Tail(rest)) IN
+    each(w, <<0>>)
+  ELSE
+  w
 
 admit_Door_push(w, self, v_location) ==
   IF (self \in w.busy) THEN Fail(w, "reentrance", v_location) ELSE
@@ -276,46 +317,8 @@ recover(w) ==
   LET w_2 == [w EXCEPT !.down = FALSE] IN
   round(w_2)
 
-offer_events_Door(w, self) ==
-  LET v_accepted == FALSE IN
-  LET v_accepted_2 ==
-      IF (w.state[self] \in {"Open"}) THEN
-        LET v_accepted_3 == TRUE IN
-        v_accepted_3
-      ELSE
-      v_accepted IN
-  LET w_2 ==
-      IF v_accepted_2 THEN
-        [w EXCEPT !.offers = @ \cup {<<"event", self, "push", <<>>>>}]
-      ELSE
-      w IN
-  LET v_accepted_2_2 == FALSE IN
-  LET v_accepted_2_3 ==
-      IF (w_2.state[self] \in {"Shut"}) THEN
-        LET v_accepted_2_4 == TRUE IN
-        v_accepted_2_4
-      ELSE
-      v_accepted_2_2 IN
-  IF v_accepted_2_3 THEN
-    [w_2 EXCEPT !.offers = @ \cup {<<"event", self, "pull", <<>>>>}]
-  ELSE
-  w_2
-
-offer_timers_Door(w, self) ==
-  w
-
-offer_steps(w) ==
-  IF (Blocker(w) = none) THEN
-    LET RECURSIVE each(_, _)
-        each(w_2, rest) ==
-          IF rest = <<>> THEN w_2 ELSE
-          LET v_instance == Head(rest) IN
-          LET w_3 == offer_events_of(w_2, v_instance) IN
-          IF w_3.stop # "" THEN w_3 ELSE
-          each(w_3, Tail(rest)) IN
-    each(w, <<0>>)
-  ELSE
-  w
+offer_events_of(w, i) ==
+  CASE i \in {0} -> offer_events_Door(w, i)
 
 choose_crash_of(w, i) ==
   CASE i \in {0} -> choose_crash_Door(w, i)
@@ -325,9 +328,6 @@ forget_of(w, i) ==
 
 follow_crash_of(w, i) ==
   CASE i \in {0} -> follow_crash_Door(w, i)
-
-offer_events_of(w, i) ==
-  CASE i \in {0} -> offer_events_Door(w, i)
 
 Run(w, s) ==
   CASE s[1] = "event" /\ s[2] \in {0} /\ s[3] = "push" -> event_Door_push(w, s[2])
@@ -351,15 +351,15 @@ OfferCrashInRecovery(w) ==
   LET n == Writes(w, <<"recover">>)
   IN [w EXCEPT !.offers = @ \cup {<<"crash inside", <<"recover">>, k>> : k \in 0..(IF n > 1 THEN n - 1 ELSE 0)}]
 
+\* reachable shut, random.fsm:13:5
+holds_0(w) ==
+  (w.state[0] \in {"Shut"})
+
 offers(w) ==
   IF w.down THEN
     [w EXCEPT !.offers = @ \cup {<<"recover">>}]
   ELSE
   offer_steps(w)
-
-\* reachable shut, random.fsm:13:5
-holds_0(w) ==
-  (w.state[0] \in {"Shut"})
 
 \* Are steps explored from here?
 Inside(w) == TRUE

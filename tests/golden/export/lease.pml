@@ -341,7 +341,7 @@ static int is_cut(void)
     return ++writes == cut_after;
 }
 
-/* Has the round made this world for the first time, and no more than so many? */
+/* Has the round made this world for the first time, and are there no more than the limit? */
 static int progress(int limit)
 {
     int i;
@@ -490,7 +490,7 @@ static int is_repeated(int q, int n)
 }
 
 /* Steps that can come next: a procedure with its arguments, or a crash of the system, alone or inside another step
-   after so many writes. */
+   after a number of writes. */
 typedef struct Step { int procedure, crash, inside, writes; V a[STEP_ARGUMENTS]; } Step;
 enum { SYSTEM_CRASH = -1 };
 static Step steps[STEPS];
@@ -555,10 +555,7 @@ static V do_holds_condition_7(void);
 static int do_offers(void);
 static int do_crash(void);
 static int do_recover(void);
-static int do_offer_line_0(void);
-static int do_offer_line_1(void);
-static int do_offer_line_2(void);
-static int do_offer_line_3(void);
+static int do_offer_steps(void);
 static int do_choose_crash_Node(V v_self);
 static int do_choose_crash_Job(V v_self);
 static int do_forget_Node(V v_self);
@@ -566,6 +563,10 @@ static int do_forget_Job(V v_self);
 static int do_follow_crash_Node(V v_self);
 static int do_follow_crash_Job(V v_self);
 static int do_round(void);
+static int do_offer_line_0(void);
+static int do_offer_line_1(void);
+static int do_offer_line_2(void);
+static int do_offer_line_3(void);
 static int do_event_Job_start(V v_self, V v_n);
 static int do_event_Job_finish(V v_self);
 static int do_event_Node_fail(V v_self);
@@ -672,12 +673,7 @@ static int do_offers(void)
         { V a[STEP_ARGUMENTS] = {0}; add(0, 0, a); }
         return FINE;
     }
-    if ((blocker() == NOTHING)) {
-        TRY(do_offer_line_0());
-        TRY(do_offer_line_1());
-        TRY(do_offer_line_2());
-        TRY(do_offer_line_3());
-    }
+    TRY(do_offer_steps());
     if (({ V r = 1; V v[ITEMS]; int i, n = elements_of(&T1, 12, v); for (i = 0; i < n; i++) { V v_j = v[i]; if (!in_states(v_j, "100" /* Waiting */)) { r = 0; break; } } r; })) {
         add_crash(0, 0);
     }
@@ -724,6 +720,72 @@ static int do_recover(void)
     if (!w.down) return fault(UNHANDLED_FAULT, 0);
     w.down = 0;
     TRY(do_round());
+    return FINE;
+}
+
+/* offer steps */
+static int do_offer_steps(void)
+{
+    if ((blocker() == NOTHING)) {
+        TRY(do_offer_line_0());
+        TRY(do_offer_line_1());
+        TRY(do_offer_line_2());
+        TRY(do_offer_line_3());
+    }
+    return FINE;
+}
+
+/* choose crash lease.Node */
+static int do_choose_crash_Node(V v_self)
+{
+    chosen[v_self] = -1;
+    return FINE;
+}
+
+/* choose crash lease.Job */
+static int do_choose_crash_Job(V v_self)
+{
+    chosen[v_self] = -1;
+    return FINE;
+}
+
+/* forget lease.Node */
+static int do_forget_Node(V v_self)
+{
+    return FINE;
+}
+
+/* forget lease.Job */
+static int do_forget_Job(V v_self)
+{
+    w.Job_left[at[v_self]] = first.Job_left[at[v_self]];
+    w.Job_kind[at[v_self]] = first.Job_kind[at[v_self]];
+    return FINE;
+}
+
+/* follow crash lease.Node */
+static int do_follow_crash_Node(V v_self)
+{
+    return FINE;
+}
+
+/* follow crash lease.Job */
+static int do_follow_crash_Job(V v_self)
+{
+    return FINE;
+}
+
+/* round */
+static int do_round(void)
+{
+    V v_instance;
+    { V v[ITEMS]; int i, n = elements_of(&T5, w.waited, v);
+    for (i = 0; i < n; i++) {
+        v_instance = v[i];
+        if (!waits(v_instance)) {
+            w.waited &= ~(1LL << v_instance);
+        }
+    } }
     return FINE;
 }
 
@@ -794,60 +856,6 @@ static int do_offer_line_3(void)
     if (v_accepted) {
         { V a[STEP_ARGUMENTS] = {0}; add(4, 0, a); }
     }
-    return FINE;
-}
-
-/* choose crash lease.Node */
-static int do_choose_crash_Node(V v_self)
-{
-    chosen[v_self] = -1;
-    return FINE;
-}
-
-/* choose crash lease.Job */
-static int do_choose_crash_Job(V v_self)
-{
-    chosen[v_self] = -1;
-    return FINE;
-}
-
-/* forget lease.Node */
-static int do_forget_Node(V v_self)
-{
-    return FINE;
-}
-
-/* forget lease.Job */
-static int do_forget_Job(V v_self)
-{
-    w.Job_left[at[v_self]] = first.Job_left[at[v_self]];
-    w.Job_kind[at[v_self]] = first.Job_kind[at[v_self]];
-    return FINE;
-}
-
-/* follow crash lease.Node */
-static int do_follow_crash_Node(V v_self)
-{
-    return FINE;
-}
-
-/* follow crash lease.Job */
-static int do_follow_crash_Job(V v_self)
-{
-    return FINE;
-}
-
-/* round */
-static int do_round(void)
-{
-    V v_instance;
-    { V v[ITEMS]; int i, n = elements_of(&T5, w.waited, v);
-    for (i = 0; i < n; i++) {
-        v_instance = v[i];
-        if (!waits(v_instance)) {
-            w.waited &= ~(1LL << v_instance);
-        }
-    } }
     return FINE;
 }
 

@@ -108,6 +108,87 @@ RECURSIVE
   forget_of(_, _),
   follow_crash_of(_, _)
 
+offer_line_0(w) ==
+  LET each(v_j) ==
+      LET each_2(v_n) ==
+          LET v_accepted == FALSE IN
+          LET v_accepted_2 ==
+              IF (w.state[v_j] \in {"Waiting"}) THEN
+                LET v_guard == (w.Job_left[v_j] > 0) IN
+                LET v_accepted_3 == v_guard IN
+                v_accepted_3
+              ELSE
+              v_accepted IN
+          IF v_accepted_2 THEN
+            [w EXCEPT !.offers = @ \cup {<<"event", v_j, "start", <<v_n>>>>}]
+          ELSE
+          w IN
+      LET w_3 == [w EXCEPT !.offers = @ \cup UNION {each_2(v_n_2).offers : v_n_2 \in {0, 1}}] IN
+      w_3 IN
+  LET w_2 == [w EXCEPT !.offers = @ \cup UNION {each(v_j_2).offers : v_j_2 \in {2, 3}}] IN
+  w_2
+
+offer_line_1(w) ==
+  LET each(v_j) ==
+      LET v_accepted == FALSE IN
+      LET v_accepted_2 ==
+          IF (w.state[v_j] \in {"Running"}) THEN
+            LET v_guard == (w.Job_node[v_j] # none) IN
+            LET v_accepted_3 == v_guard IN
+            v_accepted_3
+          ELSE
+          v_accepted IN
+      IF v_accepted_2 THEN
+        [w EXCEPT !.offers = @ \cup {<<"event", v_j, "finish", <<>>>>}]
+      ELSE
+      w IN
+  LET w_2 == [w EXCEPT !.offers = @ \cup UNION {each(v_j_2).offers : v_j_2 \in {2, 3}}] IN
+  w_2
+
+offer_line_2(w) ==
+  LET v_accepted == FALSE IN
+  LET v_accepted_2 ==
+      IF (w.state[0] \in {"Up"}) THEN
+        LET v_accepted_3 == TRUE IN
+        v_accepted_3
+      ELSE
+      v_accepted IN
+  IF v_accepted_2 THEN
+    [w EXCEPT !.offers = @ \cup {<<"event", 0, "fail", <<>>>>}]
+  ELSE
+  w
+
+offer_line_3(w) ==
+  LET v_accepted == FALSE IN
+  LET v_accepted_2 ==
+      IF (w.state[0] \in {"Down"}) THEN
+        LET v_accepted_3 == TRUE IN
+        v_accepted_3
+      ELSE
+      v_accepted IN
+  IF v_accepted_2 THEN
+    [w EXCEPT !.offers = @ \cup {<<"event", 0, "heal", <<>>>>}]
+  ELSE
+  w
+
+offer_timers_Node(w, self) ==
+  w
+
+offer_timers_Job(w, self) ==
+  w
+
+offer_steps(w) ==
+  IF (Blocker(w) = none) THEN
+    LET w_2 == offer_line_0(w) IN
+    IF w_2.stop # "" THEN w_2 ELSE
+    LET w_3 == offer_line_1(w_2) IN
+    IF w_3.stop # "" THEN w_3 ELSE
+    LET w_4 == offer_line_2(w_3) IN
+    IF w_4.stop # "" THEN w_4 ELSE
+    offer_line_3(w_4)
+  ELSE
+  w
+
 admit_Node_take(w, self, v_location) ==
   IF (self \in w.busy) THEN Fail(w, "reentrance", v_location) ELSE
   IF (Cardinality(w.busy) > 64) THEN Fail(w, "endless", v_location) ELSE
@@ -544,87 +625,6 @@ recover(w) ==
   LET w_2 == [w EXCEPT !.down = FALSE] IN
   round(w_2)
 
-offer_line_0(w) ==
-  LET each(v_j) ==
-      LET each_2(v_n) ==
-          LET v_accepted == FALSE IN
-          LET v_accepted_2 ==
-              IF (w.state[v_j] \in {"Waiting"}) THEN
-                LET v_guard == (w.Job_left[v_j] > 0) IN
-                LET v_accepted_3 == v_guard IN
-                v_accepted_3
-              ELSE
-              v_accepted IN
-          IF v_accepted_2 THEN
-            [w EXCEPT !.offers = @ \cup {<<"event", v_j, "start", <<v_n>>>>}]
-          ELSE
-          w IN
-      LET w_3 == [w EXCEPT !.offers = @ \cup UNION {each_2(v_n_2).offers : v_n_2 \in {0, 1}}] IN
-      w_3 IN
-  LET w_2 == [w EXCEPT !.offers = @ \cup UNION {each(v_j_2).offers : v_j_2 \in {2, 3}}] IN
-  w_2
-
-offer_line_1(w) ==
-  LET each(v_j) ==
-      LET v_accepted == FALSE IN
-      LET v_accepted_2 ==
-          IF (w.state[v_j] \in {"Running"}) THEN
-            LET v_guard == (w.Job_node[v_j] # none) IN
-            LET v_accepted_3 == v_guard IN
-            v_accepted_3
-          ELSE
-          v_accepted IN
-      IF v_accepted_2 THEN
-        [w EXCEPT !.offers = @ \cup {<<"event", v_j, "finish", <<>>>>}]
-      ELSE
-      w IN
-  LET w_2 == [w EXCEPT !.offers = @ \cup UNION {each(v_j_2).offers : v_j_2 \in {2, 3}}] IN
-  w_2
-
-offer_line_2(w) ==
-  LET v_accepted == FALSE IN
-  LET v_accepted_2 ==
-      IF (w.state[0] \in {"Up"}) THEN
-        LET v_accepted_3 == TRUE IN
-        v_accepted_3
-      ELSE
-      v_accepted IN
-  IF v_accepted_2 THEN
-    [w EXCEPT !.offers = @ \cup {<<"event", 0, "fail", <<>>>>}]
-  ELSE
-  w
-
-offer_line_3(w) ==
-  LET v_accepted == FALSE IN
-  LET v_accepted_2 ==
-      IF (w.state[0] \in {"Down"}) THEN
-        LET v_accepted_3 == TRUE IN
-        v_accepted_3
-      ELSE
-      v_accepted IN
-  IF v_accepted_2 THEN
-    [w EXCEPT !.offers = @ \cup {<<"event", 0, "heal", <<>>>>}]
-  ELSE
-  w
-
-offer_timers_Node(w, self) ==
-  w
-
-offer_timers_Job(w, self) ==
-  w
-
-offer_steps(w) ==
-  IF (Blocker(w) = none) THEN
-    LET w_2 == offer_line_0(w) IN
-    IF w_2.stop # "" THEN w_2 ELSE
-    LET w_3 == offer_line_1(w_2) IN
-    IF w_3.stop # "" THEN w_3 ELSE
-    LET w_4 == offer_line_2(w_3) IN
-    IF w_4.stop # "" THEN w_4 ELSE
-    offer_line_3(w_4)
-  ELSE
-  w
-
 choose_crash_of(w, i) ==
   CASE i \in {0, 1} -> choose_crash_Node(w, i)
     [] i \in {2, 3} -> choose_crash_Job(w, i)
@@ -665,6 +665,18 @@ OfferCrashInRecovery(w) ==
   LET n == Writes(w, <<"recover">>)
   IN [w EXCEPT !.offers = @ \cup {<<"crash inside", <<"recover">>, k>> : k \in 0..(IF n > 1 THEN n - 1 ELSE 0)}]
 
+\* invariant apart, random.fsm:49:5
+holds_0(w) ==
+  (\A v_n \in {0, 1} : (Cardinality(w.Node_holders[v_n]) <= 1))
+
+\* invariant Job: invariant 1, random.fsm:36:5
+holds_Job_1(w, self) ==
+  ((w.Job_node[self] # none) \/ (~(w.state[self] \in {"Running"})))
+
+\* reachable done, random.fsm:50:5
+holds_2(w) ==
+  (\A v_j \in {2, 3} : (w.state[v_j] \in {"Done"}))
+
 offers(w) ==
   IF w.down THEN
     [w EXCEPT !.offers = @ \cup {<<"recover">>}]
@@ -675,18 +687,6 @@ offers(w) ==
     OfferCrash(w_2)
   ELSE
   w_2
-
-\* invariant apart, random.fsm:49:5
-holds_0(w) ==
-  (\A v_n \in {0, 1} : (Cardinality(w.Node_holders[v_n]) <= 1))
-
-\* invariant Job: invariant 1, random.fsm:36:5
-holds_1(w, self) ==
-  ((w.Job_node[self] # none) \/ (~(w.state[self] \in {"Running"})))
-
-\* reachable done, random.fsm:50:5
-holds_2(w) ==
-  (\A v_j \in {2, 3} : (w.state[v_j] \in {"Done"}))
 
 \* Are steps explored from here?
 Inside(w) == TRUE
@@ -725,7 +725,7 @@ FaultsSeen ==
        LET x == Taken(world, s) IN x.stop = "" \/ Found(<<"fault", x.fault[1], x.fault[2]>>)
 
 question_0_holds == holds_0(world)
-question_1_holds == \A self \in {2, 3} : holds_1(world, self)
+question_1_holds == \A self \in {2, 3} : holds_Job_1(world, self)
 question_2_holds == ~holds_2(world)
 Watch == FaultsSeen /\ (NoDeadlock \/ Found(<<"deadlock">>)) /\ (question_0_holds \/ Found(<<"question", 0>>)) /\ (question_1_holds \/ Found(<<"question", 1>>)) /\ (question_2_holds \/ Found(<<"question", 2>>))
 ====
