@@ -22,7 +22,7 @@ import yaml
 from markdown_blocks import Block, blocks, commands, indented
 
 from fsmdsl.check import check
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.model.resolve import resolve
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Severity

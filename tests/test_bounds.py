@@ -16,7 +16,7 @@ from stepping import compiled, only_system
 from test_mpi import by_ranks, told
 
 from fsmdsl import model as m
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.graphs import states
 from fsmdsl.interop.export.promela import promela
 from fsmdsl.interop.logs.binding import bind

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from stepping import compiled
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.cli.printing import wrapped
 from fsmdsl.report.exploration import details
 from fsmdsl.runs.causes import causes, groups

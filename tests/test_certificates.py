@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from random_systems import text_of
 from tiers import today
 
-from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
+from fsmdsl.cli.parser import cli
 from fsmdsl.interop.certificate import CertifiedSystem, RefusedError, digest, parse
 from fsmdsl.recheck import Confirmed, Recheck, confirm, main
 from fsmdsl.recheck import recheck as recheck_parsed

@@ -13,7 +13,7 @@ from packed_search import PLAIN, own_objects
 from stepping import compiled, only_system
 from tiers import enough, today
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.runs.circular_wait import circular_waits
 from fsmdsl.search import Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.step import Universe

@@ -9,13 +9,12 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from interrupting import MOMENTS, interrupted
 
-from fsmdsl.cli import cli
 from fsmdsl.program import cache
 
 ROOT = Path(__file__).parent.parent
@@ -131,19 +130,30 @@ def test_a_full_output_is_said_to_be_one(unbuffered: str, folder: Path) -> None:
         assert (done.returncode, done.stderr) == (2, "fsm: cannot write the output: no space left on device\n")
 
 
+def at_terminal(folder: Path, arguments: Sequence[str], **environment: str) -> str:
+    """What a command prints to a terminal."""
+    terminal, other = os.openpty()
+    env = {name: x for name, x in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | environment
+    subprocess.run([*FSM, *arguments], cwd=folder, env=env, stdin=other, stdout=other, timeout=120, check=True)
+    os.close(other)
+    output = os.read(terminal, 100_000).decode()
+    os.close(terminal)
+    return output
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs terminals")
 def test_colors(folder: Path) -> None:
-    path = str(folder / "specs")
+    def colored(*arguments: str, **environment: str) -> bool:
+        return "\x1b[" in at_terminal(folder, arguments, **environment)
 
-    def colored(*arguments: str, **environment: str | None) -> bool:
-        return "\x1b[" in CliRunner().invoke(cli, list(arguments), env=environment, color=True).stdout
-
-    plain: dict[str, str | None] = {"NO_COLOR": None, "TERM": "xterm"}
-    assert colored("list", path, **plain)
-    assert not colored("list", path, **{**plain, "NO_COLOR": "1"})
-    assert not colored("list", path, **{**plain, "TERM": "dumb"})
-    assert not colored("--color", "never", "list", path, **plain)
-    assert not colored("list", path, "--color", "never", **plain)
-    assert colored("list", path, **{**plain, "NO_COLOR": ""})
+    assert colored("list")
+    assert colored("list", "--color", "auto")
+    assert not colored("list", NO_COLOR="1")
+    assert not colored("list", "--color", "auto", NO_COLOR="1")
+    assert not colored("list", TERM="dumb")
+    assert not colored("--color", "never", "list")
+    assert not colored("list", "--color", "never")
+    assert colored("list", NO_COLOR="")
     forced = fsm("--color", "always", "list", cwd=folder, NO_COLOR="1")
     assert "\x1b[" in forced.stdout
     assert "\x1b[" not in fsm("list", cwd=folder).stdout

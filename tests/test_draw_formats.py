@@ -11,7 +11,7 @@ from door import DOOR
 from test_draw import GOLDEN, machine
 from test_draw_golden import sections
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.draw.formats import BY_NAME, FORMATS, PICTURES, TEXTS, Format, enumerated
 from fsmdsl.editor.live.pictures import exported
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from test_tutorial import followed
 from tiers import today
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.interop.logs.binding import Reading, bind
 from fsmdsl.interop.logs.explanation import Explanation, explain
 from fsmdsl.interop.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineError, _logfmt, lines

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from test_explain import GANG, TOML, log
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.interop.logs.lines import lines
 from fsmdsl.text.files.tail import Tail
 

@@ -13,7 +13,7 @@ from test_explain import EVENTS, GANG, TOML, log, steps, universe
 from test_explain_follow import Followed, folder, processes, until
 from tiers import today
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.interop.logs.binding import bind
 from fsmdsl.interop.logs.explanation import Explainer, Explanation
 from fsmdsl.interop.logs.lines import lines

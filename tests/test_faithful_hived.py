@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from fsmdsl import model as m
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.model.resolve import resolve
 from fsmdsl.report.data import listing
 from fsmdsl.report.exploration import never_followed

@@ -15,8 +15,8 @@ from stepping import compiled, only_system
 
 from fsmdsl import model as m
 from fsmdsl import recheck
-from fsmdsl.cli import cli
 from fsmdsl.cli.certificates import certify
+from fsmdsl.cli.parser import cli
 from fsmdsl.graphs import states
 from fsmdsl.interop.certificate import CertifiedSystem
 from fsmdsl.interop.export.promela import promela

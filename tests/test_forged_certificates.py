@@ -20,7 +20,7 @@ from forger import Forgery, campaign, confirmed, forgeries, handwritten, random_
 from stepping import compiled
 
 from fsmdsl import recheck
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.interop import certificate as certificates
 from fsmdsl.interop.certificate import RefusedError, digest, states, strict_json
 from fsmdsl.interop.certificate.states import decoded, encoded

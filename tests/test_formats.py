@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from test_cli import DOOR, fsm
 
 from fsmdsl.check.all_rules import all_rules
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.report.formats.markdown import cell, code, fenced, text
 
 COMMANDS = ("check", "verify", "test")

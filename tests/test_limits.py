@@ -27,7 +27,7 @@ from fsmdsl import __main__ as program
 from fsmdsl import cli as cli_module
 from fsmdsl import search as explore_module
 from fsmdsl.check import check
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.model.resolve import resolve
 from fsmdsl.program import native
 from fsmdsl.program.thread_pool import Crew

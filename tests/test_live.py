@@ -22,7 +22,7 @@ from counting import calls
 from door import DOOR
 from serving_live import Served, served
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.editor.live.analysis import offset, units
 from fsmdsl.editor.live.questions import MisuseError, number
 

@@ -16,7 +16,7 @@ from serving_live import Served
 from test_live import WIDE
 from watching import Watched, expect, replace
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

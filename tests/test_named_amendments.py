@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.editor.editing.hover import hover
 from fsmdsl.editor.editing.rename import changed, rename
 from fsmdsl.editor.editing.session import OpenDocuments

@@ -17,7 +17,8 @@ from click.testing import CliRunner, Result
 from packed_search import SWITCH
 from stepping import compiled
 
-from fsmdsl.cli import cli, processes
+from fsmdsl.cli import processes
+from fsmdsl.cli.parser import cli
 from fsmdsl.runs.disagreement import DisagreementError
 from fsmdsl.runs.model_pickle import ModelPickle
 from fsmdsl.search import Exploration, explore

@@ -16,7 +16,7 @@ from random_specs import spec
 from stepping import compiled, only_system
 from tiers import today
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.editor.live.session_view import here, view
 from fsmdsl.model.workspace import load
 from fsmdsl.report.as_scenario import as_scenario

@@ -29,7 +29,7 @@ SGR = re.compile("\x1b\\[(?:[012]|3[0-7])m")
 
 def safe(text: str) -> None:
     left = SGR.sub("", text)
-    bad = [c for c in HIDDEN.findall(left) if c not in "\n\t"]
+    bad = [c for c in re.findall(HIDDEN, left) if c not in "\n\t"]
     assert not bad, (bad, text)
     assert not any(line.strip().startswith(FORGED) for line in text.splitlines()), text
 
@@ -64,12 +64,12 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 @given(st.text() | st.text(st.sampled_from("\n\t\r\x1b[31m0;\u202e\u2028\ud800ab")))
 def test_nothing_hidden_is_left(text: str) -> None:
-    assert HIDDEN.search(printable(text)) is None
-    assert HIDDEN.search(SGR.sub("", printable_line(text)).replace("\t", "")) is None
+    assert re.search(HIDDEN, printable(text)) is None
+    assert re.search(HIDDEN, SGR.sub("", printable_line(text)).replace("\t", "")) is None
     assert printable_text(text).count("\n") == text.count("\n")
     written = printable_json(json.dumps({"a": text}, ensure_ascii=False, indent=1))
     assert json.loads(written) == {"a": text}
-    assert HIDDEN.search(written.replace("\n", "")) is None
+    assert re.search(HIDDEN, written.replace("\n", "")) is None
 
 
 @pytest.mark.parametrize("text", ["é", "日本語", "عربى", "e\u0301", "👩‍👩‍👧", "✈️", "नि", "a\u200cb", "→", "\xa0"])
@@ -87,10 +87,9 @@ def test_colours_stay_in_lines_and_nowhere_else() -> None:
 def test_only_one_module_writes_to_the_terminal() -> None:
     """Whoever prints by other means prints what others have written."""
     others = {
-        "__init__.py": "the version, and what ends the program",
-        "line_input.py": "the prompt",
+        "__init__.py": "what ends the program",
+        "parser.py": "the version",
         "ranks.py": "a process of several that ends all",
-        "common.py": "a docstring",
     }
     folder = Path(messages.__file__).parent
     writes = re.compile(r"click\.s?echo\b|\bprint\(|std(out|err)(__)?\.(buffer\.)?write")

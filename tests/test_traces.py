@@ -14,7 +14,7 @@ from stepping import compiled, only_system
 from tiers import today
 
 from fsmdsl import model as m
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Note, as_mermaid, as_plantuml
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.model.workspace import load

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner
 from markdown_blocks import Block, blocks, commands, compare, tidy, write
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 
 ROOT = Path(__file__).absolute().parent.parent
 

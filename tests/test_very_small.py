@@ -74,7 +74,7 @@ def test_nothing_of_the_packed_search_is_loaded_for_it(tmp_path: Path) -> None:
     code = """
 import sys
 from fsmdsl.search import compose
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 compose.SMALL_SECONDS = 60
 try:
     cli.main(["verify", sys.argv[1]], standalone_mode=False)

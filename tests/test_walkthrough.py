@@ -16,7 +16,7 @@ from random_specs import spec
 from stepping import compiled, only_system
 from tiers import today
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.model.workspace import load
 from fsmdsl.runs.trace import Trace
 from fsmdsl.search import play

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fsmdsl.cli import cli
+from fsmdsl.cli.parser import cli
 from fsmdsl.model.workspace import load
 from fsmdsl.syntax import amendments
 from fsmdsl.syntax.parse import parse

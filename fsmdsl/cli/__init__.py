@@ -11,11 +11,9 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
-from typing import Any
 
-import click
-from click.shell_completion import CompletionItem
-
+from fsmdsl.cli.invocation import begin
+from fsmdsl.cli.usage import Command, plain_values
 from fsmdsl.text.terminal import printable
 
 COMMANDS = {
@@ -46,56 +44,15 @@ MISUSE = 2
 """The exit code when a command could not do what it was asked."""
 
 
-class _ClosedPipeError(Exception):
+class ClosedPipeError(Exception):
     """Whoever read the output has gone. click would end with 1, as if something had been found."""
 
 
-class _Commands(click.Group):
-    """Subcommands that are imported when called."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        try:
-            return super().make_context(*arguments, **options)
-        except BrokenPipeError as error:
-            raise _ClosedPipeError from error
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _ClosedPipeError from error
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = import_module(f"fsmdsl.cli.{cmd_name}_command").command
-        assert isinstance(command, click.Command)
-        if not any(x.name == "color" for x in command.params):
-            command.params.append(_color_option(hidden=True))
-        return command
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        items = (
-            CompletionItem(name, help=summary) for name, summary in COMMANDS.items() if name.startswith(incomplete)
-        )
-        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from fsmdsl.text.diagnostics import did_you_mean
-
-            advice = did_you_mean(args[0], COMMANDS) or "`fsm --help` lists the commands"
-            raise click.UsageError(f"There is no command `{args[0]}`; {advice}", ctx)
-        return super().resolve_command(ctx, args)
+def declared(name: str) -> Command:
+    """A subcommand."""
+    command = import_module(f"fsmdsl.cli.{name}_command").command
+    assert isinstance(command, Command)
+    return command
 
 
 def version() -> str:
@@ -108,40 +65,6 @@ def version() -> str:
     except PackageNotFoundError:
         return "(not installed)"
 
-
-def _print_version(ctx: click.Context, _: click.Parameter, value: Any) -> None:
-    if value and not ctx.resilient_parsing:
-        click.echo(f"fsm {version()}")
-        ctx.exit()
-
-
-def _set_color(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    """Colors for what `click.echo` prints; None leaves it to whether a terminal shows them."""
-    match value:
-        case "always":
-            ctx.color = True
-        case "never":
-            ctx.color = False
-        case "auto":
-            ctx.color = False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
-
-
-def _color_option(**options: Any) -> click.Option:
-    description = "Color the output (default: auto, in a terminal; NO_COLOR and TERM=dumb turn it off)."
-    choice = click.Choice(["auto", "always", "never"])
-    return click.Option(["--color"], type=choice, expose_value=False, callback=_set_color, help=description, **options)
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
-def cli() -> None:
-    """State machines written once, as text: checked, explored, generated as Python, drawn.
-
-    Exit codes: 0 clean, 1 findings, 2 misuse or output that cannot be written, 3 a limit came first, 130 interrupted.
-    """
-
-
-cli.params.append(_color_option(default="auto"))
 
 CLOSED_PIPE = 128 + 13
 """The exit code when the reader of the output has gone, as of a program that the signal SIGPIPE has ended."""
@@ -171,37 +94,58 @@ def main(arguments: list[str] | None = None, *, begun: float | None = None) -> N
 def _run(arguments: list[str] | None, begun: float | None) -> int:
     """The exit code."""
     try:
-        code = cli.main(arguments, prog_name="fsm", standalone_mode=False, obj=begun)
-        return code if isinstance(code, int) else 0
-    except _ClosedPipeError:
+        if not _run_plainly(sys.argv[1:] if arguments is None else arguments, begun):
+            from fsmdsl.cli.parser import run
+
+            return run(arguments, begun)
+        return 0
+    except (KeyboardInterrupt, EOFError) as cause:
+        return ended(cause)
+    except (BrokenPipeError, ClosedPipeError):
         return _silenced(CLOSED_PIPE)
-    except click.Abort as end:
-        _complain("interrupted" if isinstance(end.__cause__, KeyboardInterrupt) else "the input has ended")
-        return INTERRUPTED if isinstance(end.__cause__, KeyboardInterrupt) else MISUSE
-    except click.ClickException as error:
-        vars(error)["message"] = printable(error.message)
-        error.show()
-        return MISUSE
     except RecursionError:
-        _complain("this spec is nested too deeply to be handled; name the inner parts with `let`")
+        complain("this spec is nested too deeply to be handled; name the inner parts with `let`")
         return MISUSE
     except Exception as error:
         if os.environ.get("FSM_TRACEBACK"):
             raise
         if isinstance(error, OSError) and error.filename is None and error.errno in _UNWRITABLE and error.errno:
             # Files that are named are reported where they are written.
-            _complain(f"cannot write the output: {os.strerror(error.errno).lower()}")
+            complain(f"cannot write the output: {os.strerror(error.errno).lower()}")
             return _silenced(MISUSE)
         first, *rest = str(error).split("\n")
-        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {first}", *rest)
-        _complain("please report it, with the spec and what FSM_TRACEBACK=1 makes it print")
+        complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {first}", *rest)
+        complain("please report it, with the spec and what FSM_TRACEBACK=1 makes it print")
         return INTERNAL
 
 
-def _complain(first: str, *rest: str) -> None:
+def _run_plainly(words: list[str], begun: float | None) -> bool:
+    """Run a command that is called without options; False where it takes a parser to tell what is asked."""
+    name, *rest = words or [""]
+    if name not in COMMANDS or sys.platform == "win32" or "_FSM_COMPLETE" in os.environ:
+        return False
+    command = declared(name)
+    values = plain_values(command, rest)
+    if values is None:
+        return False
+    begin(begun)
+    command.function(**values)
+    return True
+
+
+def ended(cause: BaseException | None) -> int:
+    """The exit code after Ctrl-C, or when a command still wanted to read."""
+    interrupted = isinstance(cause, KeyboardInterrupt)
+    complain("interrupted" if interrupted else "the input has ended")
+    return INTERRUPTED if interrupted else MISUSE
+
+
+def complain(first: str, *rest: str) -> None:
     """Print a line, and below it others that belong to it."""
     with suppress(OSError):
-        click.echo("\n".join([f"fsm: {printable(first)}", *(f"    {printable(x)}" for x in rest)]), err=True)
+        print(
+            "\n".join([f"fsm: {printable(first)}", *(f"    {printable(x)}" for x in rest)]), file=sys.stderr, flush=True
+        )
 
 
 def _silenced(code: int) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from time import time
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import format_option, say_json
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.program import cache
@@ -13,8 +12,8 @@ from fsmdsl.program import cache
 DAY = 24 * 3600.0
 
 
-@click.command("cache")
-@click.argument("action", type=click.Choice(["show", "clear"]), default="show")
+@usage.command("cache")
+@usage.argument("action", type=usage.choice(["show", "clear"]), default="show")
 @format_option
 def command(action: str, form: str) -> None:
     """Show or clear the cache of compiled code. It is cleaned up by itself, by age and size.

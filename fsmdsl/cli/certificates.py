@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.output_files import write
 from fsmdsl.cli.printing import Printing
@@ -27,8 +26,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 def certificate_options(command: F) -> F:
     """`--certificate` and `--with-states`."""
     about = "Write what `python -m fsmdsl.recheck` confirms: the states' digest, for invariants. Implies --no-symmetry."
-    path = click.option("--certificate", type=click.Path(path_type=Path), metavar="FILE", help=about)
-    states = click.option("--with-states", is_flag=True, help="Write the states into the certificate, too.")
+    path = usage.option("--certificate", type=usage.path(path_type=Path), metavar="FILE", help=about)
+    states = usage.option("--with-states", is_flag=True, help="Write the states into the certificate, too.")
     return path(states(command))
 
 

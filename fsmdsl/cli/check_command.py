@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, serious
 from fsmdsl.cli.limits import MINUTES, limit_options, within
+from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.model.workspace import RULES as FILES
 from fsmdsl.model.workspace import Loaded
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
 
 
-@click.command("check")
+@usage.command("check")
 @paths_argument
 @documented_option
-@click.option("--notes", is_flag=True, help="Print notes too, such as events that a state does not handle.")
+@usage.option("--notes", is_flag=True, help="Print notes too, such as events that a state does not handle.")
 @limit_options(MINUTES)
 @printing_options
 def command(
@@ -47,7 +47,7 @@ def command(
     if visible:
         out.say_text(frames(visible, paint))
     out.say(message)
-    out.finish(lambda: _results(diagnostics, visible, click.unstyle(message)))
+    out.finish(lambda: _results(diagnostics, visible, unstyled(message)))
     sys.exit(FINDINGS if serious(diagnostics) else 0)
 
 

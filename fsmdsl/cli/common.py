@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
 from fsmdsl import model as m
-from fsmdsl.cli import messages
+from fsmdsl.cli import messages, usage
+from fsmdsl.cli.invocation import invocation
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.cli.printing import Printing
 from fsmdsl.model.resolve.rules import TOO_LARGE
@@ -22,55 +21,60 @@ from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
 F = TypeVar("F", bound=Callable[..., Any])
 
 FINDINGS = 1
-_FOLLOW_LINKS = "fsmdsl.follow_links"
 
-_COLOURS: dict[str, dict[str, Any]] = {
-    "error": {"fg": "red", "bold": True},
-    "warning": {"fg": "yellow", "bold": True},
-    "note": {"fg": "cyan", "bold": True},
-    "place": {"fg": "blue", "bold": True},
-    "good": {"fg": "green", "bold": True},
-    "quiet": {"dim": True},
-    "strong": {"bold": True},
+_RED, _GREEN, _YELLOW, _BLUE, _CYAN = (f"\x1b[{code}m" for code in (31, 32, 33, 34, 36))
+_BOLD, _DIM = "\x1b[1m", "\x1b[2m"
+_STYLES = {
+    "error": _RED + _BOLD,
+    "warning": _YELLOW + _BOLD,
+    "note": _CYAN + _BOLD,
+    "place": _BLUE + _BOLD,
+    "good": _GREEN + _BOLD,
+    "quiet": _DIM,
+    "strong": _BOLD,
 }
+"""Control sequences of ECMA-48, 8.3.117."""
 
 
 def paint(text: str, role: str) -> str:
-    """The text in the colour of its role; `click.echo` takes colours off again where no terminal shows them."""
-    return click.style(text, **_COLOURS[role])
+    """The text in the color of its role; colors are taken off again where no terminal shows them."""
+    return f"{_STYLES[role]}{text}\x1b[0m"
 
 
 def paths_argument(command: F) -> F:
     """`PATHS…`, the current folder's specs when none is given; and `--follow-links`."""
-    return links_option(click.argument("paths", nargs=-1, type=click.Path())(command))
+    return links_option(usage.argument("paths", nargs=-1, type=usage.path())(command))
 
 
 def links_option(command: F) -> F:
-    """`--follow-links`, for `follows_links`."""
-    return click.option(
+    """`--follow-links`."""
+    return usage.option(
         "--follow-links",
         is_flag=True,
         expose_value=False,
-        callback=lambda ctx, _, value: ctx.meta.update({_FOLLOW_LINKS: value}),
+        callback=_follow_links,
         help="Also read through links that lead out of the folder that was named.",
     )(command)
 
 
 def follows_links() -> bool:
     """Was `--follow-links` given?"""
-    ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(_FOLLOW_LINKS))
+    return invocation().follows_links
+
+
+def _follow_links(_ctx: object, _parameter: object, value: bool) -> None:
+    invocation().follows_links = value
 
 
 def format_option(command: F) -> F:
     """`--format text|json`."""
-    choice = click.Choice(["text", "json"])
-    return click.option("--format", "form", type=choice, default="text", help="How to print (default: text).")(command)
+    choice = usage.choice(["text", "json"])
+    return usage.option("--format", "form", type=choice, default="text", help="How to print (default: text).")(command)
 
 
 def documented_option(command: F) -> F:
     """`--as-documented`."""
-    return click.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")(
+    return usage.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")(
         command
     )
 

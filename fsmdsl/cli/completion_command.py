@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import click
-from click.shell_completion import get_completion_class
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.messages import say_text
 
 VARIABLE = "_FSM_COMPLETE"
 """Set by the script when it asks `fsm` what could stand in a line."""
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@usage.command("completion")
+@usage.argument("shell", type=usage.choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the script that makes a shell complete `fsm`.
 
@@ -21,7 +19,9 @@ def command(shell: str) -> None:
     zsh:   echo 'eval "$(fsm completion zsh)"' >> ~/.zshrc
     fish:  fsm completion fish > ~/.config/fish/completions/fsm.fish
     """
-    from fsmdsl.cli import cli
+    from click.shell_completion import get_completion_class
+
+    from fsmdsl.cli.parser import cli
 
     completion_class = get_completion_class(shell)
     assert completion_class is not None

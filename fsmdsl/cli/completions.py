@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-
-import click
-from click.shell_completion import CompletionItem, split_arg_string
+from typing import TYPE_CHECKING
 
 from fsmdsl import syntax as s
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
 
 
 def system_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
@@ -36,6 +38,8 @@ def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Codes with their names, and names."""
+    from click.shell_completion import CompletionItem
+
     from fsmdsl.check.all_rules import all_rules
 
     rules = all_rules().values()
@@ -47,6 +51,8 @@ def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Branches and tags; files too."""
     import subprocess
+
+    from click.shell_completion import CompletionItem
 
     command = ["git", "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags"]
     try:
@@ -62,6 +68,8 @@ def versions(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 def _modules() -> list[s.Module]:
     """Where an option lacks its value, click has read no argument of the line: what exists in it is a path."""
+    from click.shell_completion import split_arg_string
+
     from fsmdsl.cli.common import chosen
     from fsmdsl.model.workspace import read
 

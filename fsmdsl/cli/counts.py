@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.messages import misuse
 from fsmdsl.report.counts import Counts, CountsError, read_counts
 from fsmdsl.text.files.read import UnreadableError, read_text
@@ -18,9 +17,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def counts_option(command: F) -> F:
     """`--counts FILE`, for `counted`."""
-    return click.option(
+    return usage.option(
         "--counts",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=usage.path(path_type=Path, dir_okay=False),
         metavar="FILE",
         help="Show how often each transition happened in a log, as `fsm explain --counts FILE` has written it.",
     )(command)

@@ -7,12 +7,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completions import versions as offered
 from fsmdsl.cli.limits import MINUTES, command_budget, within
-from fsmdsl.cli.messages import say, say_document, say_text
+from fsmdsl.cli.messages import say, say_document, say_text, unstyled
 from fsmdsl.cli.output_files import earlier, force_option, write, write_folder
 from fsmdsl.cli.versions import Revisions, models_of, versions
 from fsmdsl.cli.without_option import without_option
@@ -31,29 +30,29 @@ from fsmdsl.text.terminal import printable_json, printable_line
 DIFFERENT = 1
 
 
-@click.command("diff")
-@click.argument("old", shell_complete=offered)
-@click.argument("new", required=False, shell_complete=offered)
-@click.argument("path", required=False, shell_complete=offered)
-@click.option("--verbose", "-v", is_flag=True, help="Also the runs behind other answers, and what behaves the same.")
-@click.option("--quick", is_flag=True, help="Compare the texts alone: run nothing.")
-@click.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, and verify neither version.")
-@click.option(
-    "--max-states", type=click.IntRange(1), default=Bounds().pairs, show_default=True, help="For each comparison."
+@usage.command("diff")
+@usage.argument("old", shell_complete=offered)
+@usage.argument("new", required=False, shell_complete=offered)
+@usage.argument("path", required=False, shell_complete=offered)
+@usage.option("--verbose", "-v", is_flag=True, help="Also the runs behind other answers, and what behaves the same.")
+@usage.option("--quick", is_flag=True, help="Compare the texts alone: run nothing.")
+@usage.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, and verify neither version.")
+@usage.option(
+    "--max-states", type=usage.integer(1), default=Bounds().pairs, show_default=True, help="For each comparison."
 )
-@click.option(
+@usage.option(
     "--max-seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=usage.number(0, min_open=True),
     help=f"For each comparison, and for each exploration (default: {Bounds().seconds:g}), and to read both versions "
     f"(default: {MINUTES:g}).",
 )
 @documented_option
 @without_option
-@click.option("--out", "-o", type=click.Path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
+@usage.option("--out", "-o", type=usage.path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
 @force_option
 @links_option
-@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to print.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
+@usage.option("--format", "form", type=usage.choice(["text", "json", "markdown"]), default="text", help="How to print.")
+@usage.option("--output", type=usage.path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
 def command(
     old: str,
     new: str | None,
@@ -96,7 +95,7 @@ def command(
     if output is None:
         say_document(f"{revisions.substitute(text)}\n") if form == "markdown" else say_text(revisions.substitute(text))
     else:
-        write(output, click.unstyle(revisions.substitute(text)) + "\n")
+        write(output, unstyled(revisions.substitute(text)) + "\n")
         say(tally(difference))
     if out is not None:
         _write(difference, names, out, revisions.substitute, force)

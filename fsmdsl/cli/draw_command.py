@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completions import machine_names
 from fsmdsl.cli.counts import counted, counts_option
@@ -27,10 +26,10 @@ from fsmdsl.text.diagnostics import Diagnostic, did_you_mean
 _PICTURES = enumerated(PICTURES, "and")
 
 
-@click.command("draw")
+@usage.command("draw")
 @paths_argument
 @documented_option
-@click.option(
+@usage.option(
     "--machine",
     "names",
     multiple=True,
@@ -38,36 +37,36 @@ _PICTURES = enumerated(PICTURES, "and")
     shell_complete=machine_names,
     help="Only this machine (may be repeated).",
 )
-@click.option("--out", "-o", default="diagrams", show_default=True, help="A folder; `-` prints instead.")
-@click.option(
+@usage.option("--out", "-o", default="diagrams", show_default=True, help="A folder; `-` prints instead.")
+@usage.option(
     "--format",
     "form",
-    type=click.Choice([*BY_NAME, "json"]),
+    type=usage.choice([*BY_NAME, "json"]),
     default="svg",
     show_default=True,
     help=f"{_PICTURES} need Graphviz or the extra `svg`; json prints the graphs as data.",
 )
-@click.option(
+@usage.option(
     "--overlay",
-    type=click.Choice(["explored", "scenarios"]),
+    type=usage.choice(["explored", "scenarios"]),
     help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
 )
 @counts_option
-@click.option(
+@usage.option(
     "--direction",
-    type=click.Choice(["down", "right"]),
+    type=usage.choice(["down", "right"]),
     help="Down the page or to the right, whatever `layout` says in the spec.",
 )
-@click.option(
+@usage.option(
     "--detail",
-    type=click.Choice(["folded", "full", "labels"]),
+    type=usage.choice(["folded", "full", "labels"]),
     default="folded",
     show_default=True,
     help="`full` shows every row inside a state, `labels` only the labels of transitions.",
 )
-@click.option(
+@usage.option(
     "--theme",
-    type=click.Choice(["auto", "light", "dark", "mono"]),
+    type=usage.choice(["auto", "light", "dark", "mono"]),
     default="auto",
     show_default=True,
     help="Colours of SVG; `auto` follows the reader's light or dark mode.",

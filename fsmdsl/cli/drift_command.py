@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, links_option, model_or_exit, paint
 from fsmdsl.cli.import_command import imported
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
@@ -21,22 +20,22 @@ from fsmdsl.text.diagnostics import did_you_mean
 from fsmdsl.text.source import Source, Span
 
 
-@click.command("drift")
-@click.argument("spec", type=click.Path())
-@click.argument("code", type=click.Path())
-@click.option("--from", "source_format", type=click.Choice(FORMATS), help="The code's format (default: by its name).")
-@click.option(
+@usage.command("drift")
+@usage.argument("spec", type=usage.path())
+@usage.argument("code", type=usage.path())
+@usage.option("--from", "source_format", type=usage.choice(FORMATS), help="The code's format (default: by its name).")
+@usage.option(
     "--machine",
     "machines",
     multiple=True,
     metavar="SPEC[=CODE]",
     help="Compare this machine alone, with the table of that name (may be repeated; default: those of like names).",
 )
-@click.option(
+@usage.option(
     "--rename", "renames", multiple=True, metavar="CODE=SPEC", help="A name of the code is another one in the spec."
 )
-@click.option("--leads", type=click.Choice(["code", "spec"]), default="code", show_default=True, help="Which is right.")
-@click.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")
+@usage.option("--leads", type=usage.choice(["code", "spec"]), default="code", show_default=True, help="Which is right.")
+@usage.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")
 @limit_options(MINUTES)
 @links_option
 @printing_options

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
 from fsmdsl.cli.completions import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
@@ -16,24 +15,24 @@ from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Rule, did_you_mean
 
 
-@click.command("explain")
-@click.argument("what", metavar="[CODE|LOG]", required=False, shell_complete=rule_names)
-@click.option("--mapping", type=click.Path(path_type=Path), metavar="FILE", help="What the lines of LOG mean (TOML).")
-@click.option(
-    "--spec", "specs", type=click.Path(), multiple=True, help="Specs to explain LOG by (default: the mapping's)."
+@usage.command("explain")
+@usage.argument("what", metavar="[CODE|LOG]", required=False, shell_complete=rule_names)
+@usage.option("--mapping", type=usage.path(path_type=Path), metavar="FILE", help="What the lines of LOG mean (TOML).")
+@usage.option(
+    "--spec", "specs", type=usage.path(), multiple=True, help="Specs to explain LOG by (default: the mapping's)."
 )
-@click.option("--system", metavar="NAME", shell_complete=system_names, help="The system (default: the mapping's).")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--hidden", type=click.IntRange(0), metavar="N", help="Steps that nobody logged between two lines.")
-@click.option("--show", is_flag=True, help="Show the whole run.")
-@click.option("--coverage", is_flag=True, help="Show how often each row was followed.")
-@click.option(
-    "--counts", type=click.Path(path_type=Path), metavar="FILE", help="Write it here, for `draw` and `report`."
+@usage.option("--system", metavar="NAME", shell_complete=system_names, help="The system (default: the mapping's).")
+@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@usage.option("--hidden", type=usage.integer(0), metavar="N", help="Steps that nobody logged between two lines.")
+@usage.option("--show", is_flag=True, help="Show the whole run.")
+@usage.option("--coverage", is_flag=True, help="Show how often each row was followed.")
+@usage.option(
+    "--counts", type=usage.path(path_type=Path), metavar="FILE", help="Write it here, for `draw` and `report`."
 )
-@click.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
-@click.option("--keep-going", is_flag=True, help="Report each line that nothing explains, and continue.")
-@click.option("--metrics", type=click.Path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
-@click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT", help="Serve them to this machine.")
+@usage.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
+@usage.option("--keep-going", is_flag=True, help="Report each line that nothing explains, and continue.")
+@usage.option("--metrics", type=usage.path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
+@usage.option("--metrics-port", type=usage.integer(0, 65535), metavar="PORT", help="Serve them to this machine.")
 @limit_options(each="specs and LOG")
 @documented_option
 @links_option

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from fsmdsl import graphs
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say, say_document
@@ -27,17 +26,17 @@ from fsmdsl.text.diagnostics import did_you_mean
 GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networkx": graphs.node_link}
 
 
-@click.command("export")
+@usage.command("export")
 @paths_argument
 @documented_option
-@click.option("--system", "name", metavar="NAME", shell_complete=system_names, help="Which (default: the only one).")
-@click.option("--machine", metavar="NAME", shell_complete=machine_names, help="Which, where it writes a machine.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option(
-    "--to", "target", type=click.Choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="The format."
+@usage.option("--system", "name", metavar="NAME", shell_complete=system_names, help="Which (default: the only one).")
+@usage.option("--machine", metavar="NAME", shell_complete=machine_names, help="Which, where it writes a machine.")
+@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@usage.option(
+    "--to", "target", type=usage.choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="The format."
 )
-@click.option("--max-states", type=click.IntRange(1), default=graphs.MAX_STATES, show_default=True, help="Of a graph.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
+@usage.option("--max-states", type=usage.integer(1), default=graphs.MAX_STATES, show_default=True, help="Of a graph.")
+@usage.option("--output", type=usage.path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,

@@ -7,8 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
 from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.output_files import write
@@ -19,10 +18,10 @@ from fsmdsl.syntax.format import format_source
 from fsmdsl.text.diagnostics import Diagnostic
 
 
-@click.command("fmt")
+@usage.command("fmt")
 @paths_argument
-@click.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
-@click.option("--diff", "show_diff", is_flag=True, help="Print the changes instead of making them.")
+@usage.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
+@usage.option("--diff", "show_diff", is_flag=True, help="Print the changes instead of making them.")
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str) -> None:
     """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import click
-
 from fsmdsl import classes as emit
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, documented_option, format_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.output_files import force_option, generated, write_folder
@@ -16,14 +15,14 @@ from fsmdsl.text.files import manifest
 PURPOSE = "generate"
 
 
-@click.command("generate")
+@usage.command("generate")
 @paths_argument
 @documented_option
-@click.option("--out", "-o", type=click.Path(path_type=Path), default="generated", show_default=True, help="Where to.")
-@click.option(
-    "--target", type=click.Choice(list(emit.TARGETS)), default="python", show_default=True, help="What to write."
+@usage.option("--out", "-o", type=usage.path(path_type=Path), default="generated", show_default=True, help="Where to.")
+@usage.option(
+    "--target", type=usage.choice(list(emit.TARGETS)), default="python", show_default=True, help="What to write."
 )
-@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
+@usage.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
 @force_option
 @format_option
 def command(

@@ -6,8 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
@@ -22,11 +21,11 @@ from fsmdsl.text.files.read import UnreadableError, read_stdin, read_text, root_
 from fsmdsl.text.source import NOWHERE, Source
 
 
-@click.command("import")
-@click.argument("source", type=click.Path())
-@click.option("--from", "form", type=click.Choice(FORMATS), help="The format (default: by the file's name).")
-@click.option("--out", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file (default: print it).")
-@click.option("--module", metavar="NAME", help="The name of the module (default: that of the file).")
+@usage.command("import")
+@usage.argument("source", type=usage.path())
+@usage.option("--from", "form", type=usage.choice(FORMATS), help="The format (default: by the file's name).")
+@usage.option("--out", "-o", type=usage.path(path_type=Path, dir_okay=False), help="A file (default: print it).")
+@usage.option("--module", metavar="NAME", help="The name of the module (default: that of the file).")
 @limit_options(MINUTES)
 @links_option
 def command(source: str, form: str | None, out: Path | None, module: str | None, budget: Budget) -> None:

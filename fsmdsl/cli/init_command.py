@@ -5,16 +5,15 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import format_option, say_json
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.text.files import reason
 from fsmdsl.text.files.write import create
 
 
-@click.command("init")
-@click.argument("folder", type=click.Path(path_type=Path), default="specs")
+@usage.command("init")
+@usage.argument("folder", type=usage.path(path_type=Path), default="specs")
 @format_option
 def command(folder: Path, form: str) -> None:
     """Start a folder of specs with a small machine that checks, runs, and can be changed.

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import chosen, paint
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.invocation import invocation
+from fsmdsl.cli.messages import say, unstyled
 from fsmdsl.model.workspace import UNFINISHED
 from fsmdsl.text.budget import INTERRUPTED, Budget, LimitError, available, resident
 from fsmdsl.text.source import Source, Span
@@ -41,14 +41,14 @@ def limit_options(
             command(*args, budget=command_budget(max_seconds, max_memory, shared=shared()), **options)
 
         description = f"Stop after so long, for {each}" + ("." if seconds is None else f" (default: {seconds:g}).")
-        above_zero = click.FloatRange(0, min_open=True)
-        limited = click.option(
+        above_zero = usage.number(0, min_open=True)
+        limited = usage.option(
             "--max-memory",
             type=above_zero,
             metavar="GB",
             help="Stop when the process has so much memory (default: three quarters of what is free).",
         )(limited)
-        return click.option("--max-seconds", type=above_zero, default=seconds, help=description)(limited)
+        return usage.option("--max-seconds", type=above_zero, default=seconds, help=description)(limited)
 
     return decorate
 
@@ -56,7 +56,7 @@ def limit_options(
 def command_budget(seconds: float | None, gigabytes: float | None, *, shared: bool = False) -> Budget:
     """The budget of a command. It began with the process, where the process is there for the command alone."""
     memory = resident() + available() * 3 // 4 if gigabytes is None else int(gigabytes * 10**9)
-    return Budget(seconds, memory, shared=shared, begun=click.get_current_context().find_object(float))
+    return Budget(seconds, memory, shared=shared, begun=invocation().begun)
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
         say(message)
     else:
         out.say(message)
-        out.finish(lambda: _unfinished(click.unstyle(message), paths))
+        out.finish(lambda: _unfinished(unstyled(message), paths))
     sys.exit(BOUNDED)
 
 
@@ -85,7 +85,7 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
 def _uncollected() -> Iterator[None]:
     """What is read stays to the end, where the process is there for the command alone. To look for garbage among it can
     take a second, in one call that no limit ends."""
-    if click.get_current_context().find_object(float) is None:
+    if invocation().begun is None:
         yield
         return
     gc.disable()

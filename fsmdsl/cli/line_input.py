@@ -6,9 +6,7 @@ import io
 import sys
 from collections.abc import Callable
 
-import click
-
-from fsmdsl.cli.messages import say
+from fsmdsl.cli.messages import say, say_document
 from fsmdsl.text.terminal import printable
 
 PROMPT = "> "
@@ -27,7 +25,7 @@ class LineInput:
         return self._edited() if self.edited else self._plain()
 
     def _plain(self) -> str | None:
-        click.echo(PROMPT, nl=False)
+        say_document(PROMPT)
         line = b"" if sys.stdin is None else sys.stdin.buffer.readline()
         text = line.decode("utf-8", errors="replace").strip()
         if not (line and self.at_terminal):

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.messages import say
 from fsmdsl.report.data import listing
 
 
-@click.command("list")
+@usage.command("list")
 @paths_argument
 @documented_option
 @format_option

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-import click
-
-from fsmdsl.cli import version
+from fsmdsl.cli import usage, version
 from fsmdsl.cli.messages import misuse
 
 
-@click.command("lsp")
-@click.option("--stdio", is_flag=True, help="Talk over standard input and output (there is no other way).")
+@usage.command("lsp")
+@usage.option("--stdio", is_flag=True, help="Talk over standard input and output (there is no other way).")
 def command(stdio: bool) -> None:
     """Start the language server. An editor starts it by itself; docs/editor.md says how to tell it to.
 

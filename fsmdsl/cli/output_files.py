@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.messages import misuse, say
 from fsmdsl.text.files import reason
 from fsmdsl.text.files import write as disk
@@ -21,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def force_option(command: F) -> F:
     """`--force`."""
     description = "Overwrite files in the folder that this command did not write, and links."
-    return click.option("--force", is_flag=True, help=description)(command)
+    return usage.option("--force", is_flag=True, help=description)(command)
 
 
 def generated(content: bytes, in_manifest: bool) -> bool:

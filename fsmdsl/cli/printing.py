@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
-from fsmdsl.cli.messages import misuse, say_document, say_text
+from fsmdsl.cli import usage
+from fsmdsl.cli.messages import misuse, say_document, say_text, unstyled
 from fsmdsl.cli.output_files import write
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
@@ -62,7 +61,7 @@ class Printing:
         if content is not None and not self.speaks:
             say_document(_content(self.form, content))
         for path, form in self.files:
-            text = click.unstyle("\n".join(self.texts)) + "\n"
+            text = unstyled("\n".join(self.texts)) + "\n"
             write(path, text if content is None or form == "text" else _content(form, content))
 
 
@@ -75,7 +74,7 @@ def _wrapped(line: str, columns: int) -> Iterator[str]:
     indent = " " * min(len(line) - len(line.lstrip()) + 4, columns // 2)
     begun = ""
     for word in re.findall(r"\s*\S+", line):
-        if begun and len(click.unstyle(begun + word)) > columns:
+        if begun and len(unstyled(begun + word)) > columns:
             yield begun
             begun = indent + word.lstrip()
         else:
@@ -104,13 +103,13 @@ def _content(form: str, results: Results) -> str:
 
 def printing_options(command: F) -> F:
     """`--format`, and `--output FILE`, which may be repeated."""
-    choice = click.Choice(["text", *FORMATS])
+    choice = usage.choice(["text", *FORMATS])
     description = "How to print (default: text)."
-    form = click.option("--format", "form", type=choice, default=None, help=description)
-    output = click.option(
+    form = usage.option("--format", "form", type=choice, default=None, help=description)
+    output = usage.option(
         "--output",
         "outputs",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=usage.path(path_type=Path, dir_okay=False),
         multiple=True,
         metavar="FILE",
         help="Write to a file, in the format asked for, else in that of its ending (.json, .sarif, .xml: junit, .md, "

@@ -18,9 +18,9 @@ from contextlib import contextmanager, suppress
 from threading import active_count
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
+from fsmdsl.cli.invocation import invocation
 from fsmdsl.cli.messages import overwritable
 from fsmdsl.cli.progress import progress
 from fsmdsl.cli.ranks import several
@@ -50,9 +50,9 @@ INTERRUPT_SIGNAL = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else signal.SIGI
 
 def jobs_option(command: F) -> F:
     """`--jobs`."""
-    return click.option(
+    return usage.option(
         "--jobs",
-        type=click.IntRange(1),
+        type=usage.integer(1),
         metavar="N",
         help="Processes that explore systems at the same time (default: one for each processor).",
     )(command)
@@ -63,7 +63,7 @@ def processes(jobs: int | None, systems: int) -> int:
     if several() or not hasattr(os, "fork") or active_count() > 1:
         return 1
     if jobs is None:
-        if systems <= MAX_SERIAL or click.get_current_context().find_object(float) is None:
+        if systems <= MAX_SERIAL or invocation().begun is None:
             return 1
         from fsmdsl.search.memory import processors
 

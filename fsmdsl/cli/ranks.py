@@ -9,8 +9,6 @@ from functools import wraps
 from time import sleep
 from typing import NoReturn, ParamSpec
 
-import click
-
 from fsmdsl.cli.messages import misuse
 from fsmdsl.search.errors import FullError, SavedError, UnavailableError
 from fsmdsl.search.ranks.exchange import Mpi, exchange, started
@@ -70,7 +68,7 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
     """Run the command to its end. Others that do not come to theirs would wait for this process: then it ends all."""
     try:
         command()
-    except (UnavailableError, SavedError, click.exceptions.Exit, click.ClickException):
+    except (UnavailableError, SavedError):
         raise
     except SystemExit as end:
         if between.meet(MEETING_TIMEOUT):

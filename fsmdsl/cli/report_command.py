@@ -7,9 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
 from fsmdsl.cli.counts import counted, counts_option
@@ -38,15 +37,15 @@ from fsmdsl.text.budget import Budget, LimitError
 NAME = "index.html"
 
 
-@click.command("report")
+@usage.command("report")
 @paths_argument
 @documented_option
-@click.option(
-    "--out", "-o", type=click.Path(path_type=Path), default="build/report", show_default=True, help="Where to."
+@usage.option(
+    "--out", "-o", type=usage.path(path_type=Path), default="build/report", show_default=True, help="Where to."
 )
-@click.option("--title", default="State machines", show_default=True, help="The heading of the page.")
-@click.option("--max-states", type=click.IntRange(1), help="A limit for each system.")
-@click.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
+@usage.option("--title", default="State machines", show_default=True, help="The heading of the page.")
+@usage.option("--max-states", type=usage.integer(1), help="A limit for each system.")
+@usage.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
 @counts_option
 @limit_options(MINUTES, "each system, and for all scenarios; reading and checking count for the first")
 @jobs_option

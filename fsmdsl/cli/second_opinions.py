@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, paint
 from fsmdsl.cli.limits import BOUNDED
 from fsmdsl.cli.messages import misuse
@@ -34,8 +33,8 @@ def second_opinion_options(command: F) -> F:
     about = (
         "Let another checker explore the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
     )
-    other = click.option("--second-opinion", "other", type=click.Choice(CHECKERS), help=about)
-    path = click.option("--tool", type=click.Path(), metavar="PATH", help="Where that checker is (default: on PATH).")
+    other = usage.option("--second-opinion", "other", type=usage.choice(CHECKERS), help=about)
+    path = usage.option("--tool", type=usage.path(), metavar="PATH", help="Where that checker is (default: on PATH).")
     return other(path(command))
 
 

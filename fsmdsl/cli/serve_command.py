@@ -11,8 +11,7 @@ from importlib.util import find_spec
 from secrets import token_urlsafe
 from typing import Any
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import existing, paths_argument
 from fsmdsl.cli.messages import misuse, say
 
@@ -23,12 +22,16 @@ GRACE = 1.0
 """Seconds to finish what is under way."""
 
 
-@click.command("serve")
+@usage.command("serve")
 @paths_argument
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Where it listens; 0: any free port."
+@usage.option(
+    "--port",
+    type=usage.integer(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Where it listens; 0: any free port.",
 )
-@click.option("--open", "open_it", is_flag=True, help="Open it in the browser.")
+@usage.option("--open", "open_it", is_flag=True, help="Open it in the browser.")
 def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     """Serve a page to edit, draw, verify and simulate specs, to this machine alone.
 
@@ -47,6 +50,8 @@ def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
     say(f"serving {' '.join(names)} at", "", f"    {address}", "", "Ctrl-C ends it")
     sys.stdout.flush()
     if open_it:
+        import click
+
         click.launch(address)
     _serve(names, token, port, listening)
 

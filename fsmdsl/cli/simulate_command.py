@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
-
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
@@ -16,19 +15,19 @@ from fsmdsl.cli.walkthrough import PastRun, walkthrough
 from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
 
 
-@click.command("simulate")
+@usage.command("simulate")
 @paths_argument
 @documented_option
-@click.option("--system", metavar="NAME", shell_complete=system_names, help="The system to walk through.")
-@click.option(
+@usage.option("--system", metavar="NAME", shell_complete=system_names, help="The system to walk through.")
+@usage.option(
     "--machine",
     metavar="NAME",
     shell_complete=machine_names,
     help="A machine by itself, with what it has to do with.",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option(
-    "--traces", type=click.Path(path_type=Path), help="Runs to walk along: what `fsm verify --format json` printed."
+@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@usage.option(
+    "--traces", type=usage.path(path_type=Path), help="Runs to walk along: what `fsm verify --format json` printed."
 )
 def command(
     paths: tuple[str, ...],

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from fsmdsl import model as m
+from fsmdsl.cli import usage
 from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, ordered_model, paint, paths_argument
 from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.narrative import story
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
 
 
-@click.command("test")
+@usage.command("test")
 @paths_argument
 @documented_option
-@click.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
+@usage.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
 @limit_options(MINUTES)
 @printing_options
 def command(
@@ -52,7 +52,7 @@ def command(
     for scenario in open_:
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, summary)
-    out.finish(lambda: _results(model, done, click.unstyle(summary)))
+    out.finish(lambda: _results(model, done, unstyled(summary)))
     sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
 
 

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.cli import usage
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
 from fsmdsl.cli.common import (
     FINDINGS,
@@ -51,11 +50,11 @@ if TYPE_CHECKING:
     from fsmdsl.report.formats.results import Results
 
 
-@click.command("verify")
+@usage.command("verify")
 @paths_argument
 @documented_option
 @without_option
-@click.option(
+@usage.option(
     "--system",
     "names",
     multiple=True,
@@ -63,32 +62,32 @@ if TYPE_CHECKING:
     shell_complete=system_names,
     help="Only this system (may be repeated).",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@click.option("--max-states", type=click.IntRange(1), help="Maximum number of states to explore.")
+@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
+@usage.option("--max-states", type=usage.integer(1), help="Maximum number of states to explore.")
 @limit_options(each="each system; reading and checking count for the first", shared=several)
 @jobs_option
-@click.option("--workers", type=click.IntRange(1), metavar="N", help="Threads (default: one for each processor).")
-@click.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
-@click.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
-@click.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
-@click.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
-@click.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
-@click.option(
+@usage.option("--workers", type=usage.integer(1), metavar="N", help="Threads (default: one for each processor).")
+@usage.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
+@usage.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
+@usage.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
+@usage.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
+@usage.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
+@usage.option(
     "--hide",
     "hide",
     multiple=True,
     metavar="NAME",
     help="Show runs without a machine, a set, an instance, or an event (tick, Clock.tick) (may be repeated).",
 )
-@click.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
-@click.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
-@click.option("--replay", type=click.Path(path_type=Path), help="A folder for tests that replay violations (pytest).")
-@click.option("--charts", type=click.Path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
-@click.option("--save", type=click.Path(path_type=Path), help="A folder to save the search in while it runs.")
-@click.option(
-    "--save-every", type=click.FloatRange(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
+@usage.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
+@usage.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
+@usage.option("--replay", type=usage.path(path_type=Path), help="A folder for tests that replay violations (pytest).")
+@usage.option("--charts", type=usage.path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
+@usage.option("--save", type=usage.path(path_type=Path), help="A folder to save the search in while it runs.")
+@usage.option(
+    "--save-every", type=usage.number(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
 )
-@click.option("--resume", type=click.Path(path_type=Path), help="Continue the search that was saved in a folder.")
+@usage.option("--resume", type=usage.path(path_type=Path), help="Continue the search that was saved in a folder.")
 @second_opinion_options
 @certificate_options
 @force_option

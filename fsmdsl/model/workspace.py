@@ -16,7 +16,7 @@ from fsmdsl.syntax.settings import with_settings
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.text.files.read import UnreadableError, read_stdin, read_text, root_of
 from fsmdsl.text.source import Source, Span
-from fsmdsl.text.terminal import HIDDEN, printable
+from fsmdsl.text.terminal import has_hidden, printable
 
 UNREADABLE = Rule(
     "FSM510",
@@ -155,7 +155,7 @@ def _passed_over(name: str) -> bool:
 
 def _read(path: Path, within: Path | None, diagnostics: list[Diagnostic]) -> Parsed | None:
     try:
-        if HIDDEN.search(str(path)):  # messages could be forged by it
+        if has_hidden(str(path)):  # messages could be forged by it
             raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
         if str(path) == "-":
             return parse(Source("<stdin>", read_stdin()))

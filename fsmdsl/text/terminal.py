@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 
-HIDDEN = re.compile(
+HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
 )
-"""What ends a line, moves the cursor, changes the direction of the text around it, or takes no room so that it can hide
-a difference. Letters of every language, combining marks and emoji are shown, so joiners (U+200C, U+200D) and variation
-selectors are not in it."""
+"""A regular expression for what ends a line, moves the cursor, changes the direction of the text around it, or takes no
+room so that it can hide a difference. Letters of every language, combining marks and emoji are shown, so joiners
+(U+200C, U+200D) and variation selectors are not in it. It is compiled where it is first needed, which is rare."""
 
 _ALLOWED = re.compile("(\t|\x1b\\[(?:[012]|3[0-7])m)")
 """What a line may have: tabs, and what begins and ends the colours of `fsmdsl.cli`. None of it hides text or moves the
@@ -27,7 +27,12 @@ def printable(text: str) -> str:
     """A text on one line, with escapes as in Python (`\\n`, `\\x1b`, `\\u202e`) for all that `HIDDEN` names."""
     if text.isprintable():  # it is nearly always
         return text
-    return HIDDEN.sub(lambda match: repr(match[0])[1:-1], text)
+    return re.sub(HIDDEN, lambda match: repr(match[0])[1:-1], text)
+
+
+def has_hidden(text: str) -> bool:
+    """Does a text have a character that a terminal must not get?"""
+    return not text.isprintable() and re.search(HIDDEN, text) is not None
 
 
 def printable_line(text: str) -> str:
@@ -44,7 +49,7 @@ def printable_text(text: str) -> str:
 
 def printable_json(text: str) -> str:
     """A document of JSON with escapes of JSON in its strings, which mean the same; it may be shown by a terminal."""
-    return HIDDEN.sub(lambda match: match[0] if match[0] in "\n\t" else _json_escape(match[0]), text)
+    return re.sub(HIDDEN, lambda match: match[0] if match[0] in "\n\t" else _json_escape(match[0]), text)
 
 
 def _json_escape(character: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 
@@ -98,7 +99,7 @@ def _lines(left_out: Iterable[LeftOut | Unread]) -> Iterator[str]:
 
 def _formatted(text: str) -> str:
     """The text as the formatter lays it out. An error in it is a fault of the writer."""
-    printable = HIDDEN.sub(lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
+    printable = re.sub(HIDDEN, lambda x: x[0] if x[0] == "\n" else "\N{REPLACEMENT CHARACTER}", text)
     parsed = parse(Source("imported.fsm", printable))
     errors = [d for d in parsed.diagnostics if d.severity is Severity.ERROR]
     if errors:

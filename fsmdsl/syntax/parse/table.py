@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from pkgutil import get_data
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from fsmdsl.dataclasses import dataclass
@@ -65,8 +65,7 @@ def symbols_of(rules: Iterable[str]) -> Iterator[str]:
 @cache
 def load() -> Table:
     """The table of this version of the language."""
-    data = get_data("fsmdsl.syntax.parse", "table.bin")
-    assert data is not None
+    data = Path(__file__).with_name("table.bin").read_bytes()
     words, pattern, rules, moves, begun, items = marshal.loads(data)
     return Table(words, re.compile(pattern), tuple([Rule(*rule) for rule in rules]), moves, begun, items)
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.text.files import reason
 from fsmdsl.text.files.write import LITTER, kind, write
-from fsmdsl.text.terminal import HIDDEN
+from fsmdsl.text.terminal import has_hidden
 
 NAME = ".fsm-manifest.json"
 VERSION = 1
@@ -214,7 +214,7 @@ def _inside(name: str) -> bool:
     path = PurePosixPath(name)
     if not path.parts or path.is_absolute() or ".." in path.parts:
         return False
-    return not set(name) & set("\\:") and HIDDEN.search(name) is None
+    return not set(name) & set("\\:") and not has_hidden(name)
 
 
 def _holds(path: Path, data: bytes) -> bool:
