@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -78,6 +80,11 @@ STUDY_FOLDER = "holes"
 such a folder inside the folders that it searches. It reads one that is named explicitly."""
 
 
+STDIN = "-"
+"""What names standard input."""
+
+T = TypeVar("T")
+
 LIBRARY = Path(__file__).parent / "library"
 """The modules that come with the toolkit. A file of the same name beside the importer or above it comes first."""
 
@@ -131,10 +138,29 @@ def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[li
     """Read and parse files and folders, and nothing else. `follow_links`: also links that lead out of the folder that
     was named, or of the current folder where a file was."""
     diagnostics: list[Diagnostic] = []
-    files = ((path, None if follow_links else within) for path, within in _files(paths, diagnostics))
+    files = ((path, None if follow_links else within) for path, within in distinct(_files(paths, diagnostics)))
     parsed = [p for p in (_read(path, within, diagnostics) for path, within in files) if p is not None]
     diagnostics.extend(d for p in parsed for d in p.diagnostics)
     return parsed, diagnostics
+
+
+def distinct(files: Iterable[tuple[Path, T]]) -> Iterator[tuple[Path, T]]:
+    """Files that are named several times, in whatever way, once: by their first name, with what comes with that."""
+    real_paths: set[str] = set()
+    for path, value in files:
+        real = _real(path)
+        if real not in real_paths:
+            real_paths.add(real)
+            yield path, value
+
+
+def _real(path: Path) -> str:
+    if str(path) == STDIN:
+        return STDIN
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no file has such a name; reading it says so
+        return str(path)
 
 
 def _files(paths: Iterable[Path | str], diagnostics: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
@@ -157,7 +183,7 @@ def _read(path: Path, within: Path | None, diagnostics: list[Diagnostic]) -> Par
     try:
         if HIDDEN.search(str(path)):  # messages could be forged by it
             raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
-        if str(path) == "-":
+        if str(path) == STDIN:
             return parse(Source("<stdin>", read_stdin()))
         return parse(Source(str(path), read_text(path, within)))
     except UnreadableError as error:

@@ -288,6 +288,7 @@ class Diff(TypedDict):
     parts: list[Part]
     behaviours: list[Behaviour]
     answers: list[Answer]
+    undecided: list[str]
 
 
 # Logs ----------------------------------------------------------------------------------------------------------------
