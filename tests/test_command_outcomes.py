@@ -154,3 +154,168 @@ def test_an_unreachable_state_is_a_warning(command: str, tmp_path: Path) -> None
     assert checked.returncode == 1
     assert "warning[FSM201]: `Broken` can never be entered" in checked.stdout
     assert fsm(command, "lamp.fsm", cwd=tmp_path).returncode == 0
+
+
+# Nothing to verify ---------------------------------------------------------------------------------------------------
+
+
+def test_a_file_without_a_system_is_not_verified(tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(MACHINE)
+    done = fsm("verify", "lamp.fsm", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "warning[FSM513]: no system to explore, so nothing was verified" in done.stdout
+    assert "such as `system Main { first: Lamp }`" in done.stdout
+    (tmp_path / "lamp.fsm").write_text(f"{MACHINE}system Main {{ first: Lamp }}\n")
+    assert fsm("verify", "lamp.fsm", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("markdown", "### ? fsm verify: no system to explore"),
+        ("junit", '<testsuites name="fsm verify" tests="1" failures="0" errors="1"'),
+        ("sarif", '"ruleId": "FSM513"'),
+        ("github", "title=FSM513 no-system::"),
+        ("json", '"code": "FSM513"'),
+    ],
+)
+def test_no_format_calls_that_a_success(form: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(MACHINE)
+    done = fsm("verify", "lamp.fsm", "--format", form, cwd=tmp_path)
+    assert done.returncode == 3
+    assert text in done.stdout
+
+
+def test_an_empty_file_and_an_empty_folder_are_not_verified(tmp_path: Path) -> None:
+    (tmp_path / "empty.fsm").write_text("")
+    (tmp_path / "nothing").mkdir()
+    file, folder = fsm("verify", "empty.fsm", cwd=tmp_path), fsm("verify", "nothing", cwd=tmp_path)
+    assert (file.returncode, folder.returncode) == (3, 1)
+    assert "write a machine, and a `system`" in file.stdout
+    assert "`nothing` has no `.fsm` file" in folder.stderr
+
+
+def test_systems_of_an_imported_module_are_named(specs: Path) -> None:
+    (specs / "specs" / "user.fsm").write_text("module user\nimport lamp\n")
+    done = fsm("verify", "specs/user.fsm", cwd=specs)
+    assert done.returncode == 3
+    assert "`--system lamp.One` explores one of an imported module" in done.stdout
+
+
+# Files with errors ---------------------------------------------------------------------------------------------------
+
+UNFINISHED = {
+    "syntax": "module syntax\nmachine A {\n    initial state\n",
+    "names": "module names\nmachine A { initial state X  event e from environment  X -> Y on e }\n",
+    "user": "module user\nimport names\nmachine B { initial state X  event e from environment  X -> X on e }\n"
+    "system One { b: B }\n",
+    "overlaps": "module overlaps\nmachine B { initial state X  final state Y  event e from environment\n"
+    "    a: X -> X on e\n    b: X -> Y on e\n}\nsystem One { b: B }\n",
+}
+LEFT_OUT = {
+    "specs/names.fsm (1 error)",
+    "specs/overlaps.fsm (1 error)",
+    "specs/syntax.fsm (1 error)",
+    "specs/user.fsm (it imports a file with errors)",
+}
+
+
+@pytest.fixture
+def unfinished(specs: Path) -> Path:
+    for name, text in UNFINISHED.items():
+        (specs / "specs" / f"{name}.fsm").write_text(text)
+    return specs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (("verify",), "holds     lamp.One"),
+        (("verify", "--max-states", "1"), "bounded   lamp.One"),
+        (("test",), "1 scenario: all pass"),
+        (("draw", "--format", "mermaid"), "2 diagrams"),
+        (("generate",), "files in generated"),
+        (("list",), "machine lamp.Lamp"),
+        (("report",), "3 machines"),  # it shows the overlap
+        (("export", "--system", "lamp.One", "--to", "tla"), "MODULE"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "",
+)
+def test_files_with_errors_do_not_stop_the_others(arguments: tuple[str, ...], printed: str, unfinished: Path) -> None:
+    done = fsm(*arguments, "specs", cwd=unfinished)
+    assert done.returncode == 1
+    assert printed in done.stdout
+    assert "there is no state `Y`" in done.stderr
+    count, _, names = done.stderr.strip().split("\n")[-1].partition(" errors; left out: ")
+    overlaps = {"specs/overlaps.fsm (1 error)"} if arguments[0] == "report" else set()
+    assert (count, set(names.replace("`", "").split(", "))) == (str(3 - len(overlaps)), LEFT_OUT - overlaps)
+
+
+def test_a_check_reports_on_every_file(unfinished: Path) -> None:
+    done = fsm("check", "specs", cwd=unfinished)
+    assert done.returncode == 1
+    for code in ("FSM001", "FSM101", "FSM206"):
+        assert f"error[{code}]" in done.stdout
+    assert "3 errors; not checked further: " in done.stdout
+
+
+def test_a_check_does_not_call_unused_what_an_unfinished_file_may_use(tmp_path: Path) -> None:
+    machine = "machine Lamp { initial state Off  event flip from Hand  Off -> Off on flip }\n"
+    (tmp_path / "lamp.fsm").write_text(f"module lamp\n{machine}machine Hand {{ initial state Idle }}\nlet limit = 3\n")
+    (tmp_path / "room.fsm").write_text("module room\nimport lamp\nmachine Room {\n    initial state\n")
+    done = fsm("check", "lamp.fsm", "room.fsm", cwd=tmp_path)
+    assert "error[FSM001]" in done.stdout
+    assert "FSM223" not in done.stdout
+    assert "warning[FSM223]" in fsm("check", "lamp.fsm", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("form", ["markdown", "junit", "sarif", "json"])
+@pytest.mark.parametrize("command", ["verify", "test"])
+def test_every_format_has_the_errors_and_the_results(command: str, form: str, unfinished: Path) -> None:
+    done = fsm(command, "specs", "--format", form, cwd=unfinished)
+    assert (done.returncode, done.stderr) == (1, "")
+    for text in ("FSM001", "FSM101", "FSM206", *(("door",) if form != "sarif" else ())):
+        assert text in done.stdout
+    if form == "markdown":
+        assert done.stdout.startswith(f"### ✗ fsm {command}: ")
+        assert "; 3 errors in files that were left out" in done.stdout.split("\n")[0]
+    if form == "junit":
+        assert "it imports a file with errors" in done.stdout
+
+
+def test_what_was_made_of_a_file_that_has_errors_now_is_kept(specs: Path) -> None:
+    for command in (("generate",), ("draw", "--format", "dot")):
+        assert fsm(*command, "specs", cwd=specs).returncode == 0
+    (specs / "specs" / "lamp.fsm").write_text("module lamp\nmachine Lamp {\n")
+    for command in (("generate",), ("draw", "--format", "dot")):
+        done = fsm(*command, "specs", cwd=specs)
+        assert (done.returncode, "removed" in done.stderr) == (1, False)
+    assert (specs / "generated" / "lamp" / "lamp.py").exists()
+    assert (specs / "diagrams" / "lamp.Lamp.dot").exists()
+    assert fsm("generate", "specs", "--check", cwd=specs).returncode == 1
+
+
+def test_two_modules_of_one_name_are_both_left_out(specs: Path) -> None:
+    (specs / "specs" / "other.fsm").write_text(f"module lamp\n{MACHINE.replace('Lamp', 'Torch')}")
+    done = fsm("list", "specs", cwd=specs)
+    assert done.returncode == 1
+    assert "door.Door" in done.stdout
+    assert "lamp." not in done.stdout
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(specs: Path) -> None:
+    (specs / "specs" / "bytes.fsm").write_bytes(b"\xff\xfe")
+    (specs / "specs" / "user.fsm").write_text("module user\nimport bytes\nsystem None { }\n")
+    done = fsm("verify", "specs", cwd=specs)
+    assert done.returncode == 1
+    assert "holds     lamp.One" in done.stdout
+    assert "error[FSM510]" in done.stderr
+    assert "FSM108" not in done.stderr  # the module is there
+
+
+def test_where_no_file_is_sound_nothing_is_done(unfinished: Path) -> None:
+    for command in ("verify", "test", "draw", "generate", "list", "report"):
+        done = fsm(command, "specs/names.fsm", "specs/user.fsm", cwd=unfinished)
+        assert done.returncode == 1
+        assert "there is no state `Y`" in done.stderr
+    assert not (unfinished / "generated").exists()

@@ -42,8 +42,19 @@ COMMANDS = {
 """Every subcommand and its line in `fsm --help`."""
 
 
+FINDINGS = 1
+"""The exit code when something is wrong in the specs."""
+
 MISUSE = 2
 """The exit code when a command could not do what it was asked."""
+
+BOUNDED = 3
+"""The exit code when nothing is wrong in what was seen, and that was not everything."""
+
+
+FAILED = "fsmdsl.failed"
+"""In the context of a command: some files have errors, and were left out. Whatever comes of the others, the command
+then ends with 1 at least."""
 
 
 class _ClosedPipeError(Exception):
@@ -61,9 +72,14 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
         except BrokenPipeError as error:
             raise _ClosedPipeError from error
+        except SystemExit as end:
+            if ctx.meta.get(FAILED) and end.code in (None, 0, BOUNDED):
+                sys.exit(FINDINGS)
+            raise
+        return FINDINGS if ctx.meta.get(FAILED) else result
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from fsmdsl.cli import BOUNDED
 from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completions import versions as offered
-from fsmdsl.cli.limits import BOUNDED, MINUTES, command_budget, within
+from fsmdsl.cli.limits import MINUTES, command_budget, within
 from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write, write_folder
 from fsmdsl.cli.versions import Revisions, models_of, versions

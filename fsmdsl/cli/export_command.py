@@ -11,7 +11,8 @@ import click
 
 from fsmdsl import graphs
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
+from fsmdsl.cli import FINDINGS
+from fsmdsl.cli.common import documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.output_files import write

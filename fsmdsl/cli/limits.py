@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fsmdsl.cli import BOUNDED
 from fsmdsl.cli.common import chosen, paint
 from fsmdsl.cli.messages import say
 from fsmdsl.model.workspace import UNFINISHED
@@ -20,10 +21,6 @@ from fsmdsl.text.source import Source, Span
 if TYPE_CHECKING:
     from fsmdsl.cli.printing import Printing
     from fsmdsl.report.formats.results import Results
-
-BOUNDED = 3
-"""The exit code when nothing is wrong in what was seen, and a limit came before the end."""
-
 
 MINUTES = 300.0
 """The limit of commands that are done in seconds unless something is wrong."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, paint
-from fsmdsl.cli.limits import BOUNDED
+from fsmdsl.cli import BOUNDED, FINDINGS
+from fsmdsl.cli.common import paint
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from fsmdsl import model as m
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, ordered_model, paint, paths_argument
-from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli import BOUNDED, FINDINGS
+from fsmdsl.cli.common import documented_option, loaded_or_exit, ordered_model, paint, paths_argument
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.narrative import story

@@ -28,6 +28,12 @@ _OUTCOMES: dict[str, Outcome] = {
 # Explorations --------------------------------------------------------------------------------------------------------
 
 
+NOTHING_EXPLORED = Suite(
+    "systems", "no system to explore", (Case("a system to explore", "undecided", "nothing was verified"),)
+)
+"""What stands for the systems where there are none: that is no success."""
+
+
 def from_verify(
     done: Sequence[Exploration], model: m.Model, all_diagnostics: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
@@ -37,7 +43,7 @@ def from_verify(
     violated += [(x, v, "") for x in done for v in x.circular_waits]
     with_runs = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(violated, all_diagnostics, strict=False)]
     finding_of = {id(v): f for (_, v, _), f in zip(violated, with_runs, strict=True) if v.outcome == "violated"}
-    suites = tuple(_system(x, finding_of) for x in done)
+    suites = tuple(_system(x, finding_of) for x in done) or (NOTHING_EXPLORED,)
     findings = (*with_runs, *(Finding(d) for d in all_diagnostics[len(violated) :]))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
@@ -79,8 +85,8 @@ def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
 
 
 def _verify_summary(suites: Sequence[Suite]) -> str:
-    if not suites:
-        return "no system to explore"
+    if suites == (NOTHING_EXPLORED,):
+        return NOTHING_EXPLORED.summary
     counts = ((sum(s.outcome == o for s in suites), w) for o, w in (("failed", "violated"), ("undecided", "undecided")))
     bad = ", ".join(f"{n} {word}" for n, word in counts if n)
     return f"{len(suites)} system{'s' * (len(suites) != 1)}: {bad or 'all hold'}"
@@ -146,7 +152,7 @@ def from_report(
         from_verify(explored, model, violations(*explored), {}),
         from_test(model, played, summary),
     )
-    suites = tuple(suite for part in parts for suite in part.suites)
+    suites = tuple(suite for part in parts for suite in part.suites if suite is not NOTHING_EXPLORED)
     findings = tuple(f for part in parts for f in part.findings)
     content = {**parts[2].content, **parts[1].content, **diagnostics([f.diagnostic for f in findings]), **extra}
     return Results("report", summary, suites, findings, content)
