@@ -6,11 +6,14 @@ import json
 import os
 import re
 import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.test_cli import DOOR, fsm
+from tests.test_cli import DOOR, ROOT, fsm
 
 MACHINE = """\
 machine Lamp {
@@ -123,7 +126,7 @@ machine Counter {
     up: Counting on up when n < 40 do { n = n + 1 }
     down: Counting on down when n > 0 do { n = n - 1 }
 }
-system One { counter: Counter  invariant low: counter.n <= 40 }
+system One { counter: Counter  reachable full: counter.n == 40 }
 """
 
 
@@ -319,3 +322,129 @@ def test_where_no_file_is_sound_nothing_is_done(unfinished: Path) -> None:
         assert done.returncode == 1
         assert "there is no state `Y`" in done.stderr
     assert not (unfinished / "generated").exists()
+
+
+# Undecided -----------------------------------------------------------------------------------------------------------
+
+BROKEN_EARLY = COUNTER.replace("reachable", "invariant low: counter.n < 1  reachable")
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """One property is violated soon, another stays undecided."""
+    (tmp_path / "counter.fsm").write_text(BROKEN_EARLY)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("form", "violated", "undecided"),
+    [
+        ("markdown", "failed: invariant low;", "undecided: reachable full"),
+        ("junit", '<failure message="`low` ', 'type="undecided"'),
+    ],
+)
+def test_a_summary_tells_undecided_from_violated(form: str, violated: str, undecided: str, half: Path) -> None:
+    done = fsm("verify", "counter.fsm", "--max-states", "5", "--all", "--format", form, cwd=half)
+    assert done.returncode == 1
+    assert violated in done.stdout
+    assert undecided in done.stdout
+
+
+def test_a_report_of_what_is_undecided_exits_with_3(tmp_path: Path) -> None:
+    (tmp_path / "counter.fsm").write_text(COUNTER)
+    done = fsm("report", "counter.fsm", "--max-states", "5", "--output", "r.md", "--output", "r.xml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "0 violations, " in done.stdout
+    assert (tmp_path / "r.md").read_text().startswith("### ? fsm report: ")
+    assert 'failures="0"' in (tmp_path / "r.xml").read_text()
+    page = (tmp_path / "build" / "report" / "index.html").read_text()
+    assert "not decided." in page
+    assert " violated." not in page
+
+
+SLOW = """\
+module slow
+machine M { n: 0..1000000 = 0  initial state A  event go from environment  A on go when n < 1000000 do n = n + 1 }
+scenario quick "one step" { m: M  m.go  expect m.n == 1 }
+scenario second "one step" { m: M  m.go  expect m.n == 1 }
+"""
+
+
+def test_a_scenario_that_was_not_played_is_undecided_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from fsmdsl.cli import cli, test_command
+    from fsmdsl.text.budget import LimitError
+
+    (tmp_path / "slow.fsm").write_text(SLOW)
+    monkeypatch.chdir(tmp_path)
+    play = test_command.play
+
+    def limited(model: object, scenario: object) -> object:
+        if getattr(scenario, "name", "") == "second":
+            raise LimitError("stopped")
+        return play(model, scenario)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(test_command, "play", limited)
+    files = [x for name in ("t.md", "t.xml", "t.json") for x in ("--output", name)]
+    done = CliRunner().invoke(cli, ["test", "slow.fsm", *files])
+    assert done.exit_code == 3
+    assert "2 scenarios: 1 undecided" in done.stdout
+    assert "all pass" not in done.stdout
+    assert Path("t.md").read_text().startswith("### ? fsm test: 2 scenarios: 1 undecided")
+    assert 'tests="2" failures="0" errors="1"' in Path("t.xml").read_text()
+    assert json.loads(Path("t.json").read_text())["undecided"] == ["slow.second"]
+    reported = CliRunner().invoke(cli, ["report", "slow.fsm", "--output", "r.xml"])
+    assert reported.exit_code == 3
+    assert "2 scenarios, 0 failing" in reported.stdout
+    page = Path("build/report/index.html").read_text()
+    assert "every scenario passes" not in page
+    assert "1 not decided." in page
+
+
+def test_a_verdict_that_a_limit_leaves_open_is_not_worse(tmp_path: Path) -> None:
+    from fsmdsl.report.compare.verdicts import Turn
+
+    assert not Turn("s", "invariant low", "holds", "unknown").worse
+    assert Turn("s", "invariant low", "holds", "unknown").undecided
+    assert Turn("s", "invariant low", "unknown", "violated").worse
+
+
+def pull_request() -> ModuleType:
+    spec = spec_from_file_location("pull_request", ROOT / "action" / "pull_request.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["pull_request"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [([0, 0, 0], 0), ([0, 3, 0], 3), ([0, 3, 1], 1), ([1, 2, 3], 2), ([0, 137, 0], 137), ([2, 70, 1], 70)],
+)
+def test_the_action_ends_with_the_worst_code(codes: list[int], expected: int) -> None:
+    assert pull_request().worst(codes) == expected
+
+
+def test_the_action_does_not_pass_over_a_command_that_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = pull_request()
+    real, code = subprocess.run, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+    def run(command: list[str], **options: object) -> object:
+        if "verify" in command:
+            command = [sys.executable, "-c", code]
+        elif "test" in command:
+            Path(command[command.index("--output") + 1]).write_text("### ✓ fsm test: all pass\n")
+            command = [sys.executable, "-c", ""]
+        return real(command, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "run", run)
+    codes, parts = module._explored(module.Job("nowhere", "", "60", tmp_path, {}))
+    assert codes[1] == module.worst(codes) == 137
+    assert parts == ["### ✗ fsm verify: exit code 137; the log of the job says why", "### ✓ fsm test: all pass"]

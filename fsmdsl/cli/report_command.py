@@ -110,9 +110,10 @@ def command(
     summed = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
     output.say(f"{path}: {summed}")
     extra = {"page": str(path), "totals": totals}
-    output.finish(lambda: from_report(model, problems, explored, played, summed, looked_for(), extra))
-    bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in problems)
-    sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
+    why = budget.reached or ""
+    output.finish(lambda: from_report(model, problems, explored, played, unplayed, why, summed, looked_for(), extra))
+    bad = totals["violations"] or totals["failing"] or any(d.severity for d in problems)
+    sys.exit(FINDINGS if bad else BOUNDED if totals["undecided"] else 0)
 
 
 def _explored(

@@ -219,6 +219,7 @@ class Test(Diagnostics):
 
     passed: int
     failed: int
+    undecided: list[str]
     scenarios: list[Scenario]
     left_out: list[LeftOut]
 

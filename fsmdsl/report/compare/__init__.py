@@ -39,7 +39,11 @@ class Difference:
     @property
     def is_different(self) -> bool:
         """Is anything different?"""
-        return bool(self.parts or self.turns) or any(x.outcome == "different" for x in self.behaviours)
+        return (
+            bool(self.parts)
+            or any(not x.undecided for x in self.turns)
+            or any(x.outcome == "different" for x in self.behaviours)
+        )
 
 
 def compare(

@@ -74,7 +74,8 @@ def _answers(difference: Difference) -> Iterator[str]:
         return
     yield from ["| | | |", "| --- | --- | --- |"]
     for t in difference.turns[:MAX_CHANGES]:
-        yield f"| {'✗' if t.worse else ''} {cell(turned(t))} | {cell(t.scope)} | {cell(t.label)} |"
+        mark = "✗" if t.worse else "?" if t.undecided else ""
+        yield f"| {mark} {cell(turned(t))} | {cell(t.scope)} | {cell(t.label)} |"
     if len(difference.turns) > MAX_CHANGES:
         yield f"| | | … and {len(difference.turns) - MAX_CHANGES} more |"
     yield ""

@@ -42,8 +42,8 @@ def tally(difference: Difference) -> str:
     parts = [f"{changes} change{'s' * (changes != 1)}"] if changes else []
     if different:
         parts.append(f"{different} behave{'s' * (different == 1)} differently")
-    if difference.turns:
-        parts.append(f"{len(difference.turns)} other answer{'s' * (len(difference.turns) != 1)}")
+    if turns := sum(not t.undecided for t in difference.turns):
+        parts.append(f"{turns} other answer{'s' * (turns != 1)}")
     if difference.undecided:
         names = ", ".join(difference.undecided[:MAX_NAMES])
         more = f" and {len(difference.undecided) - MAX_NAMES} more" if len(difference.undecided) > MAX_NAMES else ""
@@ -135,7 +135,7 @@ def turned(t: Turn) -> str:
 
 
 def _turn(t: Turn, old: str, new: str, paint: Paint, every: bool) -> Iterator[str]:
-    yield f"{t.scope}: {t.label}: {paint(turned(t), 'error' if t.worse else 'strong')}"
+    yield f"{t.scope}: {t.label}: {paint(turned(t), 'error' if t.worse else 'warning' if t.undecided else 'strong')}"
     if every and t.trace is not None:
         yield f"  in {new if t.new in ('violated', 'fails') else old}:"
         yield from (f"    {line}" for line in story(t.trace))

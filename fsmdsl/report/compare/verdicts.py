@@ -33,7 +33,12 @@ class Turn:
     @property
     def worse(self) -> bool:
         """Does something go wrong that did not before?"""
-        return self.new in ("violated", "fails") or (self.new not in ("holds", "passes", None) and self.old == "holds")
+        return self.new in ("violated", "fails")
+
+    @property
+    def undecided(self) -> bool:
+        """Is it open what one of the versions answers? Then nothing says that the answers differ."""
+        return bool({"unknown", "not checked"} & {self.old, self.new})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class _Verdicts:
 
     by_key: Mapping[Key, Verdict]
     complete: bool
+    undecided: bool
 
     def outcome(self, key: Key) -> str | None:
         """A fault that was not found does not happen, if everything was explored."""
@@ -74,7 +80,7 @@ def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Answers:
         verdict = w or v
         assert verdict is not None
         changed.append(Turn(name, _question(verdict), was, now, explanation, trace))
-    undecided = any(not x.complete for x in there)
+    undecided = any(x.undecided for x in there)
     return Answers(tuple(changed), (f"verdicts of {name}",) if undecided else ())
 
 
@@ -94,7 +100,8 @@ def _verdicts(model: m.Model, name: str, limits: Limits) -> _Verdicts | None:
     x = with_runs(lambda: explore(model, system, limits, budget=budget), model, budget)
     verdicts = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
     by_key: dict[Key, Verdict] = {(v.kind, v.machine or "", v.name): v for v in verdicts}
-    return _Verdicts(by_key, x.complete and all(v.outcome != "unknown" for v in x.verdicts))
+    undecided = not x.complete or any(v.outcome in ("unknown", "not checked") for v in x.verdicts)
+    return _Verdicts(by_key, x.complete, undecided)
 
 
 def played(old: m.Model, new: m.Model, limits: Limits) -> Answers:
