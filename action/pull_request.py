@@ -28,8 +28,8 @@ BOT = "github-actions[bot]"
 """Who comments with the token of a workflow."""
 
 MISUSE = 2
-WORST_FIRST = (MISUSE, 1, 3)
-"""Exit codes of `fsm`: misuse, a finding, a limit."""
+ANSWERS = (0, 3, 1, MISUSE)
+"""Exit codes of `fsm` that are an answer, the worst last: clean, undecided, a finding, misuse."""
 
 
 class NoCommentError(Exception):
@@ -71,7 +71,12 @@ def main() -> int:
             _comment(job, number, text, worth=bool(change) or any(codes))
         except NoCommentError as error:
             print(f"::notice title=fsmdsl::{error}. The summary of the job has the same text.")
-    return next((code for code in WORST_FIRST if code in codes), max(codes))
+    return worst(codes)
+
+
+def worst(codes: list[int]) -> int:
+    """The exit code of the step. A command that was killed or has crashed has answered nothing: that is the worst."""
+    return max(codes, key=lambda code: ANSWERS.index(code) if code in ANSWERS else len(ANSWERS))
 
 
 def _fsm(*arguments: str, quiet: bool = False) -> int:
@@ -80,7 +85,8 @@ def _fsm(*arguments: str, quiet: bool = False) -> int:
     command = [sys.executable, "-P", "-m", "fsmdsl", *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "FSM_TOKEN"}
     printed = subprocess.DEVNULL if quiet else None
-    return subprocess.run(command, env=environment, stdout=printed, check=False).returncode
+    code = subprocess.run(command, env=environment, stdout=printed, check=False).returncode
+    return code if code >= 0 else 128 - code  # ended by a signal
 
 
 def _append(variable: str, text: str) -> None:
@@ -105,8 +111,17 @@ def _explored(job: Job) -> tuple[list[int], list[str]]:
         _fsm("verify", *seconds, "--output", str(verified), "--output", str(sarif), "--", job.specs),
         _fsm("test", "--output", str(tested), "--", job.specs),
     ]
-    found = [path.read_text("utf-8").strip() for path in (verified, tested) if path.exists()]
-    return codes, found or [f"### ✗ fsm: exit code {max(codes)}; the log of the job says why"]
+    if not (verified.exists() or tested.exists()):
+        return codes, [f"### ✗ fsm: exit code {worst(codes)}; the log of the job says why"]
+    results = (("verify", codes[1], verified), ("test", codes[2], tested))
+    return codes, [_text(name, code, path) for name, code, path in results]
+
+
+def _text(name: str, code: int, path: Path) -> str:
+    """What a command has written, or that it has not."""
+    if path.exists():
+        return path.read_text("utf-8").strip()
+    return f"### ✗ fsm {name}: exit code {code}; the log of the job says why"
 
 
 def _change(job: Job) -> str:
@@ -125,8 +140,10 @@ def _change(job: Job) -> str:
     code = _fsm(
         "diff", *seconds, "--format", "markdown", "--output", str(path), "--", f"git:{revision}", job.specs, quiet=True
     )
-    if code == MISUSE or not path.exists():
+    if code == MISUSE:
         return f"No comparison with `{job.base[:12]}`: one of both versions cannot be read (the log says why)."
+    if not path.exists():
+        return f"No comparison with `{job.base[:12]}`: `fsm diff` ended with exit code {code} (the log says why)."
     return path.read_text("utf-8").strip() if code else ""
 
 

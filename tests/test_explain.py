@@ -729,7 +729,8 @@ def test_counts_are_drawn(folder: Path) -> None:
     assert "Half --> Running : grow<br/>1×" in drawn.stdout
     (folder / "gang.fsm").write_text(GANG.replace("Half    -> Running  on grow", "Half -> Queued on grow"))
     other = CliRunner().invoke(cli, ["draw", "gang.fsm", "--counts", "counts.json", "--format", "mermaid", "-o", "-"])
-    assert "1×" not in other.stdout  # another row since: nobody has counted it
+    assert "Queued --> Queued : grow" in other.stdout or "grow<br/>2×" in other.stdout
+    assert "grow<br/>1×" not in other.stdout  # another row since: nobody has counted it
 
 
 @pytest.mark.parametrize(

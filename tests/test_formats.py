@@ -303,7 +303,7 @@ def test_a_case_for_each_scenario(folder: Path) -> None:
 def test_markdown_folds_the_runs_away(folder: Path) -> None:
     put(folder, STUCK)
     told = printed(folder, "verify", "markdown")
-    assert "| ✗ failed | door.One | 2 states, exhaustive: no deadlock, property lively |" in told
+    assert "| ✗ failed | door.One | 2 states, exhaustive; failed: no deadlock, property lively |" in told
     assert "✗ **FSM302** `One` can get stuck outside of final states (`specs/door.fsm:11`)" in told
     assert told.count("<details>") == told.count("</details>") == 2
     assert "```mermaid\nsequenceDiagram" in told

@@ -144,12 +144,13 @@ def strict(schema: object) -> object:
         "test runs.fsm",
         "test broken.fsm",
         "diff door.fsm new.fsm",
-        "diff door.fsm door.fsm",
+        "diff door.fsm same.fsm",
         "diff new.fsm runs.fsm",
     ],
 )
 def test_a_validator_accepts_what_is_printed(line: str, folder: Path) -> None:
     (folder / "new.fsm").write_text(DOOR)
+    (folder / "same.fsm").write_text((folder / "door.fsm").read_text())
     (folder / "runs.fsm").write_text(RUNS)
     (folder / "broken.fsm").write_text("machine M { initial state A  A -> Nowhere on gone  ]")
     arguments = line.replace("HOLES", str(ROOT / "specs" / "hived" / "holes")).split()

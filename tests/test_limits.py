@@ -354,7 +354,7 @@ def test_a_limit_while_specs_are_read(command: list[str], monkeypatch: pytest.Mo
 
     monkeypatch.setattr(workspace, "parse", for_ever)
     path = str(ROOT / "specs" / "hived")
-    more = [path, path] if command[0] == "diff" else [path]
+    more = [path, str(ROOT / "specs" / "grove")] if command[0] == "diff" else [path]
     done = CliRunner().invoke(cli, [command[0], *more, "--max-seconds", "0.2"])
     assert done.exit_code == 3, done.output
     assert "stopped after 0.2 seconds, before the specs were read and checked" in done.stdout
@@ -363,7 +363,8 @@ def test_a_limit_while_specs_are_read(command: list[str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize("command", ["check", "test", "verify", "report", "diff"])
 def test_the_time_of_a_command_begins_with_its_process(command: str) -> None:
     path = str(ROOT / "specs" / "hived")
-    arguments = [command, path, *([path] if command == "diff" else []), "--max-seconds", "900"]
+    more = [str(ROOT / "specs" / "grove")] if command == "diff" else []
+    arguments = [command, path, *more, "--max-seconds", "900"]
     done = CliRunner().invoke(cli, arguments, obj=monotonic() - 1000)
     assert (done.exit_code, "stopped after 900 seconds, before the specs were read" in done.stdout) == (3, True)
 

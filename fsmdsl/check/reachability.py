@@ -14,7 +14,7 @@ from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 UNREACHABLE = Rule(
     "FSM201",
     "unreachable-state",
-    Severity.ERROR,
+    Severity.WARNING,
     "a state that no transition leads to",
     """
 Starting in the initial state and following transitions of every kind (events, answers of actions, timers, eventless

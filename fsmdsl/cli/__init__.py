@@ -11,8 +11,9 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
-from fsmdsl.cli.invocation import begin
+from fsmdsl.cli.invocation import begin, invocation
 from fsmdsl.cli.usage import Command, plain_values
 from fsmdsl.text.terminal import printable
 
@@ -40,8 +41,14 @@ COMMANDS = {
 """Every subcommand and its line in `fsm --help`."""
 
 
+FINDINGS = 1
+"""The exit code when something is wrong in the specs."""
+
 MISUSE = 2
 """The exit code when a command could not do what it was asked."""
+
+BOUNDED = 3
+"""The exit code when nothing is wrong in what was seen, and that was not everything."""
 
 
 class ClosedPipeError(Exception):
@@ -129,8 +136,19 @@ def _run_plainly(words: list[str], begun: float | None) -> bool:
     if values is None:
         return False
     begin(begun)
-    command.function(**values)
+    call(command, values)
     return True
+
+
+def call(command: Command, values: dict[str, Any]) -> None:
+    """Run a command. Where it has left out files with errors it ends with 1 at least, whatever comes of the others."""
+    try:
+        command.function(**values)
+    except SystemExit as end:
+        if not (invocation().has_left_out and end.code in (None, 0, BOUNDED)):
+            raise
+    if invocation().has_left_out:
+        sys.exit(FINDINGS)
 
 
 def ended(cause: BaseException | None) -> int:

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, serious
+from fsmdsl.cli import FINDINGS, usage
+from fsmdsl.cli.common import Checked, checked, documented_option, paint, paths_argument, serious
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.model.workspace import RULES as FILES
-from fsmdsl.model.workspace import Loaded
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
@@ -41,9 +40,10 @@ def command(
     """
     out = printing(form, outputs)
     with within(budget, paths, out):
-        loaded, diagnostics = checked(paths, as_documented=as_documented)
+        x = checked(paths, as_documented=as_documented, lenient=True)
+    diagnostics = list(x.diagnostics)
     visible = diagnostics if notes else [d for d in diagnostics if d.severity > Severity.NOTE]
-    message = _summary(loaded, diagnostics) + (" (`--notes` prints them)" if len(visible) < len(diagnostics) else "")
+    message = _summary(x) + (" (`--notes` prints them)" if len(visible) < len(diagnostics) else "")
     if visible:
         out.say_text(frames(visible, paint))
     out.say(message)
@@ -66,14 +66,15 @@ def looked_for() -> list[Rule]:
     return [*parse.RULES, *resolve.RULES, *checks.RULES, *FILES]
 
 
-def _summary(loaded: Loaded, diagnostics: list[Diagnostic]) -> str:
-    if loaded.model is None:
-        return tally(diagnostics)
-    machines = sum(len(x.machines) for x in loaded.model.modules)
-    rows = sum(len(y.transitions) for x in loaded.model.modules for y in x.machines)
-    files = len(loaded.parsed)
+def _summary(x: Checked) -> str:
+    if x.loaded.model is None:
+        return tally(x.diagnostics)
+    machines = sum(len(y.machines) for y in x.loaded.model.modules)
+    rows = sum(len(z.transitions) for y in x.loaded.model.modules for z in y.machines)
+    files = len(x.loaded.parsed)
     what = f"{_count(files, 'file')}, {_count(machines, 'machine')}, {_count(rows, 'transition')}"
-    return f"{what}: {tally(diagnostics) or paint('clean', 'good')}"
+    summary = f"{what}: {tally(x.diagnostics) or paint('clean', 'good')}"
+    return f"{summary}; not checked further: {x.left_out_line}" if x.left_out else summary
 
 
 def _count(n: int, noun: str) -> str:

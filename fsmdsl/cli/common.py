@@ -6,21 +6,25 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from fsmdsl import model as m
-from fsmdsl.cli import messages, usage
+from fsmdsl.cli import FINDINGS, messages, usage
 from fsmdsl.cli.invocation import invocation
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.cli.printing import Printing
+from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.model.resolve.declarations.modules import module_name
 from fsmdsl.model.resolve.rules import TOO_LARGE
-from fsmdsl.model.workspace import Loaded, load
+from fsmdsl.model.workspace import RULES as FILE_RULES
+from fsmdsl.model.workspace import Files, Loaded, read_files, resolve_files
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.text.diagnostics import Diagnostic, Severity, ordered
+from fsmdsl.text.terminal import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-FINDINGS = 1
+IMPORTS_ERRORS = "it imports a file with errors"
 
 _RED, _GREEN, _YELLOW, _BLUE, _CYAN = (f"\x1b[{code}m" for code in (31, 32, 33, 34, 36))
 _BOLD, _DIM = "\x1b[1m", "\x1b[2m"
@@ -109,6 +113,26 @@ def say_json(kind: str, content: Mapping[str, object]) -> None:
     messages.say_json(json.dumps(document(kind, content), indent=2, ensure_ascii=False))
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Specs, and everything that `fsm check` finds in them."""
+
+    loaded: Loaded
+    """The sound files: those that have no errors, and import none that has. There is no model if there are none, or if
+    the errors are in no file."""
+    diagnostics: tuple[Diagnostic, ...]
+    """In all files."""
+    errors: tuple[Diagnostic, ...]
+    """Those of them that keep files from being used."""
+    left_out: tuple[tuple[str, str], ...]
+    """The files that are not used, each with the reason."""
+
+    @property
+    def left_out_line(self) -> str:
+        """The same, in a line."""
+        return ", ".join(f"`{printable(name)}` ({why})" for name, why in self.left_out)
+
+
 def serious(diagnostics: Iterable[Diagnostic]) -> bool:
     """Does anything in it make the command exit with 1?"""
     return any(d.severity >= Severity.WARNING for d in diagnostics)
@@ -120,46 +144,125 @@ def checked(
     as_documented: bool = False,
     without: Sequence[str] = (),
     settings: dict[str, Any] | None = None,
-) -> tuple[Loaded, list[Diagnostic]]:
-    """The specs, and everything that `fsm check` finds in them."""
-    links = follows_links()
-    loaded = load(existing(paths), as_documented=as_documented, without=without, settings=settings, follow_links=links)
+    lenient: bool = False,
+) -> Checked:
+    """Read and check specs. Files with errors are left out, and those that import them; with `lenient` only those with
+    errors that leave no model."""
+
+    def resolved(files: Files) -> Loaded:
+        return resolve_files(files, as_documented=as_documented, without=without, settings=settings)
+
+    everything = sound = read_files(existing(paths), follow_links=follows_links())
+    loaded = resolved(sound)
     if loaded.unanswered:
         misuse("; ".join(loaded.unanswered.values()))
-    diagnostics = list(loaded.diagnostics)
-    if loaded.model is not None:
-        from fsmdsl.check import check
+    diagnostics, errors = list[Diagnostic](), list[Diagnostic]()
+    while True:
+        problems = _problems(loaded)
+        diagnostics += [d for d in problems if d in loaded.diagnostics or not _is_premature(d, everything, sound)]
+        # Without amendments, what the checks find is the document's doing, and the reason to look further; but not at
+        # numbers that are too large to compute.
+        passable = () if not (as_documented or without or lenient) else set(problems) - set(loaded.diagnostics)
+        new_errors = [
+            d for d in problems if d.severity is Severity.ERROR and (d not in passable or d.rule == TOO_LARGE)
+        ]
+        errors += new_errors
+        if not new_errors:
+            break
+        if any(d.rule not in FILE_RULES and not _modules([d], sound) for d in new_errors):
+            return Checked(replace(loaded, model=None), tuple(ordered(diagnostics)), tuple(ordered(errors)), ())
+        sound = sound.without(_modules(new_errors, sound) | sound.unread)
+        loaded = resolved(sound)
+    if not sound.root_count:
+        loaded = replace(loaded, model=None)
+    return Checked(loaded, tuple(ordered(diagnostics)), tuple(ordered(errors)), _left_out(everything, sound, errors))
 
-        diagnostics = ordered([*diagnostics, *check(loaded.model)])
-    return loaded, diagnostics
+
+def _problems(loaded: Loaded) -> list[Diagnostic]:
+    if loaded.model is None:
+        return list(loaded.diagnostics)
+    from fsmdsl.check import check
+
+    return [*loaded.diagnostics, *check(loaded.model)]
+
+
+def _modules(diagnostics: Iterable[Diagnostic], files: Files) -> set[str]:
+    """The modules in which diagnostics are."""
+    sources = {d.span.source.name for d in diagnostics}
+    return {module_name(p.module) for p in files.parsed if p.source.name in sources}
+
+
+def _is_premature(d: Diagnostic, everything: Files, sound: Files) -> bool:
+    """Could a file that was left out use what a check says is not used?"""
+    if d.severity is Severity.ERROR or len(sound.parsed) == len(everything.parsed):
+        return False
+    sound_modules = {module_name(p.module) for p in sound.parsed}
+    others = [p for p in everything.parsed if module_name(p.module) not in sound_modules]
+    return bool(_modules([d], sound) & everything.imported_by(others))
+
+
+def _left_out(everything: Files, sound: Files, errors: Sequence[Diagnostic]) -> tuple[tuple[str, str], ...]:
+    """The named files that are not used, each with the reason."""
+    parts = []
+    used = {p.source.name for p in sound.parsed}
+    for p in everything.parsed[: everything.root_count]:
+        name = p.source.name
+        if name in used:
+            continue
+        own = [d for d in errors if d.span.source.name == name]
+        parts.append((name, tally(own) or IMPORTS_ERRORS))
+    return tuple(parts)
 
 
 def model_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> m.Model:
-    """The model of specs that have no errors; otherwise the errors are printed and the command ends with 1."""
+    """The model of specs; see `loaded_or_exit`."""
     return ordered_model(loaded_or_exit(paths, form, **options))
 
 
-def loaded_or_exit(paths: Sequence[str], form: str | Printing = "text", **options: Any) -> Loaded:
-    """The same, with what was named on the command line."""
-    loaded, problems = checked(paths, **options)
-    # Without amendments, what the checks find is the document's doing, and the reason to look further; but not at
-    # numbers that are too large to compute.
-    documented = options.get("as_documented") or options.get("without")
-    fatal = [d for d in problems if not documented or d in loaded.diagnostics or d.rule == TOO_LARGE]
-    errors = [d for d in fatal if d.severity is Severity.ERROR]
-    if loaded.model is None or errors:
-        errors = _caused_by_options(errors, paths, **options)
-        if form == "json":
-            from fsmdsl.report.data import diagnostics
-
-            say_json("diagnostics", diagnostics(errors))
-        elif isinstance(form, str):
-            say_text(frames(errors, paint), err=True)
-            say(f"{tally(errors)}; fix that first", err=True)
+def loaded_or_exit(
+    paths: Sequence[str], form: str | Printing = "text", *, whole: bool = False, **options: Any
+) -> Loaded:
+    """The sound files of specs. Errors in others are printed, and the command will end with 1. It ends at once where
+    nothing is sound, or, with `whole`, where not all is."""
+    x = checked(paths, **options)
+    if x.loaded.model is None or (whole and x.errors):
+        _refuse_all(x, paths, form, **options)
+    if x.errors:
+        message = left_out_message(x)
+        if isinstance(form, Printing):
+            form.errors.extend(x.errors)
+            form.left_out.update(x.left_out)
+            form.say_text(frames(x.errors, paint), err=True)
+            form.say(message, "", err=True)
         else:
-            refuse(form, errors, "fix that first")
-        sys.exit(FINDINGS)
-    return loaded
+            say_text(frames(x.errors, paint), err=True)
+            say(message, err=True)
+        invocation().has_left_out = True
+    return x.loaded
+
+
+def left_out_message(x: Checked) -> str:
+    """How many errors there are, and which files are not used for them."""
+    return f"{tally(x.errors)}; left out: {x.left_out_line or 'files that cannot be read'}"
+
+
+def has_left_out() -> bool:
+    """Does the command leave out files that have errors?"""
+    return invocation().has_left_out
+
+
+def _refuse_all(x: Checked, paths: Sequence[str], form: str | Printing, **options: Any) -> NoReturn:
+    errors = _caused_by_options(list(x.errors), paths, **options)
+    if form == "json":
+        from fsmdsl.report.data import diagnostics
+
+        say_json("diagnostics", diagnostics(errors))
+    elif isinstance(form, str):
+        say_text(frames(errors, paint), err=True)
+        say(f"{tally(errors)}; fix that first", err=True)
+    else:
+        refuse(form, errors, "fix that first")
+    sys.exit(FINDINGS)
 
 
 def _caused_by_options(
@@ -173,7 +276,7 @@ def _caused_by_options(
     """The errors; those that the text has not as it is written say which options cause them."""
     if not settings and not without:
         return errors
-    _, as_written = checked(paths, as_documented=as_documented)
+    as_written = checked(paths, as_documented=as_documented).diagnostics
     changed = [*(f"--set {x.span.quote}" for x in (settings or {}).values()), *(f"--without {x}" for x in without)]
     options = " ".join(changed)
     note = f"`{options}` causes this: as it is written, the text is fine"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fsmdsl.cli import usage
+from fsmdsl.cli import BOUNDED, usage
 from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completions import versions as offered
 from fsmdsl.cli.limits import MINUTES, command_budget, within
@@ -72,9 +72,11 @@ def command(
     """Tell what has changed between two versions of specs: as machines, as behaviour, as verdicts.
 
     OLD and NEW are files or folders, or what git has of them: HEAD~1:specs/door.fsm, or a revision alone, which takes
-    the path of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). Without NEW, the files as they are.
+    the path of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). Without NEW, the files as they are;
+    a file or folder alone (fsm diff specs) is compared with the last commit.
 
-    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors, 3 a limit came before both were read.
+    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors, 3 no difference found, but a limit came
+    before everything was compared.
     """
     before, after = versions(old, new, path)
     revisions = Revisions()
@@ -99,7 +101,7 @@ def command(
         say(tally(difference))
     if out is not None:
         _write(difference, names, out, revisions.substitute, force)
-    sys.exit(DIFFERENT if difference.is_different else 0)
+    sys.exit(DIFFERENT if difference.is_different else BOUNDED if difference.undecided else 0)
 
 
 def _write(

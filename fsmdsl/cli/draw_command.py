@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fsmdsl import model as m
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, chosen, documented_option, model_or_exit, paint, paths_argument, say_json
+from fsmdsl.cli import FINDINGS, usage
+from fsmdsl.cli.common import chosen, documented_option, has_left_out, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completions import machine_names
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
@@ -110,7 +110,9 @@ def command(
         drawn[f"{machine.qualified}.{look.form.ending}"] = content
     if out != "-":
         purpose = f"draw {' '.join(chosen(paths))} --format {form}"
-        write_folder(Path(out), purpose, drawn, ours=earlier(is_drawing), force=force, prune=not names)
+        write_folder(
+            Path(out), purpose, drawn, ours=earlier(is_drawing), force=force, prune=not (names or has_left_out())
+        )
         say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, links_option, model_or_exit, paint
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
+from fsmdsl.cli.common import links_option, model_or_exit, paint
 from fsmdsl.cli.import_command import imported
-from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
 from fsmdsl.interop.drift import RULES, Comparison, Leads, drift, report, table_names
@@ -63,7 +63,7 @@ def command(
     pairs = {a: b or a for a, _, b in (x.partition("=") for x in machines)}
     names = dict(_renaming(x) for x in renames)
     with within(budget, (spec, code), out):
-        model = model_or_exit((spec,), out, as_documented=as_documented)
+        model = model_or_exit((spec,), out, whole=True, as_documented=as_documented)
         tables = imported(code, source_format)
         machine_names = [x.name for x in model.machines.values()]
         for name in (x for x in pairs if x not in machine_names):

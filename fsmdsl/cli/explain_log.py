@@ -12,7 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from fsmdsl.cli.common import FINDINGS, follows_links, model_or_exit, paint, say_json
+from fsmdsl.cli import FINDINGS
+from fsmdsl.cli.common import follows_links, model_or_exit, paint, say_json
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
 from fsmdsl.cli.limits import within
 from fsmdsl.cli.messages import misuse, say, say_text
@@ -115,7 +116,7 @@ def _reading(request: Request, mapping: LogMapping, form: str) -> Reading:
     from fsmdsl.interop.logs.rules import LogError
 
     options = {"as_documented": request.as_documented, "settings": settings_of(request.settings)}
-    model = model_or_exit(_specs(request, mapping), form, **options)
+    model = model_or_exit(_specs(request, mapping), form, whole=True, **options)
     try:
         return _bound(request, mapping, model)
     except LogError as error:

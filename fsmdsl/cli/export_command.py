@@ -9,8 +9,8 @@ from typing import Any
 
 from fsmdsl import graphs
 from fsmdsl import model as m
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, paths_argument
+from fsmdsl.cli import FINDINGS, usage
+from fsmdsl.cli.common import documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.output_files import write

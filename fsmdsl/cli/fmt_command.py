@@ -7,8 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, existing, follows_links, format_option, paint, paths_argument, say_json, serious
+from fsmdsl.cli import FINDINGS, usage
+from fsmdsl.cli.common import existing, follows_links, format_option, paint, paths_argument, say_json, serious
 from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.output_files import write
 from fsmdsl.model.workspace import read

@@ -6,8 +6,16 @@ import sys
 from pathlib import Path
 
 from fsmdsl import classes as emit
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, documented_option, format_option, model_or_exit, paint, paths_argument, say_json
+from fsmdsl.cli import FINDINGS, usage
+from fsmdsl.cli.common import (
+    documented_option,
+    format_option,
+    has_left_out,
+    model_or_exit,
+    paint,
+    paths_argument,
+    say_json,
+)
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.output_files import force_option, generated, write_folder
 from fsmdsl.text.files import manifest
@@ -41,10 +49,11 @@ def command(
         files.update(emit.TARGETS[target](model, module.name))
     for x in (x for module in model.modules for x in emit.left_out(target, model, module.name)):
         say(f"left out: {x.span}: {x.text}", err=True)
+    prune = not has_left_out()  # a module with errors is not gone
     if only_check:
-        plan = manifest.plan(out, PURPOSE, files, ours=generated)
+        plan = manifest.plan(out, PURPOSE, files, ours=generated, prune=prune)
     else:
-        plan = write_folder(out, PURPOSE, files, ours=generated, force=force)
+        plan = write_folder(out, PURPOSE, files, ours=generated, force=force, prune=prune)
     changed = plan.changed
     if form == "json":
         written = sorted(str(out / name) for name in files)

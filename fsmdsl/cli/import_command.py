@@ -6,9 +6,9 @@ import re
 import sys
 from pathlib import Path
 
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, follows_links, links_option, paint
-from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
+from fsmdsl.cli.common import follows_links, links_option, paint
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.output_files import write
 from fsmdsl.interop.imports.formats import FORMATS, LOOPLAB, format_of, read, unknown

@@ -18,6 +18,8 @@ class Invocation:
     """Whether to print colors; None: where a terminal shows them."""
     follows_links: bool = False
     """Whether files outside the named folder are read through links."""
+    has_left_out: bool = False
+    """Whether the command leaves out files that have errors."""
 
 
 _CURRENT: ContextVar[Invocation | None] = ContextVar("fsm call", default=None)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from fsmdsl.cli import usage
+from fsmdsl.cli import BOUNDED, usage
 from fsmdsl.cli.common import chosen, paint
 from fsmdsl.cli.invocation import invocation
 from fsmdsl.cli.messages import say, unstyled
@@ -20,10 +20,6 @@ from fsmdsl.text.source import Source, Span
 if TYPE_CHECKING:
     from fsmdsl.cli.printing import Printing
     from fsmdsl.report.formats.results import Results
-
-BOUNDED = 3
-"""The exit code when nothing is wrong in what was seen, and a limit came before the end."""
-
 
 MINUTES = 300.0
 """The limit of commands that are done in seconds unless something is wrong."""

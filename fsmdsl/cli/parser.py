@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from fsmdsl.cli import COMMANDS, MISUSE, ClosedPipeError, declared, ended, version
+from fsmdsl.cli import COMMANDS, MISUSE, ClosedPipeError, call, declared, ended, version
 from fsmdsl.cli.invocation import begin, invocation, no_colors
 from fsmdsl.cli.usage import Parameter, Type
 from fsmdsl.text.terminal import printable
@@ -77,7 +77,11 @@ def click_command(name: str) -> click.Command:
     command = declared(name)
     parameters = [*map(_parameter, command.parameters), _color_option(hidden=True)]
     help_text = cleandoc(command.function.__doc__ or "")
-    return click.Command(name, callback=command.function, params=parameters, help=help_text, **command.settings)
+
+    def callback(**values: Any) -> None:
+        call(command, values)
+
+    return click.Command(name, callback=callback, params=parameters, help=help_text, **command.settings)
 
 
 def _parameter(parameter: Parameter) -> click.Parameter:

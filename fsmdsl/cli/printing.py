@@ -14,6 +14,7 @@ from fsmdsl.cli.messages import misuse, say_document, say_text, unstyled
 from fsmdsl.cli.output_files import write
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.report.formats import ENDINGS, FORMATS, rendered
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.terminal import printable_line, printable_text
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ class Printing:
     files: tuple[tuple[Path, str], ...] = ()
     texts: list[str] = field(default_factory=list)
     """The text so far, for files that get it too."""
+    errors: list[Diagnostic] = field(default_factory=list)
+    """Those of files that are left out: they are part of the results, whatever comes of the others."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """The files that are left out, each with the reason."""
 
     @property
     def speaks(self) -> bool:
@@ -58,6 +63,10 @@ class Printing:
     def finish(self, results: Callable[[], Results]) -> None:
         """Print and write the results; `results` is called where anything but text is asked for."""
         content = results() if self.formal else None
+        if content is not None and self.errors:
+            from fsmdsl.report.formats.check_results import with_errors
+
+            content = with_errors(content, self.errors, self.left_out)
         if content is not None and not self.speaks:
             say_document(_content(self.form, content))
         for path, form in self.files:

@@ -8,11 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from fsmdsl import model as m
-from fsmdsl.cli import usage
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.check_command import looked_for
-from fsmdsl.cli.common import FINDINGS, checked, documented_option, paint, paths_argument, refuse
+from fsmdsl.cli.common import checked, documented_option, left_out_message, paint, paths_argument, refuse
 from fsmdsl.cli.counts import counted, counts_option
-from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import printing, printing_options
@@ -22,10 +22,9 @@ from fsmdsl.cli.report_origin import changes, origin
 from fsmdsl.cli.test_command import played as play_all
 from fsmdsl.dataclasses import replace
 from fsmdsl.draw.svg import rendered_together
-from fsmdsl.model.resolve.rules import TOO_LARGE
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.formats.gather import from_report
-from fsmdsl.report.frames import frame
+from fsmdsl.report.frames import frame, frames
 from fsmdsl.report.page import is_page, page
 from fsmdsl.report.state_counts import SMALL, Census, census
 from fsmdsl.runs.replay import with_runs
@@ -73,11 +72,15 @@ def command(
 
     output = printing(form, outputs)
     with within(budget, paths, output):
-        loaded, problems = checked(paths, as_documented=as_documented)
-        if loaded.model is None or any(d.rule == TOO_LARGE for d in problems):
+        x = checked(paths, as_documented=as_documented, lenient=True)
+        problems = list(x.diagnostics)
+        if x.loaded.model is None:
             refuse(output, problems, "there is nothing to report on")
             sys.exit(FINDINGS)
-        model = loaded.model
+        if x.errors:
+            output.say_text(frames(x.errors, paint), err=True)
+            output.say(left_out_message(x), err=True)
+        model = x.loaded.model
         logged = None if counts is None else counted(counts, model.machines.values())
         changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     systems, limits = list(model.systems.values()), Limits(max_states)
@@ -105,9 +108,10 @@ def command(
     summed = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
     output.say(f"{path}: {summed}")
     extra = {"page": str(path), "totals": totals}
-    output.finish(lambda: from_report(model, problems, explored, played, summed, looked_for(), extra))
-    bad = totals["violations"] or totals["undecided"] or totals["failing"] or any(d.severity for d in problems)
-    sys.exit(FINDINGS if bad else BOUNDED if unplayed else 0)
+    why = budget.reached or ""
+    output.finish(lambda: from_report(model, problems, explored, played, unplayed, why, summed, looked_for(), extra))
+    bad = totals["violations"] or totals["failing"] or any(d.severity for d in problems)
+    sys.exit(FINDINGS if bad else BOUNDED if totals["undecided"] else 0)
 
 
 def _explored(

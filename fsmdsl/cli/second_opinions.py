@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from fsmdsl import model as m
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, paint
-from fsmdsl.cli.limits import BOUNDED
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
+from fsmdsl.cli.common import paint
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import Printing
 from fsmdsl.cli.ranks import several

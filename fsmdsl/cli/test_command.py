@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsmdsl import model as m
-from fsmdsl.cli import usage
-from fsmdsl.cli.common import FINDINGS, documented_option, loaded_or_exit, ordered_model, paint, paths_argument
-from fsmdsl.cli.limits import BOUNDED, MINUTES, limit_options, within
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
+from fsmdsl.cli.common import documented_option, loaded_or_exit, ordered_model, paint, paths_argument
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
@@ -48,11 +48,11 @@ def command(
     failed = sum(not x.passed for x in done)
     for x in done:
         _tell(out, x, verbose)
-    summary = _tally(len(done), failed)
+    summary = _tally(len(done), failed, len(open_))
     for scenario in open_:
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, summary)
-    out.finish(lambda: _results(model, done, unstyled(summary)))
+    out.finish(lambda: _results(model, done, open_, budget.reached or "", unstyled(summary)))
     sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
 
 
@@ -71,10 +71,10 @@ def played(
     return done, scenarios[len(done) :]
 
 
-def _results(model: m.Model, done: list[Played], summary: str) -> Results:
+def _results(model: m.Model, done: list[Played], open_: Sequence[m.Scenario], why: str, summary: str) -> Results:
     from fsmdsl.report.formats.gather import from_test
 
-    return from_test(model, done, summary)
+    return from_test(model, done, open_, why, summary)
 
 
 def _tell(out: Printing, x: Played, verbose: bool) -> None:
@@ -96,8 +96,10 @@ def _left_out(out: Printing, model: m.Model, verbose: bool, summary: str) -> Non
         out.say(f"{len(omissions)} left out, for they speak of what only amendments declare{hint}")
 
 
-def _tally(done: int, failed: int) -> str:
-    if not done:
+def _tally(done: int, failed: int, undecided: int) -> str:
+    count = done + undecided
+    if not count:
         return "no scenario to play"
-    verdict = paint(f"{failed} fail{'s' * (failed == 1)}", "error") if failed else paint("all pass", "good")
-    return f"{done} scenario{'s' * (done != 1)}: {verdict}"
+    parts = [paint(f"{failed} fail{'s' * (failed == 1)}", "error")] if failed else []
+    parts += [paint(f"{undecided} undecided", "warning")] if undecided else []
+    return f"{count} scenario{'s' * (count != 1)}: {', '.join(parts) or paint('all pass', 'good')}"

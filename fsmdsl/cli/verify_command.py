@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.cli import usage
+from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
+from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import (
-    FINDINGS,
     documented_option,
     loaded_or_exit,
     ordered_model,
     paint,
     paths_argument,
 )
-from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completions import system_names
-from fsmdsl.cli.limits import BOUNDED, limit_options, within
+from fsmdsl.cli.limits import limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import Printing, printing, printing_options
@@ -32,7 +31,7 @@ from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.workspace import Loaded
+from fsmdsl.model.workspace import NO_SYSTEM, Loaded
 from fsmdsl.report.exploration import Style, details, summary, verdict
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.causes import Cause
@@ -43,6 +42,8 @@ from fsmdsl.step.instances import Roster
 from fsmdsl.syntax.settings import given_settings
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic, Severity, did_you_mean
+from fsmdsl.text.source import Source, Span
+from fsmdsl.text.terminal import printable
 
 if TYPE_CHECKING:
     from fsmdsl.interop.second_opinion import SecondOpinion
@@ -97,7 +98,7 @@ def command(**values: Any) -> None:
     """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
 
     Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
-    checked.
+    checked, or there is no system.
     """
     options = VerifyOptions(**values)
     task = _read(options)
@@ -166,8 +167,13 @@ def _read(options: VerifyOptions) -> _Task:
     out, checker = printing(options.form, options.outputs), installed(options.other, options.tool)
     check_options(options.certificate, options.with_states, options.without)
     with within(options.budget, options.paths, out):
-        parts = {"as_documented": options.as_documented, "without": options.without}
-        loaded = loaded_or_exit(options.paths, out, **parts, settings=settings_of(options.settings))
+        loaded = loaded_or_exit(
+            options.paths,
+            out,
+            as_documented=options.as_documented,
+            without=options.without,
+            settings=settings_of(options.settings),
+        )
     model, systems = chosen_systems(loaded, options.names)
     chosen = _one(systems, out) if options.by_hand else systems
     hidden = _hidden(model, chosen, options.hide)
@@ -206,7 +212,8 @@ def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]
     for name, left in () if options.names else _left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not explorations:
-        out.say(_no_system(model))
+        problems.append(_no_system(model, options.paths))
+        out.say_text(frame(problems[-1], paint).rstrip("\n"))
     if is_first():
         out.finish(lambda: _results(explorations, model, problems, {**extra, **data(opinions)}))
     return opinions
@@ -313,7 +320,7 @@ def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
 
 def _exit_code(explorations: list[Exploration]) -> int:
     verdicts = {verdict(x) for x in explorations}
-    return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts else 0
+    return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts or not verdicts else 0
 
 
 def settings_of(assignments: tuple[str, ...]) -> dict[str, s.Expr]:
@@ -329,11 +336,19 @@ def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
     return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
 
 
-def _no_system(model: m.Model) -> str:
+def _no_system(model: m.Model, paths: Sequence[str]) -> Diagnostic:
+    """That there is nothing to verify, and how to change that."""
+    message = "no system to explore, so nothing was verified"
+    d = NO_SYSTEM.at(Span(Source(" ".join(map(printable, specs(paths))), ""), 0, 0), message)
     if model.systems:
         imported = " or ".join(f"`--system {x}`" for x in model.systems)
-        return f"no system to explore here; {imported} explores one of an imported module"
-    return "no system to explore: a `system` says how many instances of the machines there are"
+        return d.help(f"{imported} explores one of an imported module")
+    if _left_out(model):
+        return d.help("the systems need amendments: verify without `--as-documented` and `--without`")
+    machine = next((x.name for x in model.machines.values()), None)
+    if machine is None:
+        return d.help("write a machine, and a `system` with instances of it; `fsm init` starts with an example")
+    return d.help(f"add a system, which says what instances there are, such as `system Main {{ first: {machine} }}`")
 
 
 def chosen_systems(loaded: Loaded, names: tuple[str, ...]) -> tuple[m.Model, list[m.System]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,10 +35,31 @@ class Version:
 
 
 def versions(old: str, new: str | None, path: str | None) -> tuple[Version, Version]:
-    """What two arguments mean: each a path, `REV:PATH`, or `REV` alone, which takes the path of the other."""
+    """What two arguments mean: each a path, `REV:PATH`, or `REV` alone, which takes the path of the other. A path alone
+    is compared with the last commit."""
     before, after = _read(old), _read(new) if new is not None else (None, path)
+    if new is None and before[0] is None:
+        before, after = (_last_commit(old), old), (None, old)
     fallback = path or before[1] or after[1] or chosen(())[0]
-    return Version(before[0], before[1] or fallback), Version(after[0], after[1] or fallback)
+    both = Version(before[0], before[1] or fallback), Version(after[0], after[1] or fallback)
+    if both[0].revision is both[1].revision is None and _same_files(both[0].path, both[1].path):
+        advice = f"`fsm diff HEAD {both[0].path}` compares it with the last commit"
+        misuse(f"both versions are `{both[0].path}` as it is on the disk; {advice}")
+    return both
+
+
+def _last_commit(path: str) -> str:
+    """The revision that a path alone is compared with; misuse where there is none."""
+    if path == "-":
+        misuse("name the version to compare standard input with: `fsm diff OLD -`")
+    if not _git("rev-parse", "--verify", "--quiet", "HEAD", or_empty=True):
+        why = "and there is no commit here to compare with"
+        misuse(f"`{path}` is one version, {why}; name both: `fsm diff OLD {path}`")
+    return "HEAD"
+
+
+def _same_files(a: str, b: str) -> bool:
+    return a == b or os.path.realpath(a) == os.path.realpath(b)
 
 
 def _read(argument: str) -> tuple[str | None, str | None]:
@@ -181,11 +203,14 @@ def _has(files: dict[str, str], path: str) -> bool:
     return path in files or any(path == "." or name.startswith(f"{path}/") for name in files)
 
 
-def _git(*arguments: str, stdin: bytes | None = None) -> bytes:
+def _git(*arguments: str, stdin: bytes | None = None, or_empty: bool = False) -> bytes:
+    """The output of git. Where it fails the command ends with 2, or, with `or_empty`, there is none."""
     try:
         process = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
     except OSError:
         misuse("a revision is asked for, and `git` is not installed")
+    if process.returncode and or_empty:
+        return b""
     if process.returncode and "rev-parse" not in arguments:
         misuse(*f"git: {process.stderr.decode('utf-8', 'replace').strip()}".split("\n"))
     if process.returncode and b"not a git repository" in process.stderr:

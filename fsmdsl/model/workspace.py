@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -50,7 +52,7 @@ The command was given a folder, and neither it nor the folders in it have a file
 $ fsm check empty-folder
 ```
 
-Name the folder of the specs, or a file.
+Name the folder of the specs, or a file. `fsm init` starts a folder with a small spec.
 """,
 )
 
@@ -71,12 +73,34 @@ Allow more, or look at fewer files at once. A small spec that takes long is wort
 """,
 )
 
-RULES = (UNREADABLE, NOTHING, UNFINISHED)
+NO_SYSTEM = Rule(
+    "FSM513",
+    "no-system",
+    Severity.WARNING,
+    "specs without a system to verify",
+    """
+`fsm verify` explores systems: each says how many instances of which machines there are, and what must hold of them. The
+files that were named declare none, so nothing was verified, and the exit code is 3.
+
+```console
+$ fsm verify machines.fsm
+```
+
+Add a system beside the machines, such as `system One { door: Door }`, which has one instance of the machine `Door`.
+""",
+)
+
+RULES = (UNREADABLE, NOTHING, UNFINISHED, NO_SYSTEM)
 
 STUDY_FOLDER = "holes"
 """The name of folders with studies of mistakes in a document. These machines are not meant to run, so a command skips
 such a folder inside the folders that it searches. It reads one that is named explicitly."""
 
+
+STDIN = "-"
+"""What names standard input."""
+
+T = TypeVar("T")
 
 LIBRARY = Path(__file__).parent / "library"
 """The modules that come with the toolkit. A file of the same name beside the importer or above it comes first."""
@@ -96,6 +120,43 @@ class Loaded:
     reason of each."""
 
 
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that were named, then those that they import, before any name is resolved."""
+
+    parsed: tuple[Parsed, ...]
+    root_count: int
+    """How many of them were named."""
+    diagnostics: tuple[Diagnostic, ...]
+    """What reading and parsing found."""
+    unread: frozenset[str]
+    """Modules that are imported, and whose file cannot be read."""
+
+    def without(self, modules: Iterable[str]) -> Files:
+        """Those that are sound without some modules: neither these, nor what imports them, nor imports that nothing
+        else needs."""
+        removed = set(modules)
+        while more := {module_name(p.module) for p in self.parsed if _imports(p) & removed} - removed:
+            removed |= more
+        roots = [p for p in self.parsed[: self.root_count] if module_name(p.module) not in removed]
+        needed = self.imported_by(roots)
+        imported = [p for p in self.parsed[self.root_count :] if module_name(p.module) in needed]
+        diagnostics = tuple(d for p in (*roots, *imported) for d in p.diagnostics)
+        return Files((*roots, *imported), len(roots), diagnostics, frozenset())
+
+    def imported_by(self, importers: Iterable[Parsed]) -> set[str]:
+        """The modules that some files import, directly or not."""
+        imports = {module_name(p.module): _imports(p) for p in self.parsed}
+        modules = {x for p in importers for x in _imports(p)}
+        while more := {x for name in modules for x in imports.get(name, ())} - modules:
+            modules |= more
+        return modules
+
+
+def _imports(p: Parsed) -> set[str]:
+    return {str(x.path) for x in p.module.imports}
+
+
 def load(
     paths: Sequence[Path | str],
     *,
@@ -109,21 +170,39 @@ def load(
     `without` names amendments to leave out (see `syntax.amendments`). `settings` replace sizes and parameters of
     systems (see `syntax.settings`). `follow_links`: see `read`.
     """
+    files = read_files(paths, follow_links=follow_links)
+    return resolve_files(files, as_documented=as_documented, without=without, settings=settings)
+
+
+def read_files(paths: Sequence[Path | str], *, follow_links: bool = False) -> Files:
+    """Read and parse files and folders, and what they import."""
     parsed, diagnostics = read(paths, follow_links=follow_links)
-    root_modules = frozenset(module_name(p.module) for p in parsed)
     root_count = len(parsed)
-    _read_imports(parsed, diagnostics, follow_links)
-    left = amendments.without([p.module for p in parsed], without)
+    unread = _read_imports(parsed, diagnostics, follow_links)
+    diagnostics.extend(d for p in parsed[root_count:] for d in p.diagnostics)
+    return Files(tuple(parsed), root_count, tuple(diagnostics), frozenset(unread))
+
+
+def resolve_files(
+    files: Files,
+    *,
+    as_documented: bool = False,
+    without: Sequence[str] = (),
+    settings: Mapping[str, s.Expr] | None = None,
+) -> Loaded:
+    """Resolve what was read; see `load`."""
+    root_modules = frozenset(module_name(p.module) for p in files.parsed[: files.root_count])
+    left = amendments.without([p.module for p in files.parsed], without)
     settled = with_settings(left.modules, settings or {})
     resolved = resolve(settled.modules, as_documented=as_documented, incomplete=bool(without))
-    diagnostics.extend(d for p in parsed[root_count:] for d in p.diagnostics)
+    diagnostics = list(files.diagnostics)
     if not any(d.severity is Severity.ERROR for d in diagnostics):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.
         diagnostics.extend(resolved.diagnostics)
     broken = any(d.severity is Severity.ERROR for d in diagnostics)
     model = None if broken else resolved.model
     return Loaded(
-        tuple(parsed), model, tuple(ordered(diagnostics)), root_modules, {**settled.unanswered, **left.unanswered}
+        files.parsed, model, tuple(ordered(diagnostics)), root_modules, {**settled.unanswered, **left.unanswered}
     )
 
 
@@ -131,10 +210,29 @@ def read(paths: Sequence[Path | str], *, follow_links: bool = False) -> tuple[li
     """Read and parse files and folders, and nothing else. `follow_links`: also links that lead out of the folder that
     was named, or of the current folder where a file was."""
     diagnostics: list[Diagnostic] = []
-    files = ((path, None if follow_links else within) for path, within in _files(paths, diagnostics))
+    files = ((path, None if follow_links else within) for path, within in distinct(_files(paths, diagnostics)))
     parsed = [p for p in (_read(path, within, diagnostics) for path, within in files) if p is not None]
     diagnostics.extend(d for p in parsed for d in p.diagnostics)
     return parsed, diagnostics
+
+
+def distinct(files: Iterable[tuple[Path, T]]) -> Iterator[tuple[Path, T]]:
+    """Files that are named several times, in whatever way, once: by their first name, with what comes with that."""
+    real_paths: set[str] = set()
+    for path, value in files:
+        real = _real(path)
+        if real not in real_paths:
+            real_paths.add(real)
+            yield path, value
+
+
+def _real(path: Path) -> str:
+    if str(path) == STDIN:
+        return STDIN
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no file has such a name; reading it says so
+        return str(path)
 
 
 def _files(paths: Iterable[Path | str], diagnostics: list[Diagnostic]) -> Iterator[tuple[Path, Path]]:
@@ -157,7 +255,7 @@ def _read(path: Path, within: Path | None, diagnostics: list[Diagnostic]) -> Par
     try:
         if has_hidden(str(path)):  # messages could be forged by it
             raise UnreadableError("its name has a line end or another character that cannot be seen", "rename it")
-        if str(path) == "-":
+        if str(path) == STDIN:
             return parse(Source("<stdin>", read_stdin()))
         return parse(Source(str(path), read_text(path, within)))
     except UnreadableError as error:
@@ -175,19 +273,26 @@ def _whole(name: str) -> Span:
     return Span(Source(name, ""), 0, 0)
 
 
-def _read_imports(parsed: list[Parsed], diagnostics: list[Diagnostic], follow_links: bool) -> None:
-    """Add the files of imported modules, until no import is left that a file could answer."""
+def _read_imports(parsed: list[Parsed], diagnostics: list[Diagnostic], follow_links: bool) -> set[str]:
+    """Add the files of imported modules, until no import is left that a file could answer; the modules whose file
+    cannot be read."""
     names = {module_name(p.module) for p in parsed}
+    unread: set[str] = set()
     i = 0
     while i < len(parsed):
         for imported in parsed[i].module.imports:
             name = str(imported.path)
-            path = home_of(Path(parsed[i].source.name), name) if name not in names else None
-            extra = _read(path, None if follow_links else root_of(path), diagnostics) if path is not None else None
-            if extra is not None and module_name(extra.module) == name:
+            path = home_of(Path(parsed[i].source.name), name) if name not in names | unread else None
+            if path is None:
+                continue
+            extra = _read(path, None if follow_links else root_of(path), diagnostics)
+            if extra is None:
+                unread.add(name)
+            elif module_name(extra.module) == name:
                 names.add(name)
                 parsed.append(extra)
         i += 1
+    return unread
 
 
 def home_of(importer: Path, name: str) -> Path | None:

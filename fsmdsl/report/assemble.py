@@ -98,7 +98,7 @@ def _module(
         [(d.title, d.location or "") for d in x.documents],
         machines,
         systems,
-        [_scenario(y) for y in played if y.scenario.module == x.name],
+        [_scenario(y, {z.scenario.qualified: z for z in played}) for y in x.scenarios],
         [(c.name, f"{c.order}, at most {c.bound}", _leads_to(c)) for c in x.channels],
         [_locks(y) for y in x.locks],
     )
@@ -109,10 +109,14 @@ def _leads_to(c: m.Channel) -> str:
     return f"each {receiver}" if c.each else receiver
 
 
-def _scenario(x: Played) -> ScenarioView:
-    name = f"{anchor(x.scenario.module)}-scenario-{anchor(x.scenario.name)}"
-    detail = "" if x.failure is None else x.failure.message
-    return ScenarioView(name, x.scenario.name, x.scenario.title, x.passed, detail)
+def _scenario(x: m.Scenario, done: Mapping[str, Played]) -> ScenarioView:
+    name = f"{anchor(x.module)}-scenario-{anchor(x.name)}"
+    if x.qualified not in done:
+        return ScenarioView(name, x.name, x.title, "unknown", "it was not played to the end")
+    failure = done[x.qualified].failure
+    return ScenarioView(
+        name, x.name, x.title, "passes" if failure is None else "fails", "" if failure is None else failure.message
+    )
 
 
 def _locks(x: m.Locks) -> LocksView:

@@ -35,8 +35,9 @@ def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
 
 def _scenarios(module: ModuleView) -> Iterator[Attention]:
     for s in module.scenarios:
-        if not s.passed:
-            yield Attention("failing", "fails", f"scenario `{module.name}.{s.name}`", s.detail, s.id)
+        if s.outcome != "passes":
+            urgency = "failing" if s.outcome == "fails" else "bounded"
+            yield Attention(urgency, s.outcome, f"scenario `{module.name}.{s.name}`", s.detail, s.id)
 
 
 def _diagnostic(d: Diagnostic) -> Attention:

@@ -219,6 +219,7 @@ class Test(Diagnostics):
 
     passed: int
     failed: int
+    undecided: list[str]
     scenarios: list[Scenario]
     left_out: list[LeftOut]
 
@@ -288,6 +289,7 @@ class Diff(TypedDict):
     parts: list[Part]
     behaviours: list[Behaviour]
     answers: list[Answer]
+    undecided: list[str]
 
 
 # Logs ----------------------------------------------------------------------------------------------------------------

@@ -184,8 +184,14 @@ class ScenarioView:
     id: str
     name: str
     title: str
-    passed: bool
+    outcome: str
+    """`passes`, `fails`, or `unknown`: a limit came first."""
     detail: str
+
+    @property
+    def mark(self) -> str:
+        """The outcome as a verdict has it."""
+        return {"passes": "holds", "fails": "failing"}.get(self.outcome, "bounded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +223,14 @@ class ModuleView:
     @property
     def outcome(self) -> str:
         """`violated` where something is not as it should be, `bounded` where something is open, else `holds`."""
-        outcomes = {x.outcome for x in self.systems} | {"holds" if x.passed else "violated" for x in self.scenarios}
+        outcomes = {*(x.outcome for x in self.systems), self.scenarios_outcome}
         return next((x for x in ("violated", "bounded") if x in outcomes), "holds")
+
+    @property
+    def scenarios_outcome(self) -> str:
+        """The worst of its scenarios, as a verdict has it."""
+        outcomes = {x.outcome for x in self.scenarios}
+        return "violated" if "fails" in outcomes else "bounded" if "unknown" in outcomes else "holds"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +284,8 @@ class Report:
             "systems": len(systems),
             "states explored": sum(x.states for x in systems),
             "violations": sum(v.outcome == "violated" for x in systems for v in x.verdicts),
-            "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts),
+            "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts)
+            + sum(x.outcome == "unknown" for x in scenarios),
             "scenarios": len(scenarios),
-            "failing": sum(not x.passed for x in scenarios),
+            "failing": sum(x.outcome == "fails" for x in scenarios),
         }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from threading import RLock
 from time import monotonic
 
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.workspace import STUDY_FOLDER
+from fsmdsl.model.workspace import STUDY_FOLDER, distinct
 from fsmdsl.text.files import reason
 from fsmdsl.text.files import write as disk
 from fsmdsl.text.files.read import UnreadableError, check_size, decoded, read_bytes
@@ -57,12 +57,16 @@ class Documents:
         """All `.fsm` files, in the order in which `fsm check` reads them; `anew`: as it is at this moment."""
         with self._lock:
             if anew or monotonic() - self._looked > LOOK_AGAIN:
-                files: dict[str, Path | None] = {}
-                for p in self.paths:
-                    for name, within in ((str(f), p) for f in _inside(p)) if p.is_dir() else [(str(p), None)]:
-                        files.setdefault(name, within)
-                self._files, self._looked = files, monotonic()
+                self._files = {str(path): within for path, within in distinct(self._served())}
+                self._looked = monotonic()
             return tuple(self._files)
+
+    def _served(self) -> Iterator[tuple[Path, Path | None]]:
+        for p in self.paths:
+            if p.is_dir():
+                yield from ((f, p) for f in _inside(p))
+            else:
+                yield p, None
 
     def read(self, name: str) -> Document:
         """A file as it is now. Raises `RefusedError`."""

@@ -13,7 +13,7 @@ from fsmdsl.report.compare.changes import Change, Compared, Match
 from fsmdsl.report.compare.machine_matching import renamed, under
 from fsmdsl.report.compare.machines import compared
 from fsmdsl.report.compare.source_text import Names, essence
-from fsmdsl.report.compare.verdicts import Turn, played, turns
+from fsmdsl.report.compare.verdicts import Answers, Turn, played, turns
 from fsmdsl.search import Limits
 from fsmdsl.step import Universe
 from fsmdsl.text.budget import Budget, LimitError
@@ -28,11 +28,22 @@ class Difference:
     parts: tuple[Compared, ...]
     behaviours: tuple[Behaviour, ...] = ()
     turns: tuple[Turn, ...] = ()
+    unanswered: tuple[str, ...] = ()
+    """What was not verified or played to the end in both versions."""
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """What could not be compared to the end: nothing says that it is the same."""
+        return (*(f"behaviour of {x.name}" for x in self.behaviours if x.outcome == "unknown"), *self.unanswered)
 
     @property
     def is_different(self) -> bool:
         """Is anything different?"""
-        return bool(self.parts or self.turns) or any(x.outcome == "different" for x in self.behaviours)
+        return (
+            bool(self.parts)
+            or any(not x.undecided for x in self.turns)
+            or any(x.outcome == "different" for x in self.behaviours)
+        )
 
 
 def compare(
@@ -46,7 +57,9 @@ def compare(
     parts = compared(old, new, {now: was for was, now in names_now.items()})
     names = {x.name: x.states for x in parts if x.owner == "machine"}
     behaviours = tuple(_behaviours(old, new, names, limits)) if run else ()
-    return Difference(parts, behaviours, tuple(_turns(old, new, Limits(seconds=limits.seconds))) if verify else ())
+    answers = list(_answers(old, new, Limits(seconds=limits.seconds))) if verify else []
+    turns, undecided = ([y for x in answers for y in x.turns], [y for x in answers for y in x.undecided])
+    return Difference(parts, behaviours, tuple(turns), tuple(undecided))
 
 
 def _behaviours(old: m.Model, new: m.Model, names: dict[str, Names], bounds: Bounds) -> Iterator[Behaviour]:
@@ -93,13 +106,13 @@ def _of_machine(
     return None if before is None or after is None else behaviour(before, after, names, bounds, budget)
 
 
-def _turns(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
+def _answers(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Answers]:
     for name in dict.fromkeys([*old.systems, *new.systems]):
         if name in old.systems and name in new.systems and _means(old, name) == _means(new, name):
             continue
-        yield from turns(old, new, name, limits)
+        yield turns(old, new, name, limits)
     if _all(old) != _all(new):
-        yield from played(old, new, limits)
+        yield played(old, new, limits)
 
 
 def _means(model: m.Model, name: str) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsmdsl.report.compare import Behaviour, Compared, Difference
 from fsmdsl.report.compare.pictures import as_mermaid, merged
-from fsmdsl.report.compare.render_text import MARKS, about, alike, alive, sentence, tally, turned
+from fsmdsl.report.compare.render_text import MARKS, OUTCOMES, about, alike, alive, sentence, tally, turned
 from fsmdsl.report.formats.markdown import cell, fenced, text
 from fsmdsl.runs.narrative import story
 
@@ -58,8 +58,7 @@ def _folded(title: str, content: str) -> list[str]:
 
 
 def _behaviour(b: Behaviour, old: str, new: str, *, with_runs: bool) -> Iterator[str]:
-    word = "behaves differently" if b.outcome == "different" else "behaves the same"
-    answer = f"{word} ({b.basis})" if b.comparable else b.basis
+    answer = f"{OUTCOMES[b.outcome]} ({b.basis})" if b.comparable else b.basis
     yield from [f"**{text(about(b))}** {text(answer)}", ""]
     if not with_runs:
         return
@@ -75,7 +74,8 @@ def _answers(difference: Difference) -> Iterator[str]:
         return
     yield from ["| | | |", "| --- | --- | --- |"]
     for t in difference.turns[:MAX_CHANGES]:
-        yield f"| {'✗' if t.worse else ''} {cell(turned(t))} | {cell(t.scope)} | {cell(t.label)} |"
+        mark = "✗" if t.worse else "?" if t.undecided else ""
+        yield f"| {mark} {cell(turned(t))} | {cell(t.scope)} | {cell(t.label)} |"
     if len(difference.turns) > MAX_CHANGES:
         yield f"| | | … and {len(difference.turns) - MAX_CHANGES} more |"
     yield ""

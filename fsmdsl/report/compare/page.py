@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.compare import Behaviour, Compared, Difference
 from fsmdsl.report.compare.pictures import merged
-from fsmdsl.report.compare.render_text import MARKS, about, alike, sentence, tally, turned
+from fsmdsl.report.compare.render_text import MARKS, OUTCOMES, about, alike, sentence, tally, turned
 from fsmdsl.report.page import template
 from fsmdsl.runs.narrative import story
 
@@ -65,5 +65,4 @@ def _behaviour(b: Behaviour, old: str, new: str) -> BehaviourView:
         mine, other = (old, new) if run.allowed_by == "old" else (new, old)
         head = f"The same steps lead elsewhere; in {mine}:" if alike(b) else f"Only {mine} allows this:"
         runs.append((head, "\n".join(story(run.trace)), f"In {other}: {run.why}"))
-    word = "behaves differently" if b.outcome == "different" else "undecided"
-    return BehaviourView(f"{about(b)}: {word} ({b.basis})", b.outcome, runs)
+    return BehaviourView(f"{about(b)}: {OUTCOMES[b.outcome]} ({b.basis})", b.outcome, runs)

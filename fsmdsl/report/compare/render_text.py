@@ -9,14 +9,18 @@ from fsmdsl.report.frames import Paint, plain
 from fsmdsl.runs.narrative import story
 
 MARKS = {"added": "+", "removed": "−", "changed": "~", "renamed": "~", "moved": "~"}
+MAX_NAMES = 3
+"""Maximum number of names in a summary."""
+OUTCOMES = {"same": "behaves the same", "different": "behaves differently", "unknown": "shows no difference"}
+"""Of two versions of a system that were run side by side, wholly or in part."""
 ROLES = {"+": "good", "−": "error", "~": "warning"}
 
 
 def lines(difference: Difference, old: str, new: str, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
     """All of it; `old` and `new` are what the versions are called. With `every`, also the runs behind the answers, and
     each system that behaves the same."""
-    if not difference.is_different:
-        yield f"{paint('same', 'good')}: {old} and {new} say the same{_unsure(difference)}"
+    if not difference.is_different and not difference.undecided:
+        yield f"{paint('same', 'good')}: {old} and {new} say the same"
         return
     for part in difference.parts:
         yield from _part(part, paint)
@@ -31,11 +35,6 @@ def lines(difference: Difference, old: str, new: str, paint: Paint = plain, *, e
     yield tally(difference)
 
 
-def _unsure(difference: Difference) -> str:
-    unknown = [x.name for x in difference.behaviours if x.outcome == "unknown"]
-    return f"; not compared to the end: {', '.join(unknown)}" if unknown else ""
-
-
 def tally(difference: Difference) -> str:
     """`5 changes in 2 machines, 1 system behaves differently, 2 other verdicts`."""
     changes = sum(max(len(x.changes), 1) for x in difference.parts)
@@ -43,8 +42,12 @@ def tally(difference: Difference) -> str:
     parts = [f"{changes} change{'s' * (changes != 1)}"] if changes else []
     if different:
         parts.append(f"{different} behave{'s' * (different == 1)} differently")
-    if difference.turns:
-        parts.append(f"{len(difference.turns)} other answer{'s' * (len(difference.turns) != 1)}")
+    if turns := sum(not t.undecided for t in difference.turns):
+        parts.append(f"{turns} other answer{'s' * (turns != 1)}")
+    if difference.undecided:
+        names = ", ".join(difference.undecided[:MAX_NAMES])
+        more = f" and {len(difference.undecided) - MAX_NAMES} more" if len(difference.undecided) > MAX_NAMES else ""
+        parts.append(f"{'' if parts else 'no difference found, '}not compared to the end: {names}{more}")
     return ", ".join(parts) or "nothing has changed"
 
 
@@ -94,7 +97,7 @@ def about(b: Behaviour) -> str:
 
 def _behaviour(b: Behaviour, old: str, new: str, paint: Paint) -> Iterator[str]:
     role = {"same": "good", "different": "error", "unknown": "warning"}[b.outcome]
-    word = {"same": "behaves the same", "different": "behaves differently", "unknown": "behaves the same"}[b.outcome]
+    word = OUTCOMES[b.outcome]
     if not b.comparable:
         yield f"{about(b)}: {paint(b.basis, role)}"
         return
@@ -132,7 +135,7 @@ def turned(t: Turn) -> str:
 
 
 def _turn(t: Turn, old: str, new: str, paint: Paint, every: bool) -> Iterator[str]:
-    yield f"{t.scope}: {t.label}: {paint(turned(t), 'error' if t.worse else 'strong')}"
+    yield f"{t.scope}: {t.label}: {paint(turned(t), 'error' if t.worse else 'warning' if t.undecided else 'strong')}"
     if every and t.trace is not None:
         yield f"  in {new if t.new in ('violated', 'fails') else old}:"
         yield from (f"    {line}" for line in story(t.trace))

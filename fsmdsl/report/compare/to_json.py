@@ -18,6 +18,7 @@ def as_data(difference: Difference, old: str, new: str) -> shapes.Diff:
         "parts": [_part(x) for x in difference.parts],
         "behaviours": [_behaviour(x) for x in difference.behaviours],
         "answers": [_answer(x) for x in difference.turns],
+        "undecided": list(difference.undecided),
     }
 
 

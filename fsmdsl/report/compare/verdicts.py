@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from fsmdsl import model as m
@@ -33,28 +33,55 @@ class Turn:
     @property
     def worse(self) -> bool:
         """Does something go wrong that did not before?"""
-        return self.new in ("violated", "fails") or (self.new not in ("holds", "passes", None) and self.old == "holds")
+        return self.new in ("violated", "fails")
+
+    @property
+    def undecided(self) -> bool:
+        """Is it open what one of the versions answers? Then nothing says that the answers differ."""
+        return bool({"unknown", "not checked"} & {self.old, self.new})
 
 
-def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Iterator[Turn]:
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What has become of the answers about a system, or of the scenarios."""
+
+    turns: tuple[Turn, ...]
+    undecided: tuple[str, ...]
+    """What a limit left open in one of the versions."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """Of one version of a system. Each fault is a verdict of its own; none says that no step fails."""
+
+    by_key: Mapping[Key, Verdict]
+    complete: bool
+    undecided: bool
+
+    def outcome(self, key: Key) -> str | None:
+        """A fault that was not found does not happen, if everything was explored."""
+        if key in self.by_key:
+            return self.by_key[key].outcome
+        return None if key[0] != "fault" else "holds" if self.complete else "unknown"
+
+
+def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Answers:
     """Of a system, by qualified name; of one that is only in one version, what does not hold there."""
     before, after = (_verdicts(model, name, limits) for model in (old, new))
-    both = name in old.systems and name in new.systems
-    for key in dict.fromkeys([*before, *after]):
-        v, w = before.get(key), after.get(key)
-        was, now = _outcome(v, key, both), _outcome(w, key, both)
-        if was == now or (not both and "holds" in (was, now)):
+    there = [x for x in (before, after) if x is not None]
+    changed = []
+    for key in dict.fromkeys(key for x in there for key in x.by_key):
+        was, now = (None if x is None else x.outcome(key) for x in (before, after))
+        if was == now or (len(there) < 2 and "holds" in (was, now)):
             continue
+        v, w = (None if x is None else x.by_key.get(key) for x in (before, after))
         violation = next((x for x in (w, v) if x is not None and x.outcome == "violated"), None)
         explanation, trace = ((), None) if violation is None else (violation.explanation, violation.trace)
         verdict = w or v
         assert verdict is not None
-        yield Turn(name, _question(verdict), was, now, explanation, trace)
-
-
-def _outcome(v: Verdict | None, key: Key, both: bool) -> str | None:
-    """A step that does not fail in this way is no verdict, but an answer."""
-    return v.outcome if v is not None else "holds" if both and key[0] == "fault" else None
+        changed.append(Turn(name, _question(verdict), was, now, explanation, trace))
+    undecided = any(x.undecided for x in there)
+    return Answers(tuple(changed), (f"verdicts of {name}",) if undecided else ())
 
 
 def _question(v: Verdict) -> str:
@@ -64,27 +91,35 @@ def _question(v: Verdict) -> str:
     return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
 
 
-def _verdicts(model: m.Model, name: str, limits: Limits) -> Mapping[Key, Verdict]:
-    """By kind, machine and name. What says only that no step fails is left out: each fault is a verdict of its own."""
+def _verdicts(model: m.Model, name: str, limits: Limits) -> _Verdicts | None:
+    """None: this version has no such system."""
     system = model.systems.get(name)
     if system is None:
-        return {}
+        return None
     budget = budget_of(limits)
     x = with_runs(lambda: explore(model, system, limits, budget=budget), model, budget)
     verdicts = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
-    return {(v.kind, v.machine or "", v.name): v for v in verdicts}
+    by_key: dict[Key, Verdict] = {(v.kind, v.machine or "", v.name): v for v in verdicts}
+    undecided = not x.complete or any(v.outcome in ("unknown", "not checked") for v in x.verdicts)
+    return _Verdicts(by_key, x.complete, undecided)
 
 
-def played(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Turn]:
+def played(old: m.Model, new: m.Model, limits: Limits) -> Answers:
     """Of scenarios."""
+    changed, undecided = [], []
     for name in dict.fromkeys([*old.scenarios, *new.scenarios]):
         results = [_played(model, name, limits) if name in model.scenarios else None for model in (old, new)]
         before, after = (x if x is None or isinstance(x, str) else "passes" if x.passed else "fails" for x in results)
+        if "unknown" in (before, after):
+            undecided.append(f"scenario {name}")
         if before != after:
             last = results[1]
             failure = last.failure if isinstance(last, Played) else None
             explanation = () if failure is None else (failure.message, *failure.notes)
-            yield Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, explanation)
+            changed.append(
+                Turn(name.rpartition(".")[0], f"scenario {name.rpartition('.')[2]}", before, after, explanation)
+            )
+    return Answers(tuple(changed), tuple(undecided))
 
 
 def _played(model: m.Model, name: str, limits: Limits) -> Played | Literal["unknown"]:

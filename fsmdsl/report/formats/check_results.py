@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.formats.results import Case, Finding, Kind, Results, Suite
@@ -27,6 +27,23 @@ def from_check(
     cases = (_rule(rule, by_rule[code]) for code, rule in sorted(by_code.items()))
     suite = Suite("checks", tally(visible) or "clean", tuple(cases))
     return Results(kind, summary, (suite,), findings, diagnostics(all_diagnostics))
+
+
+def with_errors(results: Results, errors: Sequence[Diagnostic], left_out: Mapping[str, str]) -> Results:
+    """The results of the sound files, and the errors of those that were left out, with a case for each file."""
+    findings = tuple(map(Finding, errors))
+    by_file: defaultdict[str, list[Finding]] = defaultdict(list)
+    for f in findings:
+        by_file[f.diagnostic.span.source.name].append(f)
+    cases = tuple(
+        Case(name, "failed", "", tuple(by_file[name])) if name in by_file else Case(name, "undecided", left_out[name])
+        for name in sorted({*by_file, *left_out})
+    )
+    summary = f"{tally(errors)} in files that were left out"
+    everything = (*findings, *results.findings)
+    content = {**results.content, **diagnostics([f.diagnostic for f in everything])}
+    suites = (Suite("files", summary, cases), *results.suites)
+    return Results(results.kind, f"{results.summary}; {summary}", suites, everything, content)
 
 
 def _rule(rule: Rule, findings: Sequence[Finding]) -> Case:

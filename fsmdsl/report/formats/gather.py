@@ -28,6 +28,12 @@ _OUTCOMES: dict[str, Outcome] = {
 # Explorations --------------------------------------------------------------------------------------------------------
 
 
+NOTHING_EXPLORED = Suite(
+    "systems", "no system to explore", (Case("a system to explore", "undecided", "nothing was verified"),)
+)
+"""What stands for the systems where there are none: that is no success."""
+
+
 def from_verify(
     done: Sequence[Exploration], model: m.Model, all_diagnostics: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
@@ -37,7 +43,7 @@ def from_verify(
     violated += [(x, v, "") for x in done for v in x.circular_waits]
     with_runs = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(violated, all_diagnostics, strict=False)]
     finding_of = {id(v): f for (_, v, _), f in zip(violated, with_runs, strict=True) if v.outcome == "violated"}
-    suites = tuple(_system(x, finding_of) for x in done)
+    suites = tuple(_system(x, finding_of) for x in done) or (NOTHING_EXPLORED,)
     findings = (*with_runs, *(Finding(d) for d in all_diagnostics[len(violated) :]))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
@@ -79,8 +85,8 @@ def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
 
 
 def _verify_summary(suites: Sequence[Suite]) -> str:
-    if not suites:
-        return "no system to explore"
+    if suites == (NOTHING_EXPLORED,):
+        return NOTHING_EXPLORED.summary
     counts = ((sum(s.outcome == o for s in suites), w) for o, w in (("failed", "violated"), ("undecided", "undecided")))
     bad = ", ".join(f"{n} {word}" for n, word in counts if n)
     return f"{len(suites)} system{'s' * (len(suites) != 1)}: {bad or 'all hold'}"
@@ -89,13 +95,17 @@ def _verify_summary(suites: Sequence[Suite]) -> str:
 # Scenarios -----------------------------------------------------------------------------------------------------------
 
 
-def from_test(model: m.Model, done: Sequence[Played], summary: str) -> Results:
-    """A case for each scenario, by module."""
+def from_test(
+    model: m.Model, done: Sequence[Played], unplayed: Sequence[m.Scenario], why: str, summary: str
+) -> Results:
+    """A case for each scenario, by module. `unplayed`: scenarios that a limit came before; `why` names the limit."""
     findings = {x.scenario.qualified: _failure(x, x.failure) for x in done if x.failure is not None}
-    suites = [_module(x, done, findings) for x in model.modules if x.scenarios or x.left_out]
+    undecided = {x.qualified: Case(x.name, "undecided", why, (), x.title) for x in unplayed}
+    suites = [_module(x, done, findings, undecided) for x in model.modules if x.scenarios or x.left_out]
     content: shapes.Test = {
         "passed": len(done) - len(findings),
         "failed": len(findings),
+        "undecided": [x.qualified for x in unplayed],
         "scenarios": [played(x) for x in done],
         "left_out": [_left_out(home, y) for home in model.modules for y in home.left_out],
         **diagnostics([f.diagnostic for f in findings.values()]),
@@ -107,9 +117,10 @@ def _left_out(home: m.Module, x: m.LeftOut) -> shapes.LeftOut:
     return {"name": x.name, "module": home.name, "title": x.title, "why": x.why}
 
 
-def _module(x: m.Module, done: Sequence[Played], failed: dict[str, Finding]) -> Suite:
+def _module(x: m.Module, done: Sequence[Played], failed: dict[str, Finding], undecided: dict[str, Case]) -> Suite:
     mine = (y.scenario for y in done if y.scenario.module == x.name)
     cases = [_scenario(y, failed.get(y.qualified)) for y in mine]
+    cases += [undecided[y.qualified] for y in x.scenarios if y.qualified in undecided]
     cases += [Case(y.name, "left out", y.why, (), y.title) for y in x.left_out]
     return Suite(x.name, f"{len(cases)} scenario{'s' * (len(cases) != 1)}", tuple(cases))
 
@@ -135,18 +146,21 @@ def from_report(
     all_diagnostics: Sequence[Diagnostic],
     explored: Sequence[Exploration],
     played: Sequence[Played],
+    unplayed: Sequence[m.Scenario],
+    why: str,
     summary: str,
     rules: Iterable[Rule],
     extra: Mapping[str, object],
 ) -> Results:
-    """What `check`, `verify` and `test` find, together. `all_diagnostics` are the diagnostics that a page shows."""
+    """What `check`, `verify` and `test` find, together. `all_diagnostics` are the diagnostics that a page shows;
+    `unplayed` and `why` as for `from_test`."""
     visible = [d for d in all_diagnostics if d.severity > Severity.NOTE]
     parts = (
         from_check(all_diagnostics, visible, rules, summary),
         from_verify(explored, model, violations(*explored), {}),
-        from_test(model, played, summary),
+        from_test(model, played, unplayed, why, summary),
     )
-    suites = tuple(suite for part in parts for suite in part.suites)
+    suites = tuple(suite for part in parts for suite in part.suites if suite is not NOTHING_EXPLORED)
     findings = tuple(f for part in parts for f in part.findings)
     content = {**parts[2].content, **parts[1].content, **diagnostics([f.diagnostic for f in findings]), **extra}
     return Results("report", summary, suites, findings, content)

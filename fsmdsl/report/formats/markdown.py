@@ -48,11 +48,18 @@ def _table(suites: Iterable[Suite]) -> Iterator[str]:
     yield "| | | |"
     yield "| --- | --- | --- |"
     for suite in nonempty:
-        bad = [case for case in suite.cases if case.outcome in ("failed", "undecided")]
-        names = ", ".join(cell(case.name) for case in bad[:MAX_CASES])
-        names += f" and {len(bad) - MAX_CASES} more" if len(bad) > MAX_CASES else ""
-        yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {cell(suite.summary)}{': ' if names else ''}{names} |"
+        parts = [cell(suite.summary), *(_named(suite, x) for x in ("failed", "undecided"))]
+        yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {'; '.join(x for x in parts if x)} |"
     yield ""
+
+
+def _named(suite: Suite, outcome: Outcome) -> str:
+    """The cases of an outcome: `failed: a, b`."""
+    names = [case.name for case in suite.cases if case.outcome == outcome]
+    if not names:
+        return ""
+    more = f" and {len(names) - MAX_CASES} more" if len(names) > MAX_CASES else ""
+    return f"{outcome}: {', '.join(map(cell, names[:MAX_CASES]))}{more}"
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[str]:

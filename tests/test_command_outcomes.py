@@ -1,0 +1,451 @@
+"""A command never says more than it knows: work that was left out, done twice, or cut short is no success."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.test_cli import DOOR, ROOT, fsm
+
+MACHINE = """\
+machine Lamp {
+    initial state Off
+    state On
+    event flip from environment
+    Off -> On, On -> Off on flip
+}
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path) -> Path:
+    """A folder, with a folder inside it."""
+    inner = tmp_path / "specs" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "door.fsm").write_text(DOOR)
+    (inner.parent / "lamp.fsm").write_text(f"module lamp\n{MACHINE}system One {{ lamp: Lamp }}\n")
+    return tmp_path
+
+
+def git(folder: Path, *arguments: str) -> None:
+    environment = {"HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
+    identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=folder, env=environment, check=True, capture_output=True)
+
+
+# Files that are named twice ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("specs", "specs"),
+        ("specs/inner", "specs"),
+        ("specs", "specs/inner/door.fsm"),
+        ("specs/inner/door.fsm", "specs/lamp.fsm", "specs/../specs/lamp.fsm"),
+        ("specs", "link"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize(
+    ("command", "once"),
+    [
+        (("check",), "2 files, 2 machines, 4 transitions: clean"),
+        (("test",), "1 scenario: all pass"),
+        (("fmt", "--check"), "would format specs"),
+        (("draw", "--format", "dot"), "2 diagrams"),
+        (("generate",), "files in generated"),
+        (("list",), "machine lamp.Lamp"),
+        (("verify",), "holds     lamp.One"),
+    ],
+    ids=lambda x: x[0] if isinstance(x, tuple) else "",
+)
+def test_a_file_counts_once(command: tuple[str, ...], once: str, paths: tuple[str, ...], specs: Path) -> None:
+    (specs / "link").symlink_to("specs")
+    done = fsm(*command, *paths, cwd=specs)
+    assert done.returncode == (1 if command[0] == "fmt" else 0), done.stderr
+    printed = done.stdout + done.stderr
+    assert printed.count(once) == (2 if command[0] == "fmt" else 1), printed
+
+
+def test_standard_input_is_read_once() -> None:
+    done = fsm("check", "-", "-", text=DOOR)
+    assert (done.returncode, done.stdout) == (0, "1 file, 1 machine, 2 transitions: clean\n")
+
+
+# Two versions that are one -------------------------------------------------------------------------------------------
+
+
+def test_a_folder_alone_is_compared_with_the_last_commit(specs: Path) -> None:
+    git(specs, "init", "--quiet")
+    git(specs, "add", ".")
+    git(specs, "commit", "--quiet", "-m", "first")
+    same = fsm("diff", "specs", cwd=specs)
+    assert (same.returncode, same.stdout) == (0, "same: HEAD:specs and specs say the same\n")
+    (specs / "specs" / "lamp.fsm").write_text(
+        "module lamp\n" + MACHINE.replace("On -> Off on flip", "On -> On on flip")
+    )
+    changed = fsm("diff", "specs", cwd=specs)
+    assert changed.returncode == 1
+    assert "machine lamp.Lamp" in changed.stdout
+
+
+def test_a_folder_alone_outside_of_git_is_misuse(specs: Path) -> None:
+    done = fsm("diff", "specs", cwd=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "name both: `fsm diff OLD specs`" in done.stderr
+
+
+@pytest.mark.parametrize("both", [("specs", "specs"), ("specs", "./specs"), ("-", "-")], ids=" ".join)
+def test_files_are_not_compared_with_themselves(both: tuple[str, str], specs: Path) -> None:
+    done = fsm("diff", *both, cwd=specs, text=DOOR)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "both versions are" in done.stderr
+
+
+def test_a_report_lists_no_changes_since_itself(specs: Path) -> None:
+    done = fsm("report", "specs", "--since", "specs", cwd=specs)
+    assert done.returncode == 2
+    assert "both versions are `specs` as it is on the disk" in done.stderr
+
+
+COUNTER = """\
+module counter
+machine Counter {
+    n: 0..40 = 0
+    initial state Counting
+    event up, down from environment
+    up: Counting on up when n < 40 do { n = n + 1 }
+    down: Counting on down when n > 0 do { n = n - 1 }
+}
+system One { counter: Counter  reachable full: counter.n == 40 }
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_a_comparison_cut_short_is_not_the_same(form: str, tmp_path: Path) -> None:
+    (tmp_path / "old.fsm").write_text(COUNTER)
+    head, up, down, tail = re.split("(    up: .*\n)(    down: .*\n)", COUNTER)
+    (tmp_path / "new.fsm").write_text(head + down + up + tail)
+    done = fsm("diff", "old.fsm", "new.fsm", "--max-states", "5", "--format", form, cwd=tmp_path)
+    assert done.returncode == 3
+    if form == "json":
+        assert json.loads(done.stdout)["undecided"] == ["behaviour of counter.One"]
+    else:
+        assert "no difference found, not compared to the end: behaviour of counter.One" in done.stdout
+        assert "the same" not in done.stdout
+    assert fsm("diff", "old.fsm", "new.fsm", cwd=tmp_path).returncode == 0
+
+
+# Diagnostics ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["verify", "test", "draw", "generate", "list"])
+def test_an_unreachable_state_is_a_warning(command: str, tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(
+        f"module lamp\n{MACHINE.replace('state On', 'state On  state Broken')}system One {{ lamp: Lamp }}\n"
+    )
+    checked = fsm("check", "lamp.fsm", cwd=tmp_path)
+    assert checked.returncode == 1
+    assert "warning[FSM201]: `Broken` can never be entered" in checked.stdout
+    assert fsm(command, "lamp.fsm", cwd=tmp_path).returncode == 0
+
+
+# Nothing to verify ---------------------------------------------------------------------------------------------------
+
+
+def test_a_file_without_a_system_is_not_verified(tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(MACHINE)
+    done = fsm("verify", "lamp.fsm", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "warning[FSM513]: no system to explore, so nothing was verified" in done.stdout
+    assert "such as `system Main { first: Lamp }`" in done.stdout
+    (tmp_path / "lamp.fsm").write_text(f"{MACHINE}system Main {{ first: Lamp }}\n")
+    assert fsm("verify", "lamp.fsm", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("markdown", "### ? fsm verify: no system to explore"),
+        ("junit", '<testsuites name="fsm verify" tests="1" failures="0" errors="1"'),
+        ("sarif", '"ruleId": "FSM513"'),
+        ("github", "title=FSM513 no-system::"),
+        ("json", '"code": "FSM513"'),
+    ],
+)
+def test_no_format_calls_that_a_success(form: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(MACHINE)
+    done = fsm("verify", "lamp.fsm", "--format", form, cwd=tmp_path)
+    assert done.returncode == 3
+    assert text in done.stdout
+
+
+def test_an_empty_file_and_an_empty_folder_are_not_verified(tmp_path: Path) -> None:
+    (tmp_path / "empty.fsm").write_text("")
+    (tmp_path / "nothing").mkdir()
+    file, folder = fsm("verify", "empty.fsm", cwd=tmp_path), fsm("verify", "nothing", cwd=tmp_path)
+    assert (file.returncode, folder.returncode) == (3, 1)
+    assert "write a machine, and a `system`" in file.stdout
+    assert "`nothing` has no `.fsm` file" in folder.stderr
+
+
+def test_systems_of_an_imported_module_are_named(specs: Path) -> None:
+    (specs / "specs" / "user.fsm").write_text("module user\nimport lamp\n")
+    done = fsm("verify", "specs/user.fsm", cwd=specs)
+    assert done.returncode == 3
+    assert "`--system lamp.One` explores one of an imported module" in done.stdout
+
+
+# Files with errors ---------------------------------------------------------------------------------------------------
+
+UNFINISHED = {
+    "syntax": "module syntax\nmachine A {\n    initial state\n",
+    "names": "module names\nmachine A { initial state X  event e from environment  X -> Y on e }\n",
+    "user": "module user\nimport names\nmachine B { initial state X  event e from environment  X -> X on e }\n"
+    "system One { b: B }\n",
+    "overlaps": "module overlaps\nmachine B { initial state X  final state Y  event e from environment\n"
+    "    a: X -> X on e\n    b: X -> Y on e\n}\nsystem One { b: B }\n",
+}
+LEFT_OUT = {
+    "specs/names.fsm (1 error)",
+    "specs/overlaps.fsm (1 error)",
+    "specs/syntax.fsm (1 error)",
+    "specs/user.fsm (it imports a file with errors)",
+}
+
+
+@pytest.fixture
+def unfinished(specs: Path) -> Path:
+    for name, text in UNFINISHED.items():
+        (specs / "specs" / f"{name}.fsm").write_text(text)
+    return specs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "printed"),
+    [
+        (("verify",), "holds     lamp.One"),
+        (("verify", "--max-states", "1"), "bounded   lamp.One"),
+        (("test",), "1 scenario: all pass"),
+        (("draw", "--format", "mermaid"), "2 diagrams"),
+        (("generate",), "files in generated"),
+        (("list",), "machine lamp.Lamp"),
+        (("report",), "3 machines"),  # it shows the overlap
+        (("export", "--system", "lamp.One", "--to", "tla"), "MODULE"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, tuple) else "",
+)
+def test_files_with_errors_do_not_stop_the_others(arguments: tuple[str, ...], printed: str, unfinished: Path) -> None:
+    done = fsm(*arguments, "specs", cwd=unfinished)
+    assert done.returncode == 1
+    assert printed in done.stdout
+    assert "there is no state `Y`" in done.stderr
+    count, _, names = done.stderr.strip().split("\n")[-1].partition(" errors; left out: ")
+    overlaps = {"specs/overlaps.fsm (1 error)"} if arguments[0] == "report" else set()
+    assert (count, set(names.replace("`", "").split(", "))) == (str(3 - len(overlaps)), LEFT_OUT - overlaps)
+
+
+def test_a_check_reports_on_every_file(unfinished: Path) -> None:
+    done = fsm("check", "specs", cwd=unfinished)
+    assert done.returncode == 1
+    for code in ("FSM001", "FSM101", "FSM206"):
+        assert f"error[{code}]" in done.stdout
+    assert "3 errors; not checked further: " in done.stdout
+
+
+def test_a_check_does_not_call_unused_what_an_unfinished_file_may_use(tmp_path: Path) -> None:
+    machine = "machine Lamp { initial state Off  event flip from Hand  Off -> Off on flip }\n"
+    (tmp_path / "lamp.fsm").write_text(f"module lamp\n{machine}machine Hand {{ initial state Idle }}\nlet limit = 3\n")
+    (tmp_path / "room.fsm").write_text("module room\nimport lamp\nmachine Room {\n    initial state\n")
+    done = fsm("check", "lamp.fsm", "room.fsm", cwd=tmp_path)
+    assert "error[FSM001]" in done.stdout
+    assert "FSM223" not in done.stdout
+    assert "warning[FSM223]" in fsm("check", "lamp.fsm", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("form", ["markdown", "junit", "sarif", "json"])
+@pytest.mark.parametrize("command", ["verify", "test"])
+def test_every_format_has_the_errors_and_the_results(command: str, form: str, unfinished: Path) -> None:
+    done = fsm(command, "specs", "--format", form, cwd=unfinished)
+    assert (done.returncode, done.stderr) == (1, "")
+    for text in ("FSM001", "FSM101", "FSM206", *(("door",) if form != "sarif" else ())):
+        assert text in done.stdout
+    if form == "markdown":
+        assert done.stdout.startswith(f"### ✗ fsm {command}: ")
+        assert "; 3 errors in files that were left out" in done.stdout.split("\n")[0]
+    if form == "junit":
+        assert "it imports a file with errors" in done.stdout
+
+
+def test_what_was_made_of_a_file_that_has_errors_now_is_kept(specs: Path) -> None:
+    for command in (("generate",), ("draw", "--format", "dot")):
+        assert fsm(*command, "specs", cwd=specs).returncode == 0
+    (specs / "specs" / "lamp.fsm").write_text("module lamp\nmachine Lamp {\n")
+    for command in (("generate",), ("draw", "--format", "dot")):
+        done = fsm(*command, "specs", cwd=specs)
+        assert (done.returncode, "removed" in done.stderr) == (1, False)
+    assert (specs / "generated" / "lamp" / "lamp.py").exists()
+    assert (specs / "diagrams" / "lamp.Lamp.dot").exists()
+    assert fsm("generate", "specs", "--check", cwd=specs).returncode == 1
+
+
+def test_two_modules_of_one_name_are_both_left_out(specs: Path) -> None:
+    (specs / "specs" / "other.fsm").write_text(f"module lamp\n{MACHINE.replace('Lamp', 'Torch')}")
+    done = fsm("list", "specs", cwd=specs)
+    assert done.returncode == 1
+    assert "door.Door" in done.stdout
+    assert "lamp." not in done.stdout
+
+
+def test_a_file_that_cannot_be_read_does_not_stop_the_others(specs: Path) -> None:
+    (specs / "specs" / "bytes.fsm").write_bytes(b"\xff\xfe")
+    (specs / "specs" / "user.fsm").write_text("module user\nimport bytes\nsystem None { }\n")
+    done = fsm("verify", "specs", cwd=specs)
+    assert done.returncode == 1
+    assert "holds     lamp.One" in done.stdout
+    assert "error[FSM510]" in done.stderr
+    assert "FSM108" not in done.stderr  # the module is there
+
+
+def test_where_no_file_is_sound_nothing_is_done(unfinished: Path) -> None:
+    for command in ("verify", "test", "draw", "generate", "list", "report"):
+        done = fsm(command, "specs/names.fsm", "specs/user.fsm", cwd=unfinished)
+        assert done.returncode == 1
+        assert "there is no state `Y`" in done.stderr
+    assert not (unfinished / "generated").exists()
+
+
+# Undecided -----------------------------------------------------------------------------------------------------------
+
+BROKEN_EARLY = COUNTER.replace("reachable", "invariant low: counter.n < 1  reachable")
+
+
+@pytest.fixture
+def half(tmp_path: Path) -> Path:
+    """One property is violated soon, another stays undecided."""
+    (tmp_path / "counter.fsm").write_text(BROKEN_EARLY)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("form", "violated", "undecided"),
+    [
+        ("markdown", "failed: invariant low;", "undecided: reachable full"),
+        ("junit", '<failure message="`low` ', 'type="undecided"'),
+    ],
+)
+def test_a_summary_tells_undecided_from_violated(form: str, violated: str, undecided: str, half: Path) -> None:
+    done = fsm("verify", "counter.fsm", "--max-states", "5", "--all", "--format", form, cwd=half)
+    assert done.returncode == 1
+    assert violated in done.stdout
+    assert undecided in done.stdout
+
+
+def test_a_report_of_what_is_undecided_exits_with_3(tmp_path: Path) -> None:
+    (tmp_path / "counter.fsm").write_text(COUNTER)
+    done = fsm("report", "counter.fsm", "--max-states", "5", "--output", "r.md", "--output", "r.xml", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "0 violations, " in done.stdout
+    assert (tmp_path / "r.md").read_text().startswith("### ? fsm report: ")
+    assert 'failures="0"' in (tmp_path / "r.xml").read_text()
+    page = (tmp_path / "build" / "report" / "index.html").read_text()
+    assert "not decided." in page
+    assert " violated." not in page
+
+
+SLOW = """\
+module slow
+machine M { n: 0..1000000 = 0  initial state A  event go from environment  A on go when n < 1000000 do n = n + 1 }
+scenario quick "one step" { m: M  m.go  expect m.n == 1 }
+scenario second "one step" { m: M  m.go  expect m.n == 1 }
+"""
+
+
+def test_a_scenario_that_was_not_played_is_undecided_everywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from click.testing import CliRunner
+
+    from fsmdsl.cli import test_command
+    from fsmdsl.cli.parser import cli
+    from fsmdsl.text.budget import LimitError
+
+    (tmp_path / "slow.fsm").write_text(SLOW)
+    monkeypatch.chdir(tmp_path)
+    play = test_command.play
+
+    def limited(model: object, scenario: object) -> object:
+        if getattr(scenario, "name", "") == "second":
+            raise LimitError("stopped")
+        return play(model, scenario)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(test_command, "play", limited)
+    files = [x for name in ("t.md", "t.xml", "t.json") for x in ("--output", name)]
+    done = CliRunner().invoke(cli, ["test", "slow.fsm", *files])
+    assert done.exit_code == 3
+    assert "2 scenarios: 1 undecided" in done.stdout
+    assert "all pass" not in done.stdout
+    assert Path("t.md").read_text().startswith("### ? fsm test: 2 scenarios: 1 undecided")
+    assert 'tests="2" failures="0" errors="1"' in Path("t.xml").read_text()
+    assert json.loads(Path("t.json").read_text())["undecided"] == ["slow.second"]
+    reported = CliRunner().invoke(cli, ["report", "slow.fsm", "--output", "r.xml"])
+    assert reported.exit_code == 3
+    assert "2 scenarios, 0 failing" in reported.stdout
+    page = Path("build/report/index.html").read_text()
+    assert "every scenario passes" not in page
+    assert "1 not decided." in page
+
+
+def test_a_verdict_that_a_limit_leaves_open_is_not_worse(tmp_path: Path) -> None:
+    from fsmdsl.report.compare.verdicts import Turn
+
+    assert not Turn("s", "invariant low", "holds", "unknown").worse
+    assert Turn("s", "invariant low", "holds", "unknown").undecided
+    assert Turn("s", "invariant low", "unknown", "violated").worse
+
+
+def pull_request() -> ModuleType:
+    spec = spec_from_file_location("pull_request", ROOT / "action" / "pull_request.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["pull_request"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("codes", "expected"),
+    [([0, 0, 0], 0), ([0, 3, 0], 3), ([0, 3, 1], 1), ([1, 2, 3], 2), ([0, 137, 0], 137), ([2, 70, 1], 70)],
+)
+def test_the_action_ends_with_the_worst_code(codes: list[int], expected: int) -> None:
+    assert pull_request().worst(codes) == expected
+
+
+def test_the_action_does_not_pass_over_a_command_that_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = pull_request()
+    real, code = subprocess.run, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+
+    def run(command: list[str], **options: object) -> object:
+        if "verify" in command:
+            command = [sys.executable, "-c", code]
+        elif "test" in command:
+            Path(command[command.index("--output") + 1]).write_text("### ✓ fsm test: all pass\n")
+            command = [sys.executable, "-c", ""]
+        return real(command, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(subprocess, "run", run)
+    codes, parts = module._explored(module.Job("nowhere", "", "60", tmp_path, {}))
+    assert codes[1] == module.worst(codes) == 137
+    assert parts == ["### ✗ fsm verify: exit code 137; the log of the job says why", "### ✓ fsm test: all pass"]
