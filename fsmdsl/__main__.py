@@ -23,7 +23,7 @@ def main() -> None:
 
         # What a command makes, it mostly keeps to its end: looking for garbage often would only cost time.
         gc.set_threshold(100_000, 50, 100)
-        from fsmdsl.cli import main as run
+        from fsmdsl.cli.run import main as run
 
         if interruptible:
             signal(SIGINT, default_int_handler)

@@ -33,7 +33,7 @@ import uvicorn  # noqa: E402, F401  # loaded once, before the forks
 from fsmdsl import check as checks  # noqa: E402, F401
 from fsmdsl import classes as emit  # noqa: E402, F401
 from fsmdsl import search as explore  # noqa: E402, F401
-from fsmdsl.cli import main  # noqa: E402
+from fsmdsl.cli.run import main  # noqa: E402
 from fsmdsl.editor.live import app  # noqa: E402, F401
 from fsmdsl.model import resolve  # noqa: E402, F401
 from fsmdsl.text.files import manifest  # noqa: E402

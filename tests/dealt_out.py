@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-from fsmdsl.cli import main
+from fsmdsl.cli.run import main
 from fsmdsl.search.errors import FullError
 from fsmdsl.search.ranks import distributed, process
 from fsmdsl.search.ranks.exchange import started

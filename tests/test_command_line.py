@@ -44,7 +44,7 @@ def slow(model):
     print("checking", flush=True)
     time.sleep(60)
 fsmdsl.check.check = slow
-from fsmdsl.cli import main
+from fsmdsl.cli.run import main
 main(sys.argv[1:])
 """
 """The command, which takes long to prepare."""

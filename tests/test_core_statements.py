@@ -61,7 +61,7 @@ def test_steps_of_the_specs_are_as_defined(path: Path) -> None:
 def test_steps_of_random_systems_are_as_defined(seed: int) -> None:
     for text in texts("core", seed):
         for model, system in systems(text):
-            assert compare(model, system, 25 if FULL else 5, Random(seed)) == []
+            assert compare(model, system, 25 if FULL else 5, Random(seed)) == [], f"{system.name} of\n{text}"
 
 
 DEEP = """module deep

@@ -19,7 +19,7 @@ from campaign import packed, systems
 from packed_search import own_objects
 from planting import planted
 
-from fsmdsl.cli import main
+from fsmdsl.cli.run import main
 from fsmdsl.core.translate import effects, fitting, machines
 from fsmdsl.runs.disagreement import DisagreementError
 from fsmdsl.runs.search_result import Finding

@@ -24,9 +24,9 @@ from stepping import compiled, only_system
 from test_cli import fsm
 
 from fsmdsl import __main__ as program
-from fsmdsl import cli as cli_module
 from fsmdsl import search as explore_module
 from fsmdsl.check import check
+from fsmdsl.cli import run as cli_module
 from fsmdsl.cli.parser import cli
 from fsmdsl.model.resolve import resolve
 from fsmdsl.program import native

@@ -572,7 +572,7 @@ def test_without_graphviz_a_diagram_says_so(folder: Path, tmp_path: Path) -> Non
         "-c",
         "import sys, importlib.util as u, shutil; find = u.find_spec; shutil.which = lambda *a, **k: None;"
         "u.find_spec = lambda n, *a: None if n == 'pygraphviz' else find(n, *a);"
-        "sys.argv = ['fsm', 'lsp']; from fsmdsl.cli import main; main()",
+        "sys.argv = ['fsm', 'lsp']; from fsmdsl.cli.run import main; main()",
     ]
     made = Editor(command, tmp_path / "log.txt")
     made.begin([folder])
@@ -659,7 +659,7 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
     code = (
         "import importlib.util as u; find = u.find_spec;"
         "u.find_spec = lambda n, *a: None if n == 'pygls' else find(n, *a);"
-        "from fsmdsl.cli import main; main(['lsp'])"
+        "from fsmdsl.cli.run import main; main(['lsp'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2

@@ -593,6 +593,28 @@ system X { crowd: Crowd[70]  a: A }
     assert found == {f"T -> T when n == {n}" for n in range(3)}
 
 
+def test_exit_hooks_do_not_hide_a_crash_transition_of_a_composite() -> None:
+    """An exit hook of one of its states divides the others into those with the hook and those without."""
+    text = """module x
+machine Pod {
+    initial state Up
+    state Down { initial state Asking  state Leaving }
+    event go, back from environment
+    Up -> Down on go
+    Down -> Up on back
+    ignore go in Down
+    ignore back in Up
+    Down -> Leaving on crash
+    Up on crash
+    on exit(Leaving) do { }
+}
+system S { pods: Pod[4]  environment { some x in pods: x.go  some x in pods: x.back  some x in pods: crash of x } }
+"""
+    model = compiled(text)
+    system = only_system(model)
+    assert found(packed(model, system, Limits(), PLAIN)) == found(by_definition(model, system, Limits()))
+
+
 @pytest.mark.parametrize("x", [0, 1, 2, 0b1010, (1 << 62) - 1, 1 << 61, 0b1001 << 40])
 def test_what_processors_have_instructions_for_is_what_the_library_says(x: int) -> None:
     """Its text is not what runs: see `program.llvm_types.BITS`, and `packed.plain`."""

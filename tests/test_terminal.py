@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cli import DOOR
 
-from fsmdsl.cli import _run, messages
+from fsmdsl.cli import messages
+from fsmdsl.cli.run import _run
 from fsmdsl.text.terminal import HIDDEN, printable, printable_json, printable_line, printable_text
 
 FORGED = "explained  gang.TwoGpus: 2 of 2 lines"

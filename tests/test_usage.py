@@ -59,7 +59,7 @@ def test_a_plain_call_imports_no_library(command: str, without: tuple[str, ...],
     path = tmp_path / "lamp.fsm"
     path.write_text(SPEC + "system House { lamp: Lamp }\n")
     code = (
-        "import sys; from fsmdsl.cli import main; from atexit import register;"
+        "import sys; from fsmdsl.cli.run import main; from atexit import register;"
         f"register(lambda: print([x for x in {without} if x in sys.modules], file=sys.stderr)); main()"
     )
     done = subprocess.run([sys.executable, "-c", code, command, str(path)], capture_output=True, text=True)

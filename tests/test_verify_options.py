@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from fsmdsl.cli import cli, progress
+from fsmdsl.cli import progress
+from fsmdsl.cli.parser import cli
 from fsmdsl.search import Progress
 
 MODEL = str(Path(__file__).parent.parent / "benchmarks" / "hived_lite.fsm")

@@ -86,7 +86,7 @@ class Normal:
         if e.operator == "=>":
             left, right = self._in(e.left, at, not negated), self._in(e.right, at, negated)
             return m.Logic("and" if negated else "or", (left, right))
-        if e.operator == "in":
+        if e.operator not in COMPLEMENT:
             return _not(replace(e, left=self._in(e.left, at, False), right=self._in(e.right, at, False)), negated)
         operator = COMPLEMENT[e.operator] if negated else e.operator
         for one, other in ((e.left, e.right), (e.right, e.left)):

@@ -95,7 +95,8 @@ class _Choice:
         for x in self.body:
             match x:
                 case s.If(s.InState(leaves=leaves), (s.Choose(transition=int() as t), s.Return())):
-                    self.leaves[t] = leaves
+                    # Exit hooks divide the leaves of a composite: each part has a test of its own.
+                    self.leaves[t] = self.leaves.get(t, frozenset()) | leaves
                 case s.Require(fault=s.Fault(cause=s.Lost(state=state))):
                     passing.append(state)
                 case s.Choose():
