@@ -26,6 +26,7 @@ from test_cli import fsm
 from fsmdsl import __main__ as program
 from fsmdsl import search as explore_module
 from fsmdsl.check import check
+from fsmdsl.cli import declared
 from fsmdsl.cli import run as cli_module
 from fsmdsl.cli.parser import cli
 from fsmdsl.model.resolve import resolve
@@ -48,6 +49,8 @@ from fsmdsl.text.budget import Budget, LimitError
 from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).parent.parent
+
+declared("verify")  # imported now, so that it does not bind what a test has replaced
 
 BROKEN = """module x
 machine M {
