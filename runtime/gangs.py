@@ -123,6 +123,11 @@ class Gang:
         """Pods that have a slot."""
         return tuple(slot.pod for slot in self.assigned.values() if slot.pod is not None)
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether it has its places, and one of them has no pod."""
+        return any(slot.pod is None for same in self.places.slots.values() for slot in same)
+
     def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""
         slot = self.assigned.get(pod.uid)

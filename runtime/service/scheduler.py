@@ -15,8 +15,9 @@ from generated.hived import AffinityGroupState
 from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
+from runtime.gangs import Gang
 from runtime.pods import Pod
-from runtime.preemption.victims import displaced, reserver
+from runtime.preemption.victims import displaced
 from runtime.service.evictions import Evictions
 from runtime.service.leases import LEASE, Leases
 from runtime.service.lifecycle_reporter import Options
@@ -117,14 +118,10 @@ class PodScheduler(Observer):
         gang = self.allocator.homes.get(uid)
         return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
 
-    def _evict_others(self, tracked: Tracked) -> None:
-        """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
-        gang = self.allocator.homes.get(tracked.seen.uid)
-        if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
-            return
-        stronger = {id(x): x for x in map(reserver, gang.virtual) if x is not None}
-        doomed = displaced(device for preemptor in stronger.values() for device in preemptor.virtual)
-        self._have_deleted(pod for victim in doomed for pod in victim.allocated)
+    def _evict_for(self, preemptors: Iterable[Gang]) -> None:
+        if self._evict:
+            doomed = displaced(device for preemptor in preemptors for device in preemptor.virtual)
+            self._have_deleted(pod for victim in doomed for pod in victim.allocated)
 
     def _have_deleted(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
@@ -149,8 +146,10 @@ class PodScheduler(Observer):
         tracked = self.tracker.pod(uid)
         if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places:
             return
-        if now is None or now.completed:
-            self._remove(tracked, now.phase if now is not None else "")
+        if now is None:
+            self._end(tracked)
+        elif now.completed:
+            self._remove(tracked, now.phase)
         elif now.node:
             self.observe(Change(now, deleted=False))
         elif tracked.pod is not None:
