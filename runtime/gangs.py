@@ -124,9 +124,9 @@ class Gang:
         return tuple(slot.pod for slot in self.assigned.values() if slot.pod is not None)
 
     @property
-    def incomplete(self) -> bool:
-        """Whether it has its places, and one of them has no pod."""
-        return any(slot.pod is None for same in self.places.slots.values() for slot in same)
+    def open_slots(self) -> list[Slot]:
+        """Those of its places that have no pod."""
+        return [slot for same in self.places.slots.values() for slot in same if slot.pod is None]
 
     def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""

@@ -257,7 +257,7 @@ class Observer:
         What was asked of the cluster then is not journaled, and the first victims may be gone. A gang that is being
         preempted and lacks pods shows that its eviction had begun.
         """
-        victims = [gang for gang in self.allocator.gangs.values() if gang.incomplete]
+        victims = [gang for gang in self.allocator.gangs.values() if gang.open_slots]
         self._evict_for({preemptor: None for gang in victims for preemptor in preemptors(gang)})
 
     def write_history(self) -> None:
