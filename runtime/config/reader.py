@@ -62,8 +62,10 @@ class Reader:
         return value.text if value.content is not None else ""
 
     def number(self, value: Value, path: str, *, least: int, most: int | None = None, default: int) -> int:
-        """A whole number in a range."""
+        """A whole number in a range. `4.0` is one."""
         number = value.content
+        if isinstance(number, float) and number.is_integer():
+            number = int(number)
         if number is None:
             return default
         if not isinstance(number, int) or isinstance(number, bool):
