@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -36,6 +37,9 @@ OLD_NAMES = {
     "physicalGpuIndices": "physicalLeafCellIndices",
 }
 
+_OLD = re.compile("|".join(OLD_NAMES))
+_OLD_VALUE = re.compile(rf"({'|'.join(OLD_NAMES)})(?!['\"]?\s*:)")
+
 SPEC_KEYS = (
     "virtualCluster",
     "priority",
@@ -64,7 +68,9 @@ def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None 
         reader.wrong("virtualCluster", NOTHING, "is missing")
     spec = PodSpec(
         tenant,
-        reader.number(fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0),
+        reader.number(
+            fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0, truncate=True
+        ),
         size,
         _gang(reader, fields.get("affinityGroup", NOTHING), GangSpec(f"{namespace}/{name}", (Member(1, size),))),
         leaf_type=reader.text(fields.get("leafCellType", NOTHING), "leafCellType"),
@@ -74,7 +80,7 @@ def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None 
     )
     _flag(reader, fields, "gangReleaseEnable", default=False)
     _finish(reader, SPEC)
-    spec.check()
+    spec.check_form()
     if notes is not None:
         notes.extend(sorted(map(_named, reader.notes), key=lambda note: note.path))
     return spec
@@ -87,7 +93,7 @@ def _flag(reader: Reader, fields: Mapping[str, Value], key: str, *, default: boo
 def _count(reader: Reader, fields: Mapping[str, Value], key: str, path: str) -> int:
     """A number from 1; 0 where there is none."""
     value = fields.get(key, NOTHING)
-    number = reader.number(value, path, least=1, default=0)
+    number = reader.number(value, path, least=1, default=0, truncate=True)
     if number > MAX_NUMBER:
         reader.wrong(path, value, f"must be at most {MAX_NUMBER}, not {number}")
     return number
@@ -187,8 +193,11 @@ def _json(text: str) -> Value | None:
 
 
 def _document(text: str, what: str, notes: list[Problem]) -> Value:
+    """With the names of today in the place of old ones: as in HiveD, wherever they are."""
+    if _OLD_VALUE.search(text) is not None:
+        notes.append(Problem("", None, f"old names ({', '.join(OLD_NAMES)}) are replaced in values, too"))
     try:
-        return _renamed(read_text(text, MAX_VALUES, notes=notes))
+        return read_text(_OLD.sub(lambda old: OLD_NAMES[old[0]], text), MAX_VALUES, notes=notes)
     except ConfigurationError as error:
         raise _wrong(what, error) from error
 
@@ -200,18 +209,6 @@ def _wrong(what: str, error: ConfigurationError) -> UserError:
 def _named(problem: Problem) -> Problem:
     """A problem of the whole text says so: it is no configuration."""
     return problem if problem.path else replace(problem, path="the annotation")
-
-
-def _renamed(value: Value) -> Value:
-    """With the names of today."""
-    match value.content:
-        case dict():
-            content = {OLD_NAMES.get(key, key): _renamed(x) for key, x in value.content.items()}
-            return Value(content, value.line)
-        case list():
-            return Value([_renamed(x) for x in value.content], value.line)
-        case _:
-            return value
 
 
 def _finish(reader: Reader, what: str) -> None:

@@ -48,6 +48,20 @@ def test_old_names_are_understood() -> None:
     assert (spec.leaf_type, spec.leaf_cells, spec.gang.members) == ("K80", 1, (Member(1, 1),))
 
 
+def test_old_names_are_replaced_in_values_as_in_hived() -> None:
+    notes: list[Problem] = []
+    spec = read_spec("{virtualCluster: A, gpuNumber: 1, leafCellType: gpuTypeX}", "n", "p", notes)
+    assert spec.leaf_type == "leafCellTypeX"
+    (note,) = notes
+    assert str(note).startswith("the annotation: old names")
+
+
+def test_an_opportunistic_pod_with_a_pinned_cell_is_refused_when_it_asks() -> None:
+    spec = read_spec("{virtualCluster: A, leafCellNumber: 1, pinnedCellId: p, priority: -1}", "n", "p")
+    with pytest.raises(UserError, match="an opportunistic pod cannot ask for a pinned cell"):
+        spec.check()
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
@@ -97,6 +111,7 @@ BASE = "virtualCluster: a\nleafCellNumber: 4\n"
         (BASE + "---\nfoo: 1\n", "line 3: the annotation: only the first document counts, which ends here"),
         (BASE + "...\ngarbage: [", "line 3: the annotation: only the first document counts, which ends here"),
         ("virtualCluster: a\nleafCellNumber: 4.0\n", ""),
+        ("virtualCluster: a\nleafCellNumber: 4.5\n", "leafCellNumber: is no whole number: 4.5 counts as 4"),
         ("virtualCluster: a\nleafCellNumber: 0o4\n", ""),
         ("virtualCluster: a\nleafCellNumber: 4\npriority: 0.0\n", ""),
     ],
@@ -113,7 +128,8 @@ def test_what_hived_passes_over_is_noted(text: str, note: str) -> None:
     [
         ("virtualCluster: a\nleafCellNumber: 1:30\n", "must be a whole number, not '1:30'"),
         ("virtualCluster: a\nleafCellNumber: '0o4'\n", "must be a whole number, not '0o4'"),
-        ("virtualCluster: a\nleafCellNumber: 4.5\n", "must be a whole number, not 4.5"),
+        ("virtualCluster: a\nleafCellNumber: .inf\n", "must be a whole number, not inf"),
+        ("virtualCluster: a\nleafCellNumber: 0.5\n", "must be at least 1, not 0"),
         ("virtualCluster: a\nleafCellNumber: 2147483648\n", "must be at most 2147483647, not 2147483648"),
         (BASE + "affinityGroup: {name: g, members: [{podNumber: 99999999999999999999, leafCellNumber: 4}]}", "at most"),
         (BASE + "? [a, b]\n: 1\n", "line 3: the annotation: a key must be a text"),
