@@ -113,12 +113,21 @@ class _Search:
         chosen = [assignment.virtual for assignment in first.assignments]
         yield from self._aside(first, chosen, self._lent_nodes, self._same_shape)
         yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
+        yield from self._without_one(first, chosen)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
         for one, other in islice(combinations(empty, 2), MAX_TRIES):
             if one.level == other.level:
                 instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
                 yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
+
+    def _without_one(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
+        """Without one of the nodes that are lent: where the gang needs some of them, it may be others."""
+        lent, _ = self._lent_nodes(first)
+        for spot in islice(each(lent), MAX_TRIES):
+            leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~(1 << spot))
+            if leaves is not None and self._same_shape(chosen, leaves) and closeness(leaves) <= closeness(chosen):
+                yield leaves
 
     def _aside(
         self,
