@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from runtime.config.reader import NOTHING, Reader, join
@@ -19,6 +21,12 @@ ISOLATION = PREFIX + "pod-leaf-cell-isolation"
 BIND_INFO = PREFIX + "pod-bind-info"
 OLD_ISOLATION = PREFIX + "pod-gpu-isolation"
 
+IGNORE = "ignoreK8sSuggestedNodes"
+"""The one key whose default is true. Without a value (`null`) it is false, as to HiveD."""
+
+MAX_NUMBER = 2**31 - 1
+"""HiveD's numbers have 32 bits."""
+
 MAX_VALUES = 300_000
 """Maximum number of values in an annotation: more than Kubernetes lets through."""
 
@@ -29,6 +37,9 @@ OLD_NAMES = {
     "physicalGpuIndices": "physicalLeafCellIndices",
 }
 
+_OLD = re.compile("|".join(OLD_NAMES))
+_OLD_VALUE = re.compile(rf"({'|'.join(OLD_NAMES)})(?!['\"]?\s*:)")
+
 SPEC_KEYS = (
     "virtualCluster",
     "priority",
@@ -36,7 +47,7 @@ SPEC_KEYS = (
     "leafCellType",
     "leafCellNumber",
     "lazyPreemptionEnable",
-    "ignoreK8sSuggestedNodes",
+    IGNORE,
     "gangReleaseEnable",
     "affinityGroup",
 )
@@ -45,11 +56,11 @@ SPEC_KEYS = (
 def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None = None) -> PodSpec:
     """What a pod asks for; raises `UserError` with everything that is wrong.
 
-    Keys that mean nothing are added to `notes`: HiveD passes over them, and over those of its own past.
+    What means nothing is added to `notes`: HiveD passes over keys that it does not know, as those of its own past.
     """
     reader = Reader()
-    fields = reader.table(_document(text, SPEC), "", SPEC_KEYS)
-    size = reader.number(fields.get("leafCellNumber", NOTHING), "leafCellNumber", least=1, default=0)
+    fields = reader.table(_document(text, SPEC, reader.notes), "", SPEC_KEYS)
+    size = _count(reader, fields, "leafCellNumber", "leafCellNumber")
     if "leafCellNumber" not in fields:
         reader.wrong("leafCellNumber", NOTHING, "is missing", "how many leaf cells the pod needs")
     tenant = reader.text(fields.get("virtualCluster", NOTHING), "virtualCluster")
@@ -57,24 +68,35 @@ def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None 
         reader.wrong("virtualCluster", NOTHING, "is missing")
     spec = PodSpec(
         tenant,
-        reader.number(fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0),
+        reader.number(
+            fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0, truncate=True
+        ),
         size,
         _gang(reader, fields.get("affinityGroup", NOTHING), GangSpec(f"{namespace}/{name}", (Member(1, size),))),
         leaf_type=reader.text(fields.get("leafCellType", NOTHING), "leafCellType"),
         pinned_cell=reader.text(fields.get("pinnedCellId", NOTHING), "pinnedCellId"),
         lazy_preemption=_flag(reader, fields, "lazyPreemptionEnable", default=False),
-        ignore_suggested=_flag(reader, fields, "ignoreK8sSuggestedNodes", default=True),
+        ignore_suggested=_flag(reader, fields, IGNORE, default=IGNORE not in fields),
     )
     _flag(reader, fields, "gangReleaseEnable", default=False)
     _finish(reader, SPEC)
-    spec.check()
+    spec.check_form()
     if notes is not None:
-        notes.extend(sorted(reader.notes, key=lambda note: note.path))
+        notes.extend(sorted(map(_named, reader.notes), key=lambda note: note.path))
     return spec
 
 
 def _flag(reader: Reader, fields: Mapping[str, Value], key: str, *, default: bool) -> bool:
     return reader.flag(fields.get(key, NOTHING), key, default=default)
+
+
+def _count(reader: Reader, fields: Mapping[str, Value], key: str, path: str) -> int:
+    """A number from 1; 0 where there is none."""
+    value = fields.get(key, NOTHING)
+    number = reader.number(value, path, least=1, default=0, truncate=True)
+    if number > MAX_NUMBER:
+        reader.wrong(path, value, f"must be at most {MAX_NUMBER}, not {number}")
+    return number
 
 
 def _gang(reader: Reader, value: Value, alone: GangSpec) -> GangSpec:
@@ -87,10 +109,7 @@ def _gang(reader: Reader, value: Value, alone: GangSpec) -> GangSpec:
     members = []
     for here, item in reader.items(fields.get("members", NOTHING), "affinityGroup.members"):
         inside = reader.table(item, here, ("podNumber", "leafCellNumber"))
-        pods, size = (
-            reader.number(inside.get(key, NOTHING), join(here, key), least=1, default=0)
-            for key in ("podNumber", "leafCellNumber")
-        )
+        pods, size = (_count(reader, inside, key, join(here, key)) for key in ("podNumber", "leafCellNumber"))
         if {"podNumber", "leafCellNumber"} - inside.keys():
             reader.wrong(here, item, "must have podNumber and leafCellNumber")
         members.append(Member(pods, size))
@@ -100,7 +119,7 @@ def _gang(reader: Reader, value: Value, alone: GangSpec) -> GangSpec:
 def read_bind_info(text: str) -> BindInfo:
     """Where a pod and its gang were placed."""
     reader = Reader()
-    fields = reader.table(_json(text) or _document(text, BIND_INFO), "")
+    fields = reader.table(_json(text) or _document(text, BIND_INFO, reader.notes), "")
     gang = []
     for here, member in reader.items(fields.get("affinityGroupBindInfo", NOTHING), "affinityGroupBindInfo"):
         inside = reader.table(member, here)
@@ -173,27 +192,27 @@ def _json(text: str) -> Value | None:
         return None
 
 
-def _document(text: str, what: str) -> Value:
+def _document(text: str, what: str, notes: list[Problem]) -> Value:
+    """With the names of today in the place of old ones: as in HiveD, wherever they are."""
+    if _OLD_VALUE.search(text) is not None:
+        notes.append(Problem("", None, f"old names ({', '.join(OLD_NAMES)}) are replaced in values, too"))
     try:
-        return _renamed(read_text(text, MAX_VALUES))
+        return read_text(_OLD.sub(lambda old: OLD_NAMES[old[0]], text), MAX_VALUES, notes=notes)
     except ConfigurationError as error:
-        raise UserError(f"annotation {what}: {error}") from error
+        raise _wrong(what, error) from error
 
 
-def _renamed(value: Value) -> Value:
-    """With the names of today."""
-    match value.content:
-        case dict():
-            content = {OLD_NAMES.get(key, key): _renamed(x) for key, x in value.content.items()}
-            return Value(content, value.line)
-        case list():
-            return Value([_renamed(x) for x in value.content], value.line)
-        case _:
-            return value
+def _wrong(what: str, error: ConfigurationError) -> UserError:
+    return UserError(f"annotation {what}: {ConfigurationError(map(_named, error.problems))}")
+
+
+def _named(problem: Problem) -> Problem:
+    """A problem of the whole text says so: it is no configuration."""
+    return problem if problem.path else replace(problem, path="the annotation")
 
 
 def _finish(reader: Reader, what: str) -> None:
     try:
         reader.finish()
     except ConfigurationError as error:
-        raise UserError(f"annotation {what}: {error}") from error
+        raise _wrong(what, error) from error

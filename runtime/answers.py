@@ -46,6 +46,8 @@ class Wait:
     """There is no place now."""
 
     reason: str
+    permanent: bool = False
+    """There is none in an empty cluster either: whoever leaves makes no room. Only another configuration does."""
 
 
 Answer: TypeAlias = Bind | Preempt | Wait

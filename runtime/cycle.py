@@ -23,7 +23,7 @@ from runtime.gangs import Gang, Places, Slot
 from runtime.offers import Offers
 from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.choose import choose
-from runtime.placement.proposal import Placement
+from runtime.placement.proposal import NoPlace, Placement
 from runtime.pods import BindInfo, Pod
 from runtime.preemption.victims import displaced, reserver, victims
 from runtime.requests import check, check_member, check_open
@@ -47,7 +47,8 @@ class Cycle:
         """Counts what may make an earlier decision wrong."""
         self._decided: dict[str, tuple[int, Places, tuple[Gang, ...]]] = {}
         """By gang: the count of changes when places were found, the places, and the gangs to demote for them."""
-        self._chosen: tuple[Gang | None, int, frozenset[str] | None, Placement | str] = (None, 0, None, "")
+        nothing = NoPlace("")
+        self._chosen: tuple[Gang | None, int, frozenset[str] | None, Placement | NoPlace] = (None, 0, None, nothing)
         """The latest decision: the gang, the count of changes, the candidate nodes, and the result."""
         cluster.bind_actions(Bindings(self.ledger))
 
@@ -123,8 +124,8 @@ class Cycle:
 
     def _place(self, gang: Gang, pod: Pod, candidates: CandidateNodes, phase: Phase) -> Answer:
         choice = self._choose(gang, candidates)
-        if isinstance(choice, str):
-            return Wait(choice)
+        if isinstance(choice, NoPlace):
+            return Wait(choice.reason, choice.permanent)
         places = choice.places()
         left = displaced(places.virtual)
         if left:
@@ -136,7 +137,7 @@ class Cycle:
         slot = places.slots[pod.spec.leaf_cells][0]
         return Bind(slot.place.node, slot.place.leaf_cells, places.bind_info(slot))
 
-    def _choose(self, gang: Gang, candidates: CandidateNodes) -> Placement | str:
+    def _choose(self, gang: Gang, candidates: CandidateNodes) -> Placement | NoPlace:
         """Where a gang goes. An outer scheduler asks in one phase and then in the other: nothing is computed twice."""
         gang_then, changes, names, choice = self._chosen
         if gang_then is not gang or changes != self._changes or names != candidates.names:

@@ -123,6 +123,11 @@ class Gang:
         """Pods that have a slot."""
         return tuple(slot.pod for slot in self.assigned.values() if slot.pod is not None)
 
+    @property
+    def open_slots(self) -> list[Slot]:
+        """Those of its places that have no pod."""
+        return [slot for same in self.places.slots.values() for slot in same if slot.pod is None]
+
     def member(self, pod: Pod) -> Pod | None:
         """The pod of this uid, if it is one of the gang."""
         slot = self.assigned.get(pod.uid)

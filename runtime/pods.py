@@ -57,6 +57,12 @@ class PodSpec:
 
     def check(self) -> None:
         """Refuses what cannot be meant, whatever the cluster."""
+        self.check_form()
+        if self.pinned_cell and self.priority == OPPORTUNISTIC:
+            raise UserError(f"an opportunistic pod cannot ask for a pinned cell ({self.pinned_cell})")
+
+    def check_form(self) -> None:
+        """Refuses what no pod can be: HiveD does so when it reads the annotation, and the rest when the pod asks."""
         if not OPPORTUNISTIC <= self.priority <= HIGHEST:
             raise UserError(f"priority is {OPPORTUNISTIC} (opportunistic) to {HIGHEST}, not {self.priority}")
         if self.leaf_cells < 1:
@@ -68,8 +74,6 @@ class PodSpec:
                 raise UserError(f"gang {self.gang.name}: numbers of pods and leaf cells must be positive: {member}")
         if all(self.leaf_cells != m.leaf_cells for m in self.gang.members):
             raise UserError(f"gang {self.gang.name} has no member whose pods need {self.leaf_cells} leaf cells")
-        if self.pinned_cell and self.priority == OPPORTUNISTIC:
-            raise UserError(f"an opportunistic pod cannot ask for a pinned cell ({self.pinned_cell})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,11 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
         if view is None:
             raise UserError(f"virtual cluster {tenant.name} has no pinned cell {spec.pinned_cell}")
     elif spec.leaf_type and spec.priority != OPPORTUNISTIC:
-        own = {view.chain.leaf_type for view in tenant.views.values()}
+        own = {view.chain.leaf_type for view in tenant.views.values() if view.tops}
         if spec.leaf_type not in own:
-            raise UserError(f"virtual cluster {tenant.name} has no leaf cells of type {spec.leaf_type}")
+            raise UserError(
+                f"virtual cluster {tenant.name} has no leaf cells of type {spec.leaf_type}; it has {_list(own)}"
+            )
 
 
 def check_member(gang: Gang, pod: Pod) -> None:

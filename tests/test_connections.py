@@ -194,3 +194,52 @@ def test_a_body_that_is_wrong_ends_its_request_alone(
         assert ended(client)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 404", b"") or later
         assert httpx.post(f"http://127.0.0.1:{port}/", content=b"abc", timeout=30).text == "3"
     assert [x.getMessage() for x in caplog.records if x.levelname in ("ERROR", "CRITICAL")] == []
+
+
+def status_of(port: int, request: bytes) -> bytes:
+    """The first line of the answer; empty where the connection ends without one."""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+        try:
+            client.sendall(request)
+            return client.makefile("rb").readline().strip()
+        except ConnectionError:
+            return b""
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["at once", "in pieces"])
+def test_headers_are_limited(loop: str, at_once: bool) -> None:
+    """However many bytes of them arrive at a time."""
+    with serving(loop) as (port, _):
+        for size, statuses in ((40_000, {b"HTTP/1.1 200 OK"}), (100_000, {b"HTTP/1.1 400 Bad Request", b""})):
+            head = b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * size
+            if at_once:
+                assert status_of(port, head + b"\r\n\r\n") in statuses
+                continue
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+                client.sendall(head)
+                time.sleep(0.2)
+                try:
+                    client.sendall(b"\r\n\r\n")
+                    assert client.makefile("rb").readline().strip() in statuses
+                except ConnectionError:
+                    assert b"" in statuses
+
+
+def test_a_length_and_pieces_are_refused(loop: str) -> None:
+    """A proxy may have gone by the other one: what follows on the connection is no request of its client."""
+    with serving(loop) as (port, _):
+        both = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        smuggled = b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+            client.sendall(both + smuggled)
+            answer = b"".join(iter(lambda: client.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 400 Bad Request")
+        assert answer.count(b"HTTP/1.1 ") == 1
+        assert b"has either Transfer-Encoding or Content-Length" in answer
+
+
+def test_a_long_body_arrives_whole(loop: str) -> None:
+    """It is parsed in pieces, as headers are."""
+    with serving(loop) as (port, _):
+        body = b"x" * 3_000_001
+        assert httpx.post(f"http://127.0.0.1:{port}/", content=body).text == str(len(body))

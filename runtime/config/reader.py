@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from difflib import get_close_matches
+from math import isfinite
 
 from runtime.config.source import Value
 from runtime.errors import ConfigurationError, Problem
@@ -61,9 +62,22 @@ class Reader:
             return ""
         return value.text if value.content is not None else ""
 
-    def number(self, value: Value, path: str, *, least: int, most: int | None = None, default: int) -> int:
-        """A whole number in a range."""
+    def number(
+        self,
+        value: Value,
+        path: str,
+        *,
+        least: int,
+        most: int | None = None,
+        default: int,
+        truncate: bool = False,
+    ) -> int:
+        """A whole number in a range. `4.0` is one; with `truncate`, `4.5` counts as 4, as in HiveD, and is noted."""
         number = value.content
+        if isinstance(number, float) and isfinite(number) and (truncate or number.is_integer()):
+            if not number.is_integer():
+                self.notes.append(Problem(path, value.line, f"is no whole number: {number} counts as {int(number)}"))
+            number = int(number)
         if number is None:
             return default
         if not isinstance(number, int) or isinstance(number, bool):

@@ -21,8 +21,8 @@ from runtime.placement.candidate_nodes import CandidateNodes
 from runtime.placement.disruption_cost import DisruptionCost, disruption_cost, weight
 from runtime.placement.fewest import MAX_ATTEMPTS, MAX_NODES, Budget, Fewest
 from runtime.placement.misfit import Misfit
-from runtime.placement.packing import fits, holds
-from runtime.placement.proposal import Placement, PodAssignment
+from runtime.placement.packing import holds, impossible
+from runtime.placement.proposal import NoPlace, Placement, PodAssignment
 from runtime.placement.requirements import Devices
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.lazy import as_if_demoted, demotable_gangs
@@ -37,7 +37,7 @@ Leaves = Sequence[tuple[VirtualCell, ...]]
 
 def place(
     ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
-) -> Placement | str:
+) -> Placement | NoPlace:
     """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
     search = _Search(ledger, view, sizes, priority, candidates)
     for threshold in (ALL, priority):
@@ -47,9 +47,9 @@ def place(
             return replace(best, peaceful=threshold == ALL)
     where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
     if not search.unusable and (never := _never(view, sizes)):
-        return f"{view.tenant.name} can never have {demand(sizes)} in {where}: {never}"
+        return NoPlace(f"{view.tenant.name} can never have {demand(sizes)} in {where}: {never}", permanent=True)
     room = f"has room for {demand(sizes)} in {where}, but not on usable nodes"
-    return f"{view.tenant.name} {room if search.unusable else f'has no room for {demand(sizes)} in {where}'}"
+    return NoPlace(f"{view.tenant.name} {room if search.unusable else f'has no room for {demand(sizes)} in {where}'}")
 
 
 class _Search:
@@ -113,12 +113,21 @@ class _Search:
         chosen = [assignment.virtual for assignment in first.assignments]
         yield from self._aside(first, chosen, self._lent_nodes, self._same_shape)
         yield from self._aside(first, chosen, self._lent_leaves, self._as_good)
+        yield from self._without_one(first, chosen)
         nodes = {leaf.node: None for own in chosen for leaf in own if leaf.node is not None}
         empty = [node for node in nodes if not self.view.rooms.used[node.spot]]
         for one, other in islice(combinations(empty, 2), MAX_TRIES):
             if one.level == other.level:
                 instead = dict(zip((*one.leaves(), *other.leaves()), (*other.leaves(), *one.leaves()), strict=True))
                 yield [tuple(instead.get(leaf, leaf) for leaf in own) for own in chosen]
+
+    def _without_one(self, first: Placement, chosen: Leaves) -> Iterator[Leaves]:
+        """Without one of the nodes that are lent: where the gang needs some of them, it may be others."""
+        lent, _ = self._lent_nodes(first)
+        for spot in islice(each(lent), MAX_TRIES):
+            leaves = inside.place(self.view, self.sizes, ALL, self.allowed & ~(1 << spot))
+            if leaves is not None and self._same_shape(chosen, leaves) and closeness(leaves) <= closeness(chosen):
+                yield leaves
 
     def _aside(
         self,
@@ -352,9 +361,9 @@ def _killed(placement: Placement) -> list[Gang]:
 
 
 def _never(view: View, sizes: Sequence[int]) -> str:
-    """Why a gang does not fit into an empty view, by numbers alone; empty where it does."""
+    """Why a gang does not fit into an empty view, by numbers alone; empty where it does, or where that is not known."""
     rooms = [view.chain.leaves[node.level] for node in view.nodes]
-    if fits(Counter(rooms), sizes):
+    if not impossible(Counter(rooms), sizes):
         return ""
     return f"it is promised {sum(rooms)} leaf cells there, at most {max(rooms, default=0)} on a node"
 

@@ -43,6 +43,13 @@ def holds(rooms: Mapping[int, int], pieces: Mapping[int, int]) -> bool:
     return pack(nodes, sizes, lambda node, _: node, lambda node, size: (node[0] - size, 0)) is not None
 
 
+def impossible(rooms: Mapping[int, int], sizes: Sequence[int]) -> bool:
+    """Whether it is certain that a gang does not fit into empty nodes: how many there are by room. Sizes fall."""
+    nodes = {(room, 0): count for room, count in rooms.items()}
+    chosen, complete = _search(nodes, sizes, lambda node, _: node, lambda node, size: (node[0] - size, 0))
+    return chosen is None and complete
+
+
 def pack(
     nodes: Mapping[Class, int],
     sizes: Sequence[int],
@@ -54,12 +61,22 @@ def pack(
     `nodes` counts nodes by class, `sizes` fall; `better` orders the classes for a pod of a size, lowest first, and
     `filled` is the class of a node that has taken such a pod.
     """
+    return _search(nodes, sizes, better, filled)[0]
+
+
+def _search(
+    nodes: Mapping[Class, int],
+    sizes: Sequence[int],
+    better: Callable[[Class, int], tuple[int, ...]],
+    filled: Callable[[Class, int], Class],
+) -> tuple[list[Class] | None, bool]:
+    """The same, and whether the search was complete: where it was not, there may be a way."""
     left = {c: n for c, n in nodes.items() if n}
     room: dict[int, int] = {}
     for (free, _), n in left.items():
         room[free] = room.get(free, 0) + n
     if not fits(room, sizes):
-        return None
+        return None, True
     chosen: list[Class] = []
     open_choices: list[list[Class]] = []
     failed: set[tuple[int, frozenset[tuple[Class, int]]]] = set()
@@ -78,12 +95,12 @@ def pack(
             chosen.append(choice)
             continue
         if not mixed or looked > MAX_PARTIAL_PLACEMENTS or not chosen:
-            return None
+            return None, looked <= MAX_PARTIAL_PLACEMENTS
         failed.add((turn, frozenset(left.items())))
         open_choices.pop()
         choice = chosen.pop()
         _move(left, filled(choice, sizes[len(chosen)]), choice)
-    return chosen
+    return chosen, True
 
 
 def _move(nodes: dict[Class, int], source: Class, target: Class) -> None:

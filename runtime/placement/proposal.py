@@ -49,3 +49,12 @@ class Placement:
             virtual.update(zip(devices, assignment.virtual or (None,) * len(devices), strict=True))
             slots.setdefault(len(devices), []).append(assignment.slot())
         return places(self.chain, dict(sorted(slots.items())), virtual)
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlace:
+    """There is no place for a gang."""
+
+    reason: str
+    permanent: bool = False
+    """There is none in an empty cluster either: only another configuration has one."""

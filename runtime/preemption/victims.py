@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from generated.hived import AffinityGroupState
 from runtime.cells import Device
 from runtime.gangs import Gang, GangMachine
 from runtime.pods import Pod
@@ -19,6 +20,14 @@ def reserver(device: Device) -> Gang | None:
     """The gang that a leaf cell is, or will be, reserved for."""
     machine = device.machine.reserver
     return machine.gang if isinstance(machine, GangMachine) else None
+
+
+def preemptors(gang: Gang) -> list[Gang]:
+    """The gangs that wait for a gang to leave, each once; none where it is not being preempted."""
+    if gang.state is not AffinityGroupState.BEING_PREEMPTED:
+        return []
+    stronger = (reserver(device) for device in gang.virtual)
+    return list(dict.fromkeys(preemptor for preemptor in stronger if preemptor is not None))
 
 
 def displaced(devices: Iterable[Device]) -> list[Gang]:

@@ -61,6 +61,8 @@ class Election:
         self._now = now
         self._seen: tuple[Any, float] = (None, 0.0)
         """The version of the Lease that was last read, and when this version was first read."""
+        self._expires = float("inf")
+        """When the Lease may be taken, unless it is renewed."""
         self._renewed = float("-inf")
         self._ended = Event()
         self._renewing: Thread | None = None
@@ -80,7 +82,7 @@ class Election:
             if before is not None:
                 log.info("this instance, %s, leads", self.identity)
                 return before
-            self._ended.wait(RETRY_INTERVAL)
+            self._ended.wait(self.pause())
         raise EndedError
 
     def attempt(self) -> str | None:
@@ -102,11 +104,17 @@ class Election:
         self._renewed, self.holder = begun, self.identity
         return holder
 
+    def pause(self) -> float:
+        """Seconds until the next attempt: no longer than until the Lease that was read may be taken."""
+        remaining = self._expires - self._now()
+        return min(RETRY_INTERVAL, remaining) if remaining > 0 else RETRY_INTERVAL
+
     def _expired(self, lease: dict[str, Any], spec: dict[str, Any]) -> bool:
         version = lease.get("metadata", {}).get("resourceVersion")
         if self._seen[0] != version:
             self._seen = version, self._now()
-        return self._now() - self._seen[1] >= float(spec.get("leaseDurationSeconds") or DURATION)
+        self._expires = self._seen[1] + float(spec.get("leaseDurationSeconds") or DURATION)
+        return self._now() >= self._expires
 
     def _write(self, lease: dict[str, Any] | None, duration: int) -> None:
         spec = dict((lease or {}).get("spec") or {})

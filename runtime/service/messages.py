@@ -6,7 +6,7 @@ Field names are capitalised, and are read in any case, as Go does.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,9 +90,13 @@ def _pod(fields: Mapping[str, Any]) -> PodObject:
     return read_pod(fields["pod"])
 
 
-def filter_answer(node: str = "", failed: Mapping[str, str] | None = None, error: str = "") -> dict[str, Any]:
-    """The node, or why there is none."""
-    return {"NodeNames": [node] if node else None, "FailedNodes": dict(failed or {}), "Error": error}
+def filter_answer(
+    node: str = "", failed: Mapping[str, str] | None = None, error: str = "", hopeless: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The node, or why there is none. On `hopeless` nodes no preemption helps: a kube-scheduler need not ask."""
+    answer = {"NodeNames": [node] if node else None, "FailedNodes": dict(failed or {}), "Error": error}
+    unresolvable = dict.fromkeys(hopeless, f"see {COMPONENT}")
+    return {**answer, "FailedAndUnresolvableNodes": unresolvable} if unresolvable else answer
 
 
 def preempt_answer(victims: Mapping[str, tuple[Pod, ...]]) -> dict[str, Any]:

@@ -30,6 +30,14 @@ class Metrics:
         self.seconds = Histogram(
             "scheduler_request_seconds", "Time to answer", ["endpoint"], registry=self.registry, buckets=SECONDS
         )
+        self.failures = Counter(
+            "scheduler_cluster_failures",
+            "Requests to the API server that failed and that nobody waited for, by what they were for",
+            ["what"],
+            registry=self.registry,
+        )
+        for what in ("bind", "delete", "fetch"):
+            self.failures.labels(what)
         self._phases = Histogram(
             "scheduler_cycle_seconds", "Time of a cycle by phase", ["phase"], registry=self.registry, buckets=SECONDS
         )

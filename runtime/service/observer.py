@@ -14,7 +14,9 @@ from generated.hived import AffinityGroupState
 from runtime.annotations import SPEC
 from runtime.durable import DurableAllocator
 from runtime.errors import Problem, UserError
+from runtime.gangs import Gang
 from runtime.pods import BindInfo, Pod
+from runtime.preemption.victims import preemptors
 from runtime.requests import IDENTITY, PREFERENCES, disagreements
 from runtime.service.history import History
 from runtime.service.leases import LEASE, Leases
@@ -59,7 +61,7 @@ class Observer:
                 case NodeObject():
                     self._node(change.thing, deleted=change.deleted)
                 case PodObject():
-                    self._pod(change.thing, deleted=change.deleted or change.thing.completed)
+                    self._pod(change.thing, deleted=change.deleted)
         except UserError as error:
             key = change.thing.key if isinstance(change.thing, PodObject) else ""
             log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
@@ -83,11 +85,13 @@ class Observer:
     def _pod(self, seen: PodObject, *, deleted: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
         namesake = self.tracker.by_key(seen.key)
-        if namesake is not None and namesake is not tracked and not deleted:
-            self._remove(namesake)
-        if deleted:
+        if namesake is not None and namesake is not tracked and not (deleted or seen.completed):
+            self._end(namesake)
+        if deleted or seen.completed:
             if tracked is not None:
-                self._remove(tracked, "" if tracked.leaving or seen.leaving else seen.phase)
+                leaves = tracked.leaving or seen.leaving
+                end = self._end if deleted or leaves else self._remove
+                end(tracked, "" if leaves else seen.phase)
             return
         if tracked is None:
             if not seen.ours:
@@ -101,14 +105,19 @@ class Observer:
         leaves = seen.leaving and not tracked.leaving
         tracked.leaving |= seen.leaving
         if leaves:
-            self._evict_others(tracked)
+            self._evict_for(self._preemptors(tracked))
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             self.allocator.submit(tracked.pod)
 
-    def _evict_others(self, tracked: Tracked) -> None:
-        """A pod has been told to go."""
+    def _preemptors(self, tracked: Tracked) -> list[Gang]:
+        """The gangs for which the gang of a pod has to go."""
+        gang = self.allocator.homes.get(tracked.seen.uid)
+        return preemptors(gang) if gang is not None else []
+
+    def _evict_for(self, preemptors: Iterable[Gang]) -> None:
+        """A victim of these gangs is leaving, or is gone: all their other victims have to go with it."""
 
     def _add(self, seen: PodObject) -> Tracked:
         tracked = Tracked(seen, None)
@@ -156,6 +165,12 @@ class Observer:
             self.allocator.delete(tracked.pod)
         tracked.seen = replace(tracked.seen, spec=seen.spec)
         tracked.pod = self._note_problem(tracked)
+
+    def _end(self, tracked: Tracked, phase: str = "") -> None:
+        """Somebody has deleted it. Nobody may have reported that it was leaving."""
+        tracked.leaving = True
+        self._evict_for(self._preemptors(tracked))
+        self._remove(tracked, phase)
 
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
         home = self.allocator.homes.get(tracked.seen.uid)
@@ -231,9 +246,19 @@ class Observer:
                 self._remove(tracked)
         for seen in sorted(pods.values(), key=lambda seen: _order(seen, readable[seen.uid])):
             self.observe(Change(seen, deleted=False))
+        self._resume_evictions()
         self.lifecycle.begin()
         self.allocator.touched()
         self.history.begin(self.allocator)
+
+    def _resume_evictions(self) -> None:
+        """Victims that were not told to go before the crash.
+
+        What was asked of the cluster then is not journaled, and the first victims may be gone. A gang that is being
+        preempted and lacks pods shows that its eviction had begun.
+        """
+        victims = [gang for gang in self.allocator.gangs.values() if gang.open_slots]
+        self._evict_for({preemptor: None for gang in victims for preemptor in preemptors(gang)})
 
     def write_history(self) -> None:
         """At the end of a cycle: what it has changed."""

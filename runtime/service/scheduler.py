@@ -15,8 +15,9 @@ from generated.hived import AffinityGroupState
 from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
+from runtime.gangs import Gang
 from runtime.pods import Pod
-from runtime.preemption.victims import displaced, reserver
+from runtime.preemption.victims import displaced
 from runtime.service.evictions import Evictions
 from runtime.service.leases import LEASE, Leases
 from runtime.service.lifecycle_reporter import Options
@@ -83,7 +84,7 @@ class PodScheduler(Observer):
         """Pods that have a place, and gangs that have reserved some, but were not asked for in time."""
         unoffered, self._unoffered = self._unoffered, []
         for placed in unoffered:
-            if placed.phase is PodPhase.BINDING:
+            if placed.phase is PodPhase.BINDING and placed.info is not None and not self._lost(placed.info.node):
                 self._bind(placed)
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
@@ -92,7 +93,7 @@ class PodScheduler(Observer):
         for name in self._reservations.over(self._now()):
             gang = self.allocator.gangs.get(name)
             if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
-                self._give_back("reservation", name, gang.pods)
+                self._give_back("reservation", self._not_asked_for(name), gang.pods)
 
     def tear_down(self) -> None:
         """Gangs that have been below their minimum for too long: their pods have to be deleted, by us if we may."""
@@ -117,14 +118,10 @@ class PodScheduler(Observer):
         gang = self.allocator.homes.get(uid)
         return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
 
-    def _evict_others(self, tracked: Tracked) -> None:
-        """A pod of a gang that is being preempted has been told to go: so are all other victims of who preempts it."""
-        gang = self.allocator.homes.get(tracked.seen.uid)
-        if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED or not self._evict:
-            return
-        stronger = {id(x): x for x in map(reserver, gang.virtual) if x is not None}
-        doomed = displaced(device for preemptor in stronger.values() for device in preemptor.virtual)
-        self._have_deleted(pod for victim in doomed for pod in victim.allocated)
+    def _evict_for(self, preemptors: Iterable[Gang]) -> None:
+        if self._evict:
+            doomed = displaced(device for preemptor in preemptors for device in preemptor.virtual)
+            self._have_deleted(pod for victim in doomed for pod in victim.allocated)
 
     def _have_deleted(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
@@ -149,12 +146,19 @@ class PodScheduler(Observer):
         tracked = self.tracker.pod(uid)
         if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places:
             return
-        if now is None or now.completed:
-            self._remove(tracked, now.phase if now is not None else "")
+        if now is None:
+            self._end(tracked)
+        elif now.completed:
+            self._remove(tracked, now.phase)
         elif now.node:
             self.observe(Change(now, deleted=False))
-        elif tracked.pod is not None:
-            self._give_back("place", tracked.seen.key, [tracked.pod])
+        elif tracked.pod is not None and tracked.info is not None:
+            lost = self._lost(tracked.info.node)
+            why = f"{tracked.seen.key} has its place on {lost}" if lost else self._not_asked_for(tracked.seen.key)
+            self._give_back("place", why, [tracked.pod])
+
+    def _not_asked_for(self, name: str) -> str:
+        return f"nobody has asked for {name} in {self._places.seconds:g} s"
 
     def renew(self, uid: str) -> None:
         """The cluster did not say: it is looked at again later."""
@@ -162,10 +166,10 @@ class PodScheduler(Observer):
         if tracked is not None and tracked.phase is PodPhase.BINDING:
             self._places.renew(uid, self._now())
 
-    def _give_back(self, what: str, name: str, pods: Iterable[Pod]) -> None:
+    def _give_back(self, what: str, why: str, pods: Iterable[Pod]) -> None:
         """To the allocator, pods are gone and have come again: a gang with no place left begins anew."""
         pods = list(pods)
-        log.warning("nobody has asked for %s in %g s: it gives its %s back", name, self._places.seconds, what)
+        log.warning("%s: it gives its %s back", why, what)
         self.given_back[what] += 1
         for pod in pods:
             self.allocator.delete(pod)
@@ -198,10 +202,13 @@ class PodScheduler(Observer):
     def _filter(self, request: FilterRequest) -> dict[str, Any]:
         tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
-            return self._again(tracked, request.nodes)
+            return self._again(tracked, pod, request.nodes)
         answer = self.allocator.schedule(pod, request.nodes, Phase.FILTERING)
         self._heard_of(pod)
         match answer:
+            case Bind() if lost := self._lost(answer.node):
+                self._wait(tracked)
+                return filter_answer(failed={COMPONENT: f"gang {pod.spec.gang.name} has a place for it on {lost}"})
             case Bind():
                 self.allocator.allocate(pod, answer.info)
                 self._evictions.forget(pod.spec.gang.name)
@@ -214,20 +221,30 @@ class PodScheduler(Observer):
                 return filter_answer(failed={node: _must_go(pods) for node, pods in answer.victims.items()})
             case Wait():
                 self._wait(tracked)
-                return filter_answer(failed={COMPONENT: answer.reason})
+                hopeless = request.nodes if answer.permanent else ()
+                return filter_answer(failed={COMPONENT: answer.reason}, hopeless=hopeless)
 
-    def _again(self, tracked: Tracked, offered: tuple[str, ...]) -> dict[str, Any]:
-        """It has its place already. When binding it takes too many attempts, it is bound from here."""
+    def _again(self, tracked: Tracked, pod: Pod, offered: tuple[str, ...]) -> dict[str, Any]:
+        """It has its place already. When binding it takes too many attempts, it is bound from here.
+
+        A place on a node that is no more is given back, unless the cluster knows that the pod is bound there.
+        """
         assert tracked.info is not None, "it is binding"
         node = tracked.info.node
+        if lost := self._lost(node):
+            self._places.drop(tracked.seen.uid)
+            self._refresh(tracked)
+            return filter_answer(failed={COMPONENT: f"gang {pod.spec.gang.name} gives a place back: it is on {lost}"})
         self._places.renew(tracked.seen.uid, self._now())
         with self._locks.applications.write():
             tracked.attempts += 1
-        with self._locks.nodes.read():
-            node_deleted = node not in self.tracker.nodes
-        if node_deleted or node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
+        if node not in offered or tracked.attempts >= self._settings.force_bind_threshold:
             self._bind(tracked)
         return filter_answer(node)
+
+    def _lost(self, node: str) -> str:
+        with self._locks.nodes.read():
+            return self.tracker.lost(node, self.allocator.cluster)
 
     def preempt(self, request: PreemptRequest) -> dict[str, Any]:
         """Who has to go. What can be placed without is left to the next filtering."""
@@ -260,6 +277,8 @@ class PodScheduler(Observer):
             raise UserError(f"pod {key} is {tracked.phase.value}, and can be bound only while it is Binding")
         if tracked.info.node != request.node:
             raise UserError(f"pod {key} has its place on {tracked.info.node}, not on {request.node}")
+        if lost := self._lost(request.node):
+            raise UserError(f"pod {key} has its place on {lost}")
         self._places.renew(request.uid, self._now())
         return tracked
 

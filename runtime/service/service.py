@@ -208,6 +208,7 @@ class Service:
         try:
             self.bind(tracked)
         except Exception as error:
+            self.metrics.failures.labels("bind").inc()
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 
     def _delete_later(self, tracked: Tracked) -> None:
@@ -219,6 +220,7 @@ class Service:
             self.allocator.journal.sync()
             self.source.delete(seen)
         except Exception as error:
+            self.metrics.failures.labels("delete").inc()
             log.warning("pod %s could not be deleted: %s", seen.key, error)
 
     def _refresh_later(self, tracked: Tracked) -> None:
@@ -231,6 +233,7 @@ class Service:
             try:
                 now = self.source.fetch(seen)
             except Exception as error:
+                self.metrics.failures.labels("fetch").inc()
                 log.warning("what has become of pod %s cannot be found out: %s", seen.key, error)
                 self._engine.submit(lambda scheduler: scheduler.renew(seen.uid))
             else:

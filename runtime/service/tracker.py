@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import time
 
+from runtime.cells import Cluster
 from runtime.pods import BindInfo, Pod
 from runtime.service.objects import NodeObject, PodObject
 
@@ -64,6 +65,12 @@ class Tracker:
     def pods(self) -> Iterator[Tracked]:
         """All pods."""
         return iter(self._pods.values())
+
+    def lost(self, node: str, cluster: Cluster) -> str:
+        """A node and why no pod can be bound to it any more, in words; empty where one can."""
+        if node not in cluster.nodes:
+            return f"node {node}, which is no longer configured"
+        return f"node {node}, which was deleted" if node not in self.nodes else ""
 
     def add(self, tracked: Tracked) -> None:
         """Another pod."""

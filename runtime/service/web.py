@@ -51,6 +51,15 @@ class Json(Response):
         return json.dumps(content, separators=(",", ":")).encode()
 
 
+class ErrorInBody(Json):
+    """An answer with status 200 that reports an error: a kube-scheduler reads it from the body."""
+
+    def __init__(self, content: Any, status: int) -> None:
+        super().__init__(content)
+        self.outcome = status
+        """The status that another client would get: metrics count this one."""
+
+
 class FastPath:
     """Serves the requests that are made for every pod directly, without searching all routes."""
 
@@ -160,7 +169,8 @@ class Web:
         except NotServingError:
             raise
         except Exception as error:
-            return Json(filter_answer(error=describe(error)[1]))
+            code, text = describe(error)
+            return ErrorInBody(filter_answer(error=text), code)
 
     async def preempt(self, request: Request) -> Response:
         """The pods that a pod displaces. The answer has no field for an error."""
@@ -185,7 +195,10 @@ class Web:
         except NotServingError:
             raise
         except Exception as error:
-            return Json(bind_answer(describe(error)[1]))
+            code, text = describe(error)
+            if code >= 500:
+                log.warning("a pod could not be bound: %s", text)
+            return ErrorInBody(bind_answer(text), code)
 
     # Looking
 
@@ -362,13 +375,13 @@ def _since(request: Request) -> float:
 
 
 def _measured(handler: Handler, service: Service, path: str) -> Handler:
-    """Counts requests, and how long they take."""
+    """Counts requests by outcome, and how long they take."""
 
     async def measured(request: Request) -> Response:
         begun, outcome = time.perf_counter(), "500"
         try:
             response = await handler(request)
-            outcome = str(response.status_code)
+            outcome = str(response.outcome if isinstance(response, ErrorInBody) else response.status_code)
             return response
         except HTTPException as error:
             outcome = str(error.status_code)

@@ -33,10 +33,10 @@ def why(
     gang = allocator.gangs.get(name)
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
-    reason, victims = _answer(allocator, gang)
+    reason, victims, permanent = _answer(allocator, tracker, gang)
     place, queue = _place(allocator, tracker, gang) if gang.is_waiting else (0, 0)
     since = _since(tracker, gang)
-    in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims else []
+    in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
     answer = {
         "gang": gang.name,
         "virtualCluster": gang.spec.virtual_cluster,
@@ -55,36 +55,38 @@ def why(
         "events": [event(x) for x in history.events(gang=name)],
         "problems": [x.problem for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.problem],
     }
-    if gang.state is not AffinityGroupState.PENDING or victims:
+    if gang.state is not AffinityGroupState.PENDING or victims or permanent:
         return answer, None
     weakest = sorted(in_the_way, key=lambda other: (other.priority, -len(other.virtual), other.name))
     names = tuple(other.name for other in weakest)
     return answer, Question(allocator.copy, dict(allocator.journal.images), next(iter(gang.waiting.values())), names)
 
 
-def _answer(allocator: DurableAllocator, gang: Gang) -> tuple[str, list[Gang]]:
-    """In words, and the gangs that have to leave first."""
+def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[str, list[Gang], bool]:
+    """In words, the gangs that have to leave first, and whether it waits in vain whoever leaves."""
     match gang.state:
         case AffinityGroupState.PREEMPTING:
-            return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual)
+            return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual), False
         case AffinityGroupState.BEING_PREEMPTED:
-            return "it has to leave for a stronger gang; pods of it that come now wait", []
+            return "it has to leave for a stronger gang; pods of it that come now wait", [], False
         case AffinityGroupState.PENDING:
             pod = next(iter(gang.waiting.values()))
             try:
                 answer = allocator.schedule(pod, None, Phase.FILTERING)
             except UserError as error:
-                return str(error), []
+                return str(error), [], True
         case _:
-            return "it has its cells", []
+            nodes = sorted({slot.place.node for slot in gang.open_slots}) if gang.waiting else []
+            lost = [text for node in nodes if (text := tracker.lost(node, allocator.cluster))]
+            return f"it has its cells{', some of them on ' if lost else ''}{' and '.join(lost)}", [], False
     match answer:
         case Bind(node=node):
-            return f"there is a place for it, from {node} on: it is placed when its scheduler asks again", []
+            return f"there is a place for it, from {node} on: it is placed when its scheduler asks again", [], False
         case Preempt():
             gangs = {allocator.homes[pod.uid].name: allocator.homes[pod.uid] for pod in answer.pods()}
-            return "others have to leave first; its scheduler has to ask in preemption", list(gangs.values())
-        case Wait(reason=text):
-            return text, []
+            return "others have to leave first; its scheduler has to ask in preemption", list(gangs.values()), False
+        case Wait(reason=text, permanent=permanent):
+            return text, [], permanent
 
 
 def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:

@@ -161,7 +161,7 @@ class PodByPod:
             case Preempt(victims):
                 self._claiming.add(request.gang)
                 return claimed(victims)
-            case Wait(reason):
+            case Wait(reason=reason):
                 return Refused(reason)
 
     def claims(self, request: Request) -> bool:

@@ -57,13 +57,30 @@ class KubeScheduler:
         self.bound: dict[str, int] = {}
         """By uid: when a pod was bound."""
         for name in self.nodes:
-            self.scheduler.observe(Change(NodeObject(name, healthy=True), deleted=False))
+            self._observe(Change(NodeObject(name, healthy=True), deleted=False))
+
+    # The calls of the allocator
+
+    def _observe(self, change: Change) -> None:
+        self.scheduler.observe(change)
+
+    def _filter(self, request: FilterRequest) -> dict[str, Any]:
+        return self.scheduler.filter(request)
+
+    def _preempt(self, request: PreemptRequest) -> dict[str, Any]:
+        return self.scheduler.preempt(request)
+
+    def _tick(self) -> None:
+        self.scheduler.expire()
+        self.scheduler.tear_down()
+
+    # The cluster
 
     def create(self, pods: list[Pod], priority: int, grace: int = 5) -> None:
         for pod in pods:
             seen = PodObject(pod.uid, pod.namespace, pod.name, True, annotation(pod), "", "", False)
             self.pods[pod.uid] = Running(seen, priority, grace)
-            self.scheduler.observe(Change(seen, deleted=False))
+            self._observe(Change(seen, deleted=False))
 
     def step(self) -> None:
         """A unit of time: pods whose grace is over are gone, and each waiting pod is tried once."""
@@ -71,14 +88,13 @@ class KubeScheduler:
         for uid, pod in list(self.pods.items()):
             if pod.gone_at is not None and pod.gone_at <= self.time:
                 del self.pods[uid]
-                self.scheduler.observe(Change(pod.seen, deleted=True))
+                self._observe(Change(pod.seen, deleted=True))
         for pod in list(self.pods.values()):
             if not pod.seen.node and pod.gone_at is None:
                 self._attempt(pod)
         while self.late:
-            self.scheduler.observe(Change(self.late.pop(0), deleted=False))
-        self.scheduler.expire()
-        self.scheduler.tear_down()
+            self._observe(Change(self.late.pop(0), deleted=False))
+        self._tick()
 
     def run(self, uids: list[str], limit: int = 200) -> int:
         """Steps until these pods are bound."""
@@ -91,7 +107,7 @@ class KubeScheduler:
     def _attempt(self, pod: Running) -> None:
         others = [x for x in self.pods.values() if x is not pod]
         full = {node for x in others for node in (x.seen.node, x.nominated) if self.whole}
-        answer = self.scheduler.filter(FilterRequest(pod.seen, tuple(x for x in self.nodes if x not in full)))
+        answer = self._filter(FilterRequest(pod.seen, tuple(x for x in self.nodes if x not in full)))
         assert not answer["Error"]
         if answer["NodeNames"]:
             self._bind(pod, answer["NodeNames"][0])
@@ -104,7 +120,7 @@ class KubeScheduler:
         offered = sorted({x.seen.node for x in weaker} - siblings)
         named: dict[str, Any] = {}
         if offered:
-            named = self.scheduler.preempt(PreemptRequest(pod.seen, tuple(offered)))["NodeNameToMetaVictims"]
+            named = self._preempt(PreemptRequest(pod.seen, tuple(offered)))["NodeNameToMetaVictims"]
         pod.nominated = next(iter(named), "")
         for victim in named[pod.nominated]["Pods"] if named else ():
             assert self.pods[victim["UID"]].seen.node == pod.nominated, "it is not on that node"
@@ -118,7 +134,7 @@ class KubeScheduler:
         pod.nominated = ""
         pod.seen = replace(pod.seen, node=node, bind_info=info, phase="Running")
         self.bound[pod.seen.uid] = self.time
-        self.scheduler.observe(Change(pod.seen, deleted=False))
+        self._observe(Change(pod.seen, deleted=False))
 
     def delete(self, uid: str) -> None:
         """A pod has its grace to end; somebody who deletes it again changes nothing."""

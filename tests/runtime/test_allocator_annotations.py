@@ -7,6 +7,7 @@ from clusters import config, gang, healthy, nodes, run
 
 from runtime import BindInfo, GangSpec, Member, PodPlacement, PodSpec, UserError
 from runtime.annotations import BIND_INFO, ISOLATION, read_bind_info, read_spec, write_bind_info
+from runtime.errors import Problem
 
 
 def test_the_shortest_that_a_pod_can_ask_for() -> None:
@@ -47,6 +48,20 @@ def test_old_names_are_understood() -> None:
     assert (spec.leaf_type, spec.leaf_cells, spec.gang.members) == ("K80", 1, (Member(1, 1),))
 
 
+def test_old_names_are_replaced_in_values_as_in_hived() -> None:
+    notes: list[Problem] = []
+    spec = read_spec("{virtualCluster: A, gpuNumber: 1, leafCellType: gpuTypeX}", "n", "p", notes)
+    assert spec.leaf_type == "leafCellTypeX"
+    (note,) = notes
+    assert str(note).startswith("the annotation: old names")
+
+
+def test_an_opportunistic_pod_with_a_pinned_cell_is_refused_when_it_asks() -> None:
+    spec = read_spec("{virtualCluster: A, leafCellNumber: 1, pinnedCellId: p, priority: -1}", "n", "p")
+    with pytest.raises(UserError, match="an opportunistic pod cannot ask for a pinned cell"):
+        spec.check()
+
+
 @pytest.mark.parametrize(
     ("text", "messages"),
     [
@@ -81,6 +96,58 @@ def test_mistakes_are_named_all_at_once(text: str, messages: list[str]) -> None:
         read_spec(text, "n", "p")
     for message in messages:
         assert message in str(error.value)
+
+
+BASE = "virtualCluster: a\nleafCellNumber: 4\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        (BASE + "foo: 1\nfoo: 2\n", "foo: is given twice"),
+        ("virtualCluster: b\nvirtualCluster: a\nleafCellNumber: 4\n", "virtualCluster: is given twice"),
+        ("virtualCluster: a\nleafCellNumber: 9\nleafCellNumber: 4\n", "leafCellNumber: is given twice"),
+        (BASE + "foo: !custom 1\n", "foo: cannot be read: 1"),
+        (BASE + "---\nfoo: 1\n", "line 3: the annotation: only the first document counts, which ends here"),
+        (BASE + "...\ngarbage: [", "line 3: the annotation: only the first document counts, which ends here"),
+        ("virtualCluster: a\nleafCellNumber: 4.0\n", ""),
+        ("virtualCluster: a\nleafCellNumber: 4.5\n", "leafCellNumber: is no whole number: 4.5 counts as 4"),
+        ("virtualCluster: a\nleafCellNumber: 0o4\n", ""),
+        ("virtualCluster: a\nleafCellNumber: 4\npriority: 0.0\n", ""),
+    ],
+)
+def test_what_hived_passes_over_is_noted(text: str, note: str) -> None:
+    notes: list[Problem] = []
+    assert read_spec(text, "d", "p", notes) == read_spec(BASE, "d", "p")
+    assert note in "; ".join(map(str, notes))
+    assert bool(notes) == bool(note)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("virtualCluster: a\nleafCellNumber: 1:30\n", "must be a whole number, not '1:30'"),
+        ("virtualCluster: a\nleafCellNumber: '0o4'\n", "must be a whole number, not '0o4'"),
+        ("virtualCluster: a\nleafCellNumber: .inf\n", "must be a whole number, not inf"),
+        ("virtualCluster: a\nleafCellNumber: 0.5\n", "must be at least 1, not 0"),
+        ("virtualCluster: a\nleafCellNumber: 2147483648\n", "must be at most 2147483647, not 2147483648"),
+        (BASE + "affinityGroup: {name: g, members: [{podNumber: 99999999999999999999, leafCellNumber: 4}]}", "at most"),
+        (BASE + "? [a, b]\n: 1\n", "line 3: the annotation: a key must be a text"),
+        ("- a", "line 1: the annotation: must be a mapping, not a list"),
+        ("{", "line 1: the annotation: is no YAML"),
+    ],
+)
+def test_what_hived_refuses_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        read_spec(text, "d", "p")
+    assert message in str(error.value)
+    assert "the configuration" not in str(error.value)
+
+
+def test_the_one_default_that_is_true_needs_its_key_to_be_absent() -> None:
+    assert read_spec(BASE, "d", "p").ignore_suggested
+    assert not read_spec(BASE + "ignoreK8sSuggestedNodes: null\n", "d", "p").ignore_suggested
+    assert not read_spec(BASE + "ignoreK8sSuggestedNodes:\n", "d", "p").ignore_suggested
 
 
 def test_bind_info_is_written_and_read() -> None:

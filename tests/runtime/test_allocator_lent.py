@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from clusters import config, gang, healthy, nodes, rack, run
 
 from runtime import Allocator, Bind, Preempt
@@ -119,3 +120,30 @@ def test_what_is_wanted_is_counted_in_leaf_cells() -> None:
     assert found.tops == [top]
     assert (found.leaves_in(top), found.leaves_in(leaves[0])) == (4, 1)
     assert (found.least(), len(found.nodes_in(top))) == (1, 2)
+
+
+@pytest.mark.parametrize("heavy", ["n1", "n2", "n3", "n4"])
+def test_other_nodes_of_a_virtual_cluster_are_taken_where_less_is_lent(heavy: str) -> None:
+    """Three of four nodes are needed, in two racks that are in use: the one with the larger gang is left alone."""
+    types = {
+        "NODE": {"childCellType": "GPU", "childCellNumber": 4, "isNodeLevel": True},
+        "RACK": {"childCellType": "NODE", "childCellNumber": 3},
+        "ROW": {"childCellType": "RACK", "childCellNumber": 2},
+    }
+    racks = [{"cellChildren": [{"cellAddress": f"n{3 * rack + i}"} for i in range(3)]} for rack in range(2)]
+    row = [{"cellType": "ROW", "cellChildren": racks}]
+    tenants = {"A": {"virtualCells": [{"cellType": "ROW", "cellNumber": 1}]}}
+    allocator = healthy({"physicalCluster": {"cellTypes": types, "physicalCells": row}, "virtualClusters": tenants})
+    for name in ("n0", "n5"):
+        (pod,) = gang(name, "A", 4, ignore_suggested=False)
+        answer = allocator.schedule(pod, [name])
+        assert isinstance(answer, Bind)
+        allocator.allocate(pod, answer.info)
+    for name in ("n1", "n2", "n3", "n4"):
+        (pod,) = gang(f"opp-{name}", "A", 4 if name == heavy else 1, priority=-1, ignore_suggested=False)
+        answer = allocator.schedule(pod, [name])
+        assert isinstance(answer, Bind)
+        allocator.allocate(pod, answer.info)
+    answer = allocator.schedule(gang("g", "A", 4, 4, 4)[0])
+    assert isinstance(answer, Preempt)
+    assert {pod.name for pod in answer.pods()} == {f"opp-{x}-0" for x in ("n1", "n2", "n3", "n4") if x != heavy}

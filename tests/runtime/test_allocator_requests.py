@@ -190,3 +190,11 @@ def test_an_allocator_that_knows_pods_does_not_recover() -> None:
     run(allocator, gang("g", "A", 1))
     with pytest.raises(UserError, match="only an allocator that knows no pods"):
         allocator.recover([], {})
+
+
+def test_a_type_of_which_a_virtual_cluster_has_no_cells_is_refused() -> None:
+    """Also where the configuration has an entry for it. Opportunistic gangs may use it."""
+    allocator = healthy(config([*nodes("a"), *nodes("b", kind="OLD-NODE")], A={"NODE": 1, "OLD-NODE": 0}))
+    with pytest.raises(UserError, match="virtual cluster A has no leaf cells of type OLD; it has GPU"):
+        allocator.schedule(gang("g", "A", 1, leaf_type="OLD")[0])
+    assert isinstance(allocator.schedule(gang("h", "A", 1, leaf_type="OLD", priority=-1)[0]), Bind)

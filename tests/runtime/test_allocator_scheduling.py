@@ -72,8 +72,25 @@ def test_a_gang_that_no_cluster_could_hold_waits_like_any_other() -> None:
     allocator = healthy(GPU4)
     spec = GangSpec("g", (Member(10**12, 1),))
     pod = replace(gang("g", "A", 1)[0], spec=replace(gang("g", "A", 1)[0].spec, gang=spec))
-    assert allocator.schedule(pod) == Wait("no chain has 1000000000000 leaf cells")
+    assert allocator.schedule(pod) == Wait("no chain has 1000000000000 leaf cells", permanent=True)
     assert isinstance(allocator.schedule(gang("h", "A", 5)[0]), Wait), "nor is there a node for this one"
+
+
+@pytest.mark.parametrize("priority", [-1, 5], ids=["opportunistic", "guaranteed"])
+@pytest.mark.parametrize(
+    ("sizes", "permanent"),
+    [((4, 4), False), ((4, 4, 4), True), ((5,), True), ((3, 3, 2), True), ((3, 3, 1, 1), False)],
+)
+def test_it_is_known_whether_a_gang_can_ever_have_a_place(
+    sizes: tuple[int, ...], permanent: bool, priority: int
+) -> None:
+    """Pods of mixed sizes do not share nodes as they like: each is on one node."""
+    allocator = healthy(config(nodes("a", "b"), A={"NODE": 2}))
+    run(allocator, gang("busy", "A", 1, priority=9))
+    run(allocator, gang("also", "A", 4, priority=9))
+    answer = allocator.schedule(gang("g", "A", *sizes, priority=priority)[0])
+    assert isinstance(answer, Wait)
+    assert answer.permanent is permanent, answer.reason
 
 
 def test_pods_that_come_later_join_as_gangs_of_their_own() -> None:
@@ -145,7 +162,9 @@ def test_a_pinned_cell_is_used_by_those_who_name_it_and_nobody_else() -> None:
 
 def test_a_virtual_cluster_may_have_nothing_but_pinned_cells() -> None:
     allocator = healthy(config(RACKS, A={"pin1": 0}))
-    assert allocator.schedule(gang("1", "A", 1)[0]) == Wait("A has no cells of this kind but pinned ones")
+    assert allocator.schedule(gang("1", "A", 1)[0]) == Wait(
+        "A has no cells of this kind but pinned ones", permanent=True
+    )
     assert run(allocator, gang("2", "A", 1, pinned_cell="pin1"))[0].node in ("a", "b")
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import random
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tiers import today
 
 from runtime.errors import UserError
-from runtime.service.election import DEADLINE, DURATION, Election, LeaseConflictError
+from runtime.service.election import DEADLINE, DURATION, RELEASED, RETRY_INTERVAL, Election, LeaseConflictError
 from runtime.service.source import EndedError
+
+MANUAL = (Path(__file__).parents[2] / "docs/allocator.md").read_text("utf-8")
 
 
 class Server:
@@ -73,6 +76,40 @@ def test_the_first_one_leads_and_the_second_one_waits_until_the_lease_expires(se
     assert a.holder == "b"
     assert server.stored is not None
     assert server.stored["spec"]["leaseTransitions"] == 1
+
+
+@pytest.mark.parametrize(("stopped", "limit"), [(False, DURATION + RETRY_INTERVAL), (True, RELEASED + RETRY_INTERVAL)])
+def test_another_one_leads_in_the_time_that_the_manual_says(stopped: bool, limit: float) -> None:
+    """From the death of the holder at the latest, or from when it was stopped, whenever the other one looked last."""
+    how = f"{limit:g} seconds after it was stopped" if stopped else f"at most {limit:g} seconds after the holder died"
+    assert how in " ".join(MANUAL.split())
+    times: set[float] = set()
+    for tenths in range(int(10 * RETRY_INTERVAL)):
+        server, clock = Server(), Clock()
+        a, b = Election(server, "ns/x", "a", clock), Election(server, "ns/x", "b", clock)
+        a.attempt()
+        b.attempt()
+        clock.now += tenths / 10
+        a.attempt()
+        died = clock.now
+        if stopped:
+            a.close()
+        clock.now += b.pause() - tenths / 10
+        while b.attempt() is None:
+            clock.now += b.pause()
+        times.add(round(clock.now - died, 3))
+    assert max(times) <= limit
+    assert min(times) >= (RELEASED if stopped else DURATION)
+
+
+def test_a_lease_that_cannot_be_taken_is_not_tried_without_pause(server: Server, clock: Clock) -> None:
+    a, b = Election(server, "ns/x", "a", clock), Election(server, "ns/x", "b", clock)
+    a.attempt()
+    b.attempt()
+    clock.now += DURATION + 1
+    server.away = True
+    assert b.attempt() is None
+    assert b.pause() == RETRY_INTERVAL
 
 
 def test_a_holder_that_renews_keeps_it(server: Server, clock: Clock) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from kube_scheduler import KubeScheduler
 
 from runtime import Pod
 from runtime.durable import DurableAllocator
+from runtime.service.locks import Locks
+from runtime.service.messages import PreemptRequest
+from runtime.service.objects import NodeObject
+from runtime.service.scheduler import PodScheduler
+from runtime.service.source import Change
 
 EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
 
@@ -89,3 +95,66 @@ def test_a_victim_whose_preemption_was_called_off_is_not_deleted_again(tmp_path:
     now[0] = 62.0
     cluster.scheduler.tear_down()
     assert asked == [other, other]
+
+
+def preempting(folder: Path) -> tuple[KubeScheduler, list[str], list[str]]:
+    """A gang of two is being preempted, and neither pod has been told to go; with the uids asked to be deleted."""
+    cluster = KubeScheduler(allocator(folder), evict=True)
+    weak, strong = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", *[4] * 8, priority=9)
+    cluster.create(weak, 0)
+    cluster.run(uids(weak))
+    asked: list[str] = []
+    cluster.scheduler._delete = lambda tracked: asked.append(tracked.seen.uid)
+    cluster.create(strong, 10)
+    request = PreemptRequest(cluster.pods["strong-0"].seen, tuple(cluster.nodes))
+    assert cluster.scheduler.preempt(request)["NodeNameToMetaVictims"]
+    assert not asked
+    return cluster, uids(weak), asked
+
+
+def restarted(folder: Path, asked: list[str]) -> PodScheduler:
+    """The next process; `asked` takes the uids of pods that it has deleted."""
+    again = allocator(folder)
+    return PodScheduler(
+        again, Locks(), lambda _: None, lambda _: None, delete=lambda x: asked.append(x.seen.uid), evict=True
+    )
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_victim_that_is_gone_at_once_takes_the_others_with_it(tmp_path: Path, how: str) -> None:
+    """Its deletion was forced, or the watch has missed that it was leaving."""
+    cluster, (first, second), asked = preempting(tmp_path)
+    seen = cluster.pods[first].seen
+    if how == "deleted":
+        cluster.scheduler.observe(Change(seen, deleted=True))
+    else:
+        cluster.scheduler.observe(Change(replace(seen, uid="another", node="", bind_info=""), deleted=False))
+    assert asked == [second]
+
+
+def test_a_victim_that_has_done_its_work_takes_nobody_with_it(tmp_path: Path) -> None:
+    cluster, (first, _), asked = preempting(tmp_path)
+    seen = replace(cluster.pods[first].seen, completed=True, phase="Succeeded")
+    cluster.scheduler.observe(Change(seen, deleted=False))
+    assert asked == []
+
+
+def test_a_victim_whose_end_is_journaled_takes_the_others_with_it_after_a_crash(tmp_path: Path) -> None:
+    """The requests to delete them were lost."""
+    cluster, (first, second), asked = preempting(tmp_path)
+    cluster.scheduler._delete = lambda tracked: None
+    cluster.scheduler.observe(Change(cluster.pods.pop(first).seen, deleted=True))
+    cluster.allocator.close()
+    again = restarted(tmp_path, asked)
+    things = [NodeObject(name, healthy=True) for name in cluster.nodes] + [pod.seen for pod in cluster.pods.values()]
+    again.recover([Change(thing, deleted=False) for thing in things], lists_all=True)
+    assert asked == [second]
+
+
+def test_after_a_crash_nobody_is_deleted_for_a_preemptor_that_is_gone(tmp_path: Path) -> None:
+    cluster, (_, second), asked = preempting(tmp_path)
+    cluster.allocator.close()
+    again = restarted(tmp_path, asked)
+    things = [NodeObject(name, healthy=True) for name in cluster.nodes] + [cluster.pods[second].seen]
+    again.recover([Change(thing, deleted=False) for thing in things], lists_all=True)
+    assert asked == []

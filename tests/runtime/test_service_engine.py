@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -265,3 +266,14 @@ def test_a_file_of_events_may_grow_in_pieces(tmp_path: Path) -> None:
 def test_a_node_is_healthy_when_it_is_schedulable_and_ready(more: dict[str, bool], healthy: bool) -> None:
     assert read_node(node("n", **more)).healthy is healthy
     assert not read_node({"metadata": {"name": "n"}}).healthy, "of which nothing is known"
+
+
+def test_no_preemption_is_asked_for_a_pod_that_can_never_have_a_place(served: Served) -> None:
+    """A kube-scheduler does not try a pod again at once whose nodes are all unresolvable."""
+    served.start()
+    for name, sizes, expected in (("huge", (4, 4, 4), {"a", "b"}), ("g", (4, 4), set()), ("h", (4,), set())):
+        thing = read_pod(written(gang(name, "A", *sizes)[0]))
+        served.source.tell([Change(thing, deleted=False)])
+        request = FilterRequest(thing, ("a", "b"))
+        answer = served.ask(partial(PodScheduler.filter, request=request))
+        assert answer.get("FailedAndUnresolvableNodes", {}).keys() == expected, name

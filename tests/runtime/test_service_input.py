@@ -411,5 +411,6 @@ def test_a_gang_that_never_fits_is_told_so() -> None:
     allocator = healthy(config(nodes("a", "b"), A={"NODE": 1}, B={"NODE": 1}))
     answer = allocator.schedule(gang("g", "A", 4, 1)[0])
     assert answer == Wait(
-        "A can never have 1 x 4 and 1 x 1 leaf cells in NODE: it is promised 4 leaf cells there, at most 4 on a node"
+        "A can never have 1 x 4 and 1 x 1 leaf cells in NODE: it is promised 4 leaf cells there, at most 4 on a node",
+        permanent=True,
     )

@@ -37,7 +37,10 @@ def test_why_a_gang_waits(tmp_path: Path) -> None:
         assert (other["gang"], other["devices"], other["priority"]) == ("busy", 4, 7)
         assert found["since"]
         assert "place 1 of 3 in its virtual cluster" in run("why", "peer", *server)
-        assert "can never have 2 x 4 leaf cells" in run("why", "huge", *server)
+        never = json.loads(run("why", "huge", *server, "--json"))
+        assert "can never have 2 x 4 leaf cells" in never["reason"]
+        assert (never["inTheWay"], never["wouldMakeRoom"]) == ([], {"gangsEnd": [], "nodesHealthy": []})
+        assert "in the way" not in run("why", "huge", *server)
         strong = gang("strong", "A", 4, priority=9)
         cluster.add(*strong)
         before = cluster.everything()

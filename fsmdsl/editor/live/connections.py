@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from enum import Enum, auto
 from types import FrameType
 from typing import Any
@@ -54,8 +55,35 @@ class Phase(Enum):
 SECONDS = {Phase.HEADERS: 10.0, Phase.BODY: 30.0}
 """Seconds that a client may take for each phase. For bodies, this is longer than the timeout of an application that has
 its own."""
+MAX_BUFFERED = 64 * 1024
+"""Maximum number of bytes of headers that are incomplete."""
+MAX_PARSED = 16 * 1024
+"""Maximum number of bytes that are parsed at a time: headers that arrive at once are never incomplete. So headers are
+limited to the sum of both."""
 UNREAD = 60.0
 """Seconds after which a client that reads nothing of its answer is disconnected."""
+
+
+class Unambiguous:
+    """Refuses a request with `Transfer-Encoding` and `Content-Length`, and closes its connection.
+
+    A proxy on the way may have gone by the other one, and seen another request behind it.
+
+    Source: RFC 9112, 6.1.
+    """
+
+    def __init__(self, app: Callable[..., Any]) -> None:
+        self._app = app
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and {b"transfer-encoding", b"content-length"} <= {x for x, _ in scope["headers"]}:
+            text = b"a request has either Transfer-Encoding or Content-Length"
+            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+            headers.append((b"content-length", b"%d" % len(text)))
+            await send({"type": "http.response.start", "status": 400, "headers": headers})
+            await send({"type": "http.response.body", "body": text})
+        else:
+            await self._app(scope, receive, send)
 
 
 class Bounded(H11Protocol):
@@ -63,6 +91,8 @@ class Bounded(H11Protocol):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        self.app = Unambiguous(self.app)
+        self.conn = h11.Connection(h11.SERVER, MAX_BUFFERED)
         self.phase = Phase.ANSWER
         self.since = 0.0
         self._ends: asyncio.TimerHandle | None = None
@@ -88,7 +118,9 @@ class Bounded(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """The request may go on to its next phase."""
-        super().data_received(data)
+        for begin in range(0, len(data), MAX_PARSED):
+            if not self.transport.is_closing():
+                super().data_received(data[begin : begin + MAX_PARSED])
         self._look()
 
     def send_400_response(self, msg: str) -> None:

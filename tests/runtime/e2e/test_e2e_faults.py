@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from behind import CLUSTER, Behind, Instance
-from control_plane import needed, until
+from control_plane import documents, needed, until
 
 pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
 
@@ -85,6 +85,48 @@ def test_a_preemption_survives_the_death_of_the_allocator(behind: Behind) -> Non
     behind.await_bound(*strong, wake=True)
     behind.settled()
     assert len(behind.pods()) == 16, "one gang was enough"
+
+
+@pytest.mark.parametrize("moment", ["a victim is leaving", "a victim is gone"])
+def test_a_crash_in_a_preemption_leaves_no_gang_half_alive(behind: Behind, moment: str) -> None:
+    """The other victims leave as soon as the allocator is back: nothing wakes the kube-scheduler, to ask again."""
+    plane = behind.plane
+    weak = behind.gang("weak", "product", 1, (8, 8))
+    behind.await_bound(*weak)
+    fillers = [name for n in range(8) for name in behind.gang(f"filler-{n}", "product", 1000, (1, 8))]
+    behind.await_bound(*fillers)
+    (role,) = [x for x in documents("rbac.yaml") if x["kind"] == "ClusterRole"]
+    plane.apply({**role, "rules": [x for x in role["rules"] if x["verbs"] != ["delete"]]})
+    until(lambda: not plane.ask("POST", REVIEWS, MAY_DELETE)["status"]["allowed"], "its deletions are lost")
+    strong = behind.gang("strong", "product", 500, (1, 8))
+    until(lambda: leaving(behind, weak), "the kube-scheduler deletes a victim")
+    behind.allocator.end(signal.SIGKILL)
+    if moment == "a victim is gone":
+        until(lambda: len(behind.pods().keys() & set(weak)) < len(weak), "it is gone")
+    assert len(leaving(behind, weak)) == 1
+    plane.apply(role)
+    until(lambda: plane.ask("POST", REVIEWS, MAY_DELETE)["status"]["allowed"], "it may delete again")
+    behind.allocator.start()
+    until(lambda: leaving(behind, weak) == weak, "all are told to go", 15.0)
+    behind.await_bound(*strong, wake=True)
+    behind.settled()
+
+
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+MAY_DELETE = {
+    "apiVersion": "authorization.k8s.io/v1",
+    "kind": "SubjectAccessReview",
+    "spec": {
+        "user": "system:serviceaccount:kube-system:allocator",
+        "resourceAttributes": {"namespace": "default", "verb": "delete", "resource": "pods"},
+    },
+}
+
+
+def leaving(behind: Behind, names: list[str]) -> list[str]:
+    """Those that have been told to go, or are gone."""
+    pods = behind.pods()
+    return [x for x in names if x not in pods or "deletionTimestamp" in pods[x]["metadata"]]
 
 
 def test_the_journal_is_lost(behind: Behind) -> None:
