@@ -147,7 +147,7 @@ class System:
         "_pending_before",
         "_recovering",
         "_recovery",
-        "_thread",
+        "_running_thread",
         "_tickets",
         "_touched",
         "down",
@@ -168,7 +168,7 @@ class System:
         # itself stands for whatever is no event. While there is a step, something is in the list.
         self._handling: list[object] = []
         # The thread of the step in progress, or of the last one.
-        self._thread = 0
+        self._running_thread = 0
         # Does the event that a machine gets come from outside? Within a trial or a round, all count as such.
         self._is_outside = False
         self._before: dict[Part, Saved] = {}
@@ -243,7 +243,7 @@ class System:
         owner = getattr(event, "__self__", self)
         if isinstance(owner, Machine | Queue) and owner._system is not self:
             raise StepRefused(f"{owner!r} belongs to another system, which has to be asked")
-        self._thread = get_ident()
+        self._running_thread = get_ident()
         self._handling.append(self)
         try:
             self._check_ready("a step")
@@ -267,7 +267,7 @@ class System:
         thread = get_ident()
         handling = self._handling
         if handling:
-            if thread != self._thread or machine in handling or len(handling) > DEEPEST_CASCADE:
+            if thread != self._running_thread or machine in handling or len(handling) > DEEPEST_CASCADE:
                 self._check_inner(machine, event)
             if self._pending or self.down:
                 self._check_free(machine, event)
@@ -276,7 +276,7 @@ class System:
             if self._pending or self.down:
                 self._check_free(machine, event)
             self._is_outside = True
-            self._thread = thread  # and no other thread comes before the next line
+            self._running_thread = thread  # and no other thread comes before the next line
         handling.append(machine)
         if machine not in self._before:  # as in `touch`: a call would cost a tenth of the step
             self._before[machine] = machine._save()
@@ -302,12 +302,12 @@ class System:
     def _begin(self, what: object) -> None:
         """Begins a step, or a part of the one in progress, that is no event."""
         if not self._handling:
-            self._thread = get_ident()
+            self._running_thread = get_ident()
         self._handling.append(what)
 
     def _check_thread(self, what: str) -> None:
         """Refuses what comes from another thread than the step in progress."""
-        if self._handling and self._thread != get_ident():
+        if self._handling and self._running_thread != get_ident():
             raise ConcurrentStep(
                 f"{what} comes while another thread is inside a step of this system: one thread at a time may use a "
                 "system, so guard it with a lock"
