@@ -7,16 +7,23 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
+from typing import get_args
 from xml.etree import ElementTree
 
 import pytest
+import random_charts
+from stepping import compiled
 from test_draw import XML, needs_graphviz, of
+from tiers import today
 
 from fsmdsl.draw import svg
-from fsmdsl.draw.detail import MAX_ROWS, detailed
+from fsmdsl.draw.detail import MAX_ROWS, Detail, detailed
 from fsmdsl.draw.dot import dot
+from fsmdsl.draw.formats import FORMATS
 from fsmdsl.draw.graph import Graph, Mark, Overlay, graph_of
 from fsmdsl.draw.labels import written
+from fsmdsl.draw.layout import layout
 from fsmdsl.draw.mermaid import mermaid
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import Theme
@@ -237,3 +244,53 @@ def test_the_command_has_them(tmp_path: Path) -> None:
     assert "stay" not in re.sub(r'TITLE="[^"]*"|tooltip="[^"]*"', "", done.stdout)
     done = draw("--theme", "dark", "--format", "png")
     assert (done.returncode, "`--theme` colours SVG" in done.stderr) == (2, True)
+
+
+# Every machine -------------------------------------------------------------------------------------------------------
+
+STARTS = """
+    initial state Start
+    state A { initial state X  state Y }
+    state B { initial state P  state Q }
+    event start, go, enable
+    Start -> A on start
+    X -> Y on go
+    X -> P on enable
+    Y -> Q on enable
+    P -> Q on go
+    Q -> B on start
+"""
+ANYWHERE = "initial state A  state B { initial state C  state D }  event go, halt  A -> B on go  * -> D on halt"
+JOINED = """
+    initial state A  state B  state C  state D { initial state E  state F }
+    event go, halt
+    A, B, C -> F on halt
+    A -> B on go
+    F -> A on go
+"""
+
+
+@pytest.mark.parametrize("text", [STARTS, ANYWHERE, JOINED])
+def test_only_states_of_the_text_have_an_edge_that_is_kept_straight(text: str) -> None:
+    """Nested starts, the source `*` and junctions have a place in the text, too, but are no states."""
+    graph = graph_of(of(text))
+    states = {x.id for x in graph.every() if x.kind == "state"}
+    edges = {x.id: x for x in graph.edges}
+    spine = [edges[x] for x in layout(graph, fixed_text=True).spine]
+    assert spine
+    assert all({x.source, x.target} <= states for x in spine)
+
+
+@pytest.mark.parametrize("seed", today(range(160)))
+def test_a_random_chart_is_drawn_in_every_format(seed: int) -> None:
+    random, text = Random(seed), random_charts.text_of(seed)
+    names = sorted(set(re.findall(r"state (\w+)", text)), key=lambda _: random.random())
+    ranks = [x for x in (names[::2], names[1::2]) if x]
+    grid = f"layout {random.choice(['rows', 'columns'])} {' | '.join(map(', '.join, ranks))}"
+    for written_text in (text, text.replace("initial", f"{grid} initial", 1)):
+        for machine in compiled(written_text).machines.values():
+            for form in FORMATS:
+                for detail in get_args(Detail):
+                    for direction in (None, "LR", "TB"):
+                        graph = detailed(form.graph(machine), detail)
+                        assert (form.text or dot)(graph, direction)

@@ -101,14 +101,13 @@ def test_types_and_lint_are_clean(target: str, tmp_path: Path) -> None:
 
 
 def test_a_package_imports_the_standard_library_and_itself() -> None:
+    library = {"__future__", "_thread", "collections.abc", "enum", "functools", "itertools", "typing"}
     for path, text in all_of("python").items():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
-                assert {a.name for a in node.names} <= {"threading"}, path
+                assert {a.name for a in node.names} <= {"sys", "threading"}, path
             if isinstance(node, ast.ImportFrom) and node.level == 0:
-                assert node.module in {"__future__", "collections.abc", "enum", "functools", "itertools", "typing"}, (
-                    path
-                )
+                assert node.module in library, path
 
 
 def test_a_package_can_be_copied_away_and_imports_nothing_slow(tmp_path: Path) -> None:
@@ -242,7 +241,7 @@ def test_the_command_says_what_the_transitions_library_does_not_do(tmp_path: Pat
     rounds = "machine Round { initial state A  state B  event go from environment  A -> B on go  B -> A when true }"
     (tmp_path / "nested.fsm").write_text(NESTED + rounds)
     done = fsm("generate", "nested.fsm", "--target", "transitions", cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "2 files in generated, 2 changed\n")
+    assert (done.returncode, done.stdout) == (0, "6 files in generated, 6 changed\n")
     assert done.stderr.splitlines() == [
         "left out: nested.fsm:21:5: the invariant `Up or peer == none`",
         "left out: nested.fsm:16:5: the time of `after 5s` of `Fast`: call `time_out_fast` when it is up",

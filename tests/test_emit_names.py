@@ -68,22 +68,22 @@ def test_a_function_does_not_hide_the_file_of_a_machine(tmp_path: Path) -> None:
 def test_a_field_may_be_called_like_the_check_of_its_value(tmp_path: Path) -> None:
     """The constructor of a class has parameters that are called as its fields are."""
     text = """module names
-    enum Kind { low | high }
     machine Node {
+        type: 0..3 = 3
+        isinstance: bool
         in_range: 0..3 = 1
         in_range_or_none: 0..3?
         each_in_range: set<0..3>
         not_longer: list<0..3>[2]
-        misfit: Kind = low
         initial state A
         event go(in_range: 0..3) from environment
         A on go(in_range) do not_longer = [in_range]
     }
     """
     made: Any = Generated(tmp_path, text)
-    node = made.Node(in_range_=2, in_range_or_none_=3, each_in_range_=frozenset({1}), misfit_=made.Kind.HIGH)
+    node = made.Node(in_range_=2, in_range_or_none_=3, each_in_range_=frozenset({1}), type=1, isinstance_=True)
     node.go(2)
-    assert (node.in_range_, node.not_longer_, node.misfit_) == (2, (2,), made.Kind.HIGH)
+    assert (node.in_range_, node.not_longer_, node.type, node.isinstance_) == (2, (2,), 1, True)
     with pytest.raises(made.StepRefused):
         made.Node(in_range_=4)
 

@@ -47,7 +47,7 @@ def test_modules_are_copied_whole_and_only_where_they_are_needed() -> None:
     alone = emit.python(compiled(f"{switch} }}"), "m")
     timed = emit.python(compiled(f"{switch}  B -> A after 1s }}"), "m")
     of = [{p.removeprefix("m/machinery/") for p in files if "machinery" in p} for files in (alone, timed)]
-    assert of[0] == {"__init__.py", "errors.py", "machine.py", "snapshots.py", "standalone.py", "values.py"}
+    assert of[0] == {"__init__.py", "errors.py", "kinds.py", "machine.py", "snapshots.py", "standalone.py", "values.py"}
     assert of[1] - of[0] == {"clock.py", "system.py", "timers.py"}
     assert of[0] - of[1] == {"standalone.py"}
     assert timed["m/machinery/system.py"] == f"{mark(None)}\n{source('system')}"

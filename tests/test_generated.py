@@ -126,7 +126,8 @@ def test_values_cannot_be_set_from_outside(made: Callable[[str], Generated]) -> 
 def test_parameters_are_checked(made: Callable[[str], Generated]) -> None:
     package = made(HIVED)
     system = package.System()
-    with pytest.raises(package["machinery"].OutOfRange, match="priority is 0 to 1000, not 1001"):
+    refused = package["machinery"].OutOfRange
+    with pytest.raises(refused, match="AffinityGroup: priority is a whole number from 0 to 1000, not 1001"):
         package.AffinityGroup(system, priority=1001)
     assert system.machines == ()
 

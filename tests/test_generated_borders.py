@@ -75,7 +75,8 @@ ALLOWED = "Colour.RED, Colour.GREEN or Colour.BLUE"
     [
         ("paint", "red", f"<Wall north: Dry>: c is {ALLOWED}, not 'red'"),
         ("paint", None, f"<Wall north: Dry>: c is {ALLOWED}, not None"),
-        ("mix", ["red"], f"<Wall north: Dry>: few is {ALLOWED}, not 'red'"),
+        ("mix", frozenset(["red"]), f"<Wall north: Dry>: an element of few is {ALLOWED}, not 'red'"),
+        ("mix", ["red"], f"<Wall north: Dry>: few is a frozenset, with elements that are {ALLOWED}, not ['red']"),
         ("rank", 2, "<Wall north: Dry>: g is Grade.LOW, Grade.MID or Grade.HIGH, not 2"),
     ],
 )
@@ -110,7 +111,7 @@ def test_an_argument_of_another_enum_of_the_same_names(painted: tuple[Generated,
     ("given", "told"),
     [
         ({"colour": "red"}, f"Wall: colour is {ALLOWED}, not 'red'"),
-        ({"under": ("blue",)}, f"Wall: under is {ALLOWED}, not 'blue'"),
+        ({"under": ("blue",)}, f"Wall: an item of under is {ALLOWED}, not 'blue'"),
         ({"last": "red"}, f"Wall: last is {ALLOWED}, not 'red'"),
         ({"grade": 0}, "Wall: grade is Grade.LOW, Grade.MID or Grade.HIGH, not 0"),
         ({"state": "Wet"}, "Wall: state is WallState.DRY or WallState.WET, not 'Wet'"),
@@ -140,7 +141,7 @@ def test_a_machine_that_stands_alone_looks_at_them_too(made: Callable[[str], Gen
 def test_a_message_with_a_value_of_no_enum(painted: tuple[Generated, Any, Any]) -> None:
     package, system, wall = painted
     orders = package.Orders(system, wall)
-    with pytest.raises(package["machinery"].OutOfRange, match=f"Orders: c is {ALLOWED}, not 'green'"):
+    with pytest.raises(package["machinery"].OutOfRange, match=f"<Orders of 0 messages>: c is {ALLOWED}, not 'green'"):
         orders.order("green", 2)
     assert len(orders) == 0
 

@@ -69,7 +69,9 @@ def test_an_action_that_breaks_off_keeps_everything_waiting(made: Callable[[str]
 def test_an_impossible_answer_is_refused(made: Callable[[str], Generated]) -> None:
     package = made(WORKER)
     worker = package.Worker(package.System(), Calls("", "perhaps"))
-    with pytest.raises(ValueError, match="begin answers ok or err, not 'perhaps'"):
+    with pytest.raises(
+        package["machinery"].OutOfRange, match=r"<Worker 0: .*>: begin answers ok or err, not 'perhaps'"
+    ):
         worker.go()
     worker.begin_err()
 

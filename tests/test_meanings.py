@@ -737,7 +737,7 @@ def test_a_class_asks_for_what_may_be_any_and_looks_at_it(tmp_path: Path) -> Non
     assert node(s=3, up=True).plus == 6
     with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 's' and 'up'"):
         node()
-    with pytest.raises(Exception, match="s is 0 to 3, not 4"):
+    with pytest.raises(Exception, match="Node: s is a whole number from 0 to 3, not 4"):
         node(s=4, up=True)
 
 

@@ -288,9 +288,9 @@ def test_a_record_is_a_frozen_class_that_looks_at_its_parts(tmp_path: Path) -> N
     assert len({one, made.Entry(1, True)}) == 1
     with pytest.raises(AttributeError):
         one.term = 2
-    with pytest.raises(made["machinery"].OutOfRange, match=r"Entry.term is 0 to 3, not 4"):
+    with pytest.raises(made["machinery"].OutOfRange, match=r"Entry: term is a whole number from 0 to 3, not 4"):
         made.Entry(4, True)
-    with pytest.raises(made["machinery"].OutOfRange, match=r"Vote.bits is -1 to 1, not 2"):
+    with pytest.raises(made["machinery"].OutOfRange, match=r"Vote: bits is a whole number from -1 to 1, not 2"):
         made.Vote(who=None, entry=one, bits=2)
 
 

@@ -12,7 +12,7 @@ from fsmdsl.classes.names import snake, with_article
 from fsmdsl.classes.naming import MachineNames
 from fsmdsl.classes.statements.code import Block, Branch, If, Suite, Text
 from fsmdsl.classes.statements.expressions import python
-from fsmdsl.classes.statements.limits import Border, argument_checks, checked_part
+from fsmdsl.classes.statements.limits import Border, argument_checks, check, limit_checks
 from fsmdsl.classes.statements.scope import Scope, member
 from fsmdsl.classes.statements.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.classes.types import annotation, decoded, encoded, is_same_in_json
@@ -96,7 +96,7 @@ def _enum(file: File, enum: m.Enum) -> list[str]:
 
 
 def _record(file: File, record: m.Record) -> list[str]:
-    """The class of a record, which no part outside its range comes into."""
+    """The class of a record, which no part of another type, or outside its range, comes into."""
     t = record.type
     decorator = file.library("dataclasses", "dataclass", typing=False)
     lines = [f"@{decorator}(frozen=True, slots=True)", f"class {file.type_(t)}:"]
@@ -104,11 +104,9 @@ def _record(file: File, record: m.Record) -> list[str]:
     for (part, of), doc in zip(t.parts, record.part_docs, strict=True):
         lines.append(f"    {file.part(t, part)}: {annotation(file, of)}")
         lines += indented(docstring(sentence(doc), 1)) if doc else []
-    checks = [checked_part(file, of, file.part(t, part), f"{record.name}.{part}") for part, of in t.parts]
-    body = [x for x in checks if x is not None]
-    if body:
-        lines += ["", *indented(method("def __post_init__(self) -> None:", "", folded(body)))]
-    return lines
+    where = Border(literal(record.name))
+    checks = [check(file, of, f"self.{file.part(t, part)}", part, where) for part, of in t.parts]
+    return [*lines, "", *indented(method("def __post_init__(self) -> None:", "", checks))]
 
 
 def derived(file: File, module: m.Module) -> Iterator[list[str]]:
@@ -214,12 +212,15 @@ def _channel(file: File, channel: m.Channel) -> list[str]:
     ends["receiver"] = receiver
     parameters = ", ".join(f"{end}: {of} | None = None" for end, of in ends.items())
     call = f"super().__init__({', '.join(['system', *(ends if channel.each else ())])})"
+    where = Border(literal(name), "system")
+    machines = {"sender": channel.sender, "receiver": channel.receiver}
+    checks = [check(file, m.OptionalType(m.RefType(machines[x] or "")), x, x, where) for x in ends]
     members: list[Member] = [
         [f"__slots__ = {tuple_of(list(map(literal, ends)))}", "", f"bound = {channel.bound}"],
         method(
             f"def __init__(self, system: {system}, {parameters}) -> None:",
             "",
-            [call, *(f"self.{x} = {x}" for x in ends)],
+            [*checks, call, *(f"self.{x} = {x}" for x in ends)],
         ),
         *(_posting(file, channel, e) for e in events),
         *_transmissions(file, channel),
@@ -235,8 +236,10 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     message = file.machinery("Message")
     put = f"self._put({message}({literal(event.name)}, {tuple_of(arguments)}, {handler}), len(self))"
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
-    where = Border(file.channel(channel.qualified))
-    body = (*argument_checks(file, arguments, event.parameters, where), *sent)
+    checks = argument_checks(file, arguments, event.parameters, Border("self", "self._system"))
+    limits = limit_checks(file, arguments, event.parameters)
+    checked = (If((Branch(Text("self._system.outside()"), checks),), limits),) if checks else ()
+    body = (*checked, *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
     return method(f"def {name}({signature(scope, arguments, event.parameters)}) -> None:", doc, body)
 
@@ -261,7 +264,7 @@ def _transmissions(file: File, channel: m.Channel) -> list[Member]:
             method(f"def lose(self, {parameter}) -> None:", doc, [context("a loss"), "    self._take(position)"])
         )
     if channel.duplicating:
-        body = [context("a repetition"), "    self._put(self._messages[position], position)"]
+        body = [context("a repetition"), "    self._put(self._at(position), position)"]
         out.append(method(f"def duplicate(self, {parameter}) -> None:", "A message is there twice.", body))
     return out
 

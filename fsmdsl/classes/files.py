@@ -37,6 +37,7 @@ class File:
         self._running_library: set[tuple[str, str]] = set()
         self._packages: set[str] = set()
         self._helpers: set[str] = set()
+        self._constants: dict[str, str] = {}
 
     # What a file refers to. Each gives the name by which it does.
 
@@ -135,10 +136,20 @@ class File:
         self._used[name] = ((*self.package, self.name), name)
         return name
 
-    # How it begins
+    def constant(self, name: str, value: str) -> str:
+        """The constant of the file that has a value. Classes of the file may be used: it is defined behind them."""
+        if value not in self._constants:
+            self._constants[value] = self.define(Namespace(self._used).claim(name))
+        return self._constants[value]
+
+    # The whole
 
     def text(self, doc: str, body: Sequence[str]) -> Written:
         """The whole file."""
+        if self._constants:
+            final = self.library("typing", "Final")
+            constants = [f"{name}: {final} = {value}" for value, name in self._constants.items()]
+            body = [*body, "", "", "# The types of values from outside.", *folded(constants)]
         lines = [mark(self.module), *docstring(doc), "", "from __future__ import annotations", ""]
         lines += self._imports(self._running_library, self._running, 0, sorted(self._packages))
         typed = set(self._local) - self._running

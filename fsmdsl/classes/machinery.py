@@ -47,8 +47,8 @@ def _system(context: Context, module: str, t: Traits) -> list[str]:
     doc = """Machines that act together, one step at a time.
 
     A step is an event from outside with everything that it causes. It happens completely or, when an exception ends it,
-    not at all. Afterwards, listeners are called, and then the actions that it called for, in order. A system belongs to
-    one thread."""
+    not at all. Afterwards, listeners are called, and then the actions that it called for, in order. One thread at a
+    time may use a system."""
     base = "timers.TimedSystem" if t.timers else "system.System"
     head = ["__slots__ = ()", "", "_VERSION = VERSION", *([] if saved == "()" else [f"_SAVED = {saved}"])]
     body = class_(f"System({base})", doc, [head, _crash(t)])

@@ -29,7 +29,9 @@ _TAKEN = (
     "IntEnum", "InvariantBroken", "Iterable", "Listener", "Literal", "Lost", "Machine", "Mapping", "MissingReference",
     "OutOfRange", "Overlap", "Protocol", "ReentrantEvent", "Sequence", "StaleAnswer", "State", "StepRefused", "System",
     "TypeAlias", "UnhandledEvent", "VirtualClock", "Lock", "LockOrder", "LockOrderBroken", "Timer", "Data", "Saved",
-    "ForeignSnapshot", "VERSION", "Alone", "Named", "Migrations", "TimedMachine",
+    "ForeignSnapshot", "VERSION", "Alone", "Named", "Migrations", "TimedMachine", "ConcurrentStep", "ListKind",
+    "MemberKind", "ModelKind", "NumberKind", "OpaqueKind", "OptionalKind", "RecordKind", "ReferenceKind",
+    "SecondsKind", "SetKind", "TableKind", "TruthKind",
 )  # fmt: skip
 
 MEMBERS = (
@@ -39,7 +41,7 @@ MEMBERS = (
 )  # fmt: skip
 """Names that machines have anyway, with or without an underscore before them."""
 
-CHECKS = ("in_range", "in_range_or_none", "each_in_range", "not_longer", "misfit")
+CHECKS = ("in_range", "in_range_or_none", "each_in_range", "not_longer")
 """What constructors look at their arguments with, which are called as the values of a machine are."""
 
 FUNCTIONS = (

@@ -9,9 +9,11 @@ from fsmdsl.classes.declarations import derived_function
 from fsmdsl.classes.files import File
 from fsmdsl.classes.machines.members import Member, class_, invariant_member, let_member, method, slots
 from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
+from fsmdsl.classes.statements.code import Statement
 from fsmdsl.classes.statements.effects import statements
+from fsmdsl.classes.statements.limits import Border, check, each_checked
 from fsmdsl.classes.statements.scope import Scope
-from fsmdsl.classes.statements.text import sentence
+from fsmdsl.classes.statements.text import literal, sentence
 from fsmdsl.core.lets import surveys
 
 
@@ -50,13 +52,18 @@ def attribute_names(system: m.System) -> Mapping[str, str]:
 
 
 def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:
+    iterable = file.library("collections.abc", "Iterable")
     parameters: list[str] = []
-    body = ["self.system = system"]
+    body: list[Statement] = ["self.system = system"]
     for g in system.groups:
-        class_ = file.class_(g.machine)
-        kind = class_ if g.single else f"{file.library('collections.abc', 'Iterable')}[{class_}]"
-        parameters.append(f"{names[g.name]}: {kind}")
-        body.append(f"self.{names[g.name]} = {names[g.name] if g.single else f'tuple({names[g.name]})'}")
+        class_, name = file.class_(g.machine), names[g.name]
+        alone = file.context.standalone(file.context.model.machines[g.machine])
+        where = Border(literal(system.name), "None" if alone else "system")
+        parameters.append(f"{name}: {class_ if g.single else f'{iterable}[{class_}]'}")
+        if g.single:
+            body += [check(file, m.RefType(g.machine), name, g.name, where), f"self.{name} = {name}"]
+        else:
+            body.append(f"self.{name} = {each_checked(file, m.RefType(g.machine), name, g.name, where)}")
     if system.recover is not None:
         body.append("system._recovery = self._recover")
     head = f"def __init__(self, system: {file.machinery('System', typing=True)}, *, {', '.join(parameters)}) -> None:"

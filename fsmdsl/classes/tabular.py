@@ -26,7 +26,7 @@ from fsmdsl.classes.machines.members import (
 )
 from fsmdsl.classes.names import RESERVED_IN_CLASSES, Namespace, snake
 from fsmdsl.classes.naming import MachineNames, is_nested, state_path
-from fsmdsl.classes.statements.code import Block
+from fsmdsl.classes.statements.code import Block, Statement
 from fsmdsl.classes.statements.effects import post_name, statements
 from fsmdsl.classes.statements.expressions import python
 from fsmdsl.classes.statements.limits import Border, argument_checks
@@ -169,14 +169,12 @@ class _Table:
         moved = self.scope.selection.move(leaf, t)
         head = f"({signature(scope, arguments, parameters)})"
         guard = effect = entry = None
+        checks = argument_checks(scope.file, arguments, parameters, Border(literal(scope.names.class_)))
         if t.guard is not None:
-            guard = self._method(
-                "guard", t, f"{head} -> bool:", (f"return {python(scope, t.guard)}",), source_text(t.guard)
-            )
-        before = (
-            *argument_checks(scope.file, arguments, parameters, Border(scope.names.class_)),
-            *statements(scope, (*moved.exits, *t.effects)),
-        )
+            body = (*checks, f"return {python(scope, t.guard)}")
+            guard = self._method("guard", t, f"{head} -> bool:", body, source_text(t.guard))
+            checks = ()
+        before = (*checks, *statements(scope, (*moved.exits, *t.effects)))
         if before:
             effect = self._method("effect", t, f"{head} -> None:", (*notes(t), *before), "")
         if moved.entries:
@@ -230,7 +228,8 @@ def _model(table: _Table) -> list[str]:
 def _constructor(table: _Table) -> Member:
     scope, machine = table.scope, table.machine
     values = [keyword(scope, x) for x in stored(machine)]
-    body = ["self._number = next(self._numbers)", *(k.store for k in values)]
+    body: list[Statement] = [x for k in values for x in k.check]
+    body += ["self._number = next(self._numbers)", *(k.store for k in values)]
     ordered = keywords(values)
     return method(f"def __init__({', '.join(['self', *(['*'] if ordered else []), *ordered])}) -> None:", "", body)
 

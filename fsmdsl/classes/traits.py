@@ -181,6 +181,20 @@ def connected(model: m.Model, machine: m.Machine) -> tuple[m.Param, ...]:
     return tuple(p for p in machine.params if p.default is None and leads_back(p))
 
 
+def circular(model: m.Model, machine: m.Machine) -> tuple[m.Field, ...]:
+    """Fields that begin with any instance, where that leads back to the machine: the first instance has none to be
+    given."""
+
+    @cache
+    def needed(name: str) -> frozenset[str]:
+        types = [x.type for x in model.machines[name].params if x.default is None]
+        types += [x.type for x in model.machines[name].fields if x.any]
+        return frozenset(r for t in types for r in referred(t))
+
+    anything = (f for f in machine.fields if f.any)
+    return tuple(f for f in anything if machine.qualified in reachable(referred(f.type), needed))
+
+
 # Expressions ---------------------------------------------------------------------------------------------------------
 
 

@@ -112,7 +112,8 @@ def _spine(graph: Graph) -> Iterator[str]:
     ends = {node.id for node in graph.every() if node.flags & {"error", "final"}}
     nearest: dict[str, Edge] = {}
     for edge in graph.edges:
-        forward = place.get(edge.source, len(place)) < place.get(edge.target, -1)
+        is_between_states = edge.source in place and edge.target in place
+        forward = is_between_states and place[edge.source] < place[edge.target]
         if not forward or edge.line == "crash" or edge.target in ends:
             continue
         if edge.target not in nearest or place[nearest[edge.target].source] < place[edge.source]:

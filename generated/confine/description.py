@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Alone, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, OptionalKind
 from .machinery.snapshots import named, state_named, whole
-from .machinery.values import in_range, misfit
 from .states import DescriptionState
 from .values import Config, SetState
 
@@ -38,22 +38,18 @@ class Description(Alone):
         state: DescriptionState = DESCRIBED,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, DescriptionState)
-            else misfit(state, DescriptionState, "Description: state")
-        )
-        self._set = (
-            None
-            if set is None
-            else set
-            if isinstance(set, SetState)
-            else misfit(set, SetState, "Description: set")
-        )
-        self._config = (
-            config if isinstance(config, Config) else misfit(config, Config, "Description: config")
-        )
-        self._instance_sn = in_range(instance_sn, 0, 1000000, "instance_sn")
+        if not (set is None or isinstance(set, SetState)):
+            _SET_STATE_OR_NONE.refuse(set, None, "Description", "set")
+        if not isinstance(config, Config):
+            _CONFIG.refuse(config, None, "Description", "config")
+        if not (instance_sn.__class__ is int and 0 <= instance_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(instance_sn, None, "Description", "instance_sn")
+        if not isinstance(state, DescriptionState):
+            _STATE_OF_DESCRIPTION.refuse(state, None, "Description", "state")
+        self._state = state
+        self._set = set
+        self._config = config
+        self._instance_sn = instance_sn
         self._listeners = ()
         self._name = name
 
@@ -82,7 +78,8 @@ class Description(Alone):
 
         in described
         """
-        to = to if isinstance(to, Config) else misfit(to, Config, f"{self!r}: to")
+        if not isinstance(to, Config):
+            _CONFIG.refuse(to, None, self, "to")
         state = self._state
         if state is DESCRIBED:
             self._config = to
@@ -94,13 +91,8 @@ class Description(Alone):
 
         in described
         """
-        to = (
-            None
-            if to is None
-            else to
-            if isinstance(to, SetState)
-            else misfit(to, SetState, f"{self!r}: to")
-        )
+        if not (to is None or isinstance(to, SetState)):
+            _SET_STATE_OR_NONE.refuse(to, None, self, "to")
         state = self._state
         if state is DESCRIBED:
             self._set = to
@@ -112,7 +104,8 @@ class Description(Alone):
 
         in described when number > instance_sn
         """
-        number = in_range(number, 0, 1000000, "number")
+        if not (number.__class__ is int and 0 <= number <= 1000000):
+            _FROM_0_TO_1000000.refuse(number, None, self, "number")
         state = self._state
         if state is DESCRIBED and number > self._instance_sn:
             self._instance_sn = number
@@ -153,3 +146,11 @@ class Description(Alone):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._set, self._config, self._instance_sn) = saved
+
+
+# The types of values from outside.
+_SET_STATE: Final = MemberKind(SetState)
+_SET_STATE_OR_NONE: Final = OptionalKind(_SET_STATE)
+_CONFIG: Final = MemberKind(Config)
+_FROM_0_TO_1000000: Final = NumberKind(0, 1000000)
+_STATE_OF_DESCRIPTION: Final = MemberKind(DescriptionState)

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery import InvariantBroken, Machine, OutOfRange, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, TruthKind
 from .machinery.snapshots import named, state_named, truth, whole
-from .machinery.values import in_range, misfit
+from .machinery.values import in_range
 from .states import SliceState
 from .values import SetState
 
@@ -46,17 +47,19 @@ class Slice(Machine):
         state: SliceState = REGISTER,
         name: str = "",
     ) -> None:
+        if not isinstance(request, SetState):
+            _SET_STATE.refuse(request, system, "Slice", "request")
+        if not isinstance(resources, bool):
+            _TRUTH.refuse(resources, system, "Slice", "resources")
+        if not (instance_sn.__class__ is int and 0 <= instance_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(instance_sn, system, "Slice", "instance_sn")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, SliceState) else misfit(state, SliceState, "Slice: state")
-        )
-        self._request = (
-            request
-            if isinstance(request, SetState)
-            else misfit(request, SetState, "Slice: request")
-        )
+        if not isinstance(state, SliceState):
+            _STATE_OF_SLICE.refuse(state, None, "Slice", "state")
+        self._state = state
+        self._request = request
         self._resources = resources
-        self._instance_sn = in_range(instance_sn, 0, 1000000, "instance_sn")
+        self._instance_sn = instance_sn
         super().__init__(system, name)
 
     @property
@@ -119,8 +122,10 @@ class Slice(Machine):
         in deploy
         in start
         """
-        with self._system.step(self, "set_state"):
-            to = to if isinstance(to, SetState) else misfit(to, SetState, f"{self!r}: to")
+        with self._system.step(self, "set_state") as outside:
+            if outside:
+                if not isinstance(to, SetState):
+                    _SET_STATE.refuse(to, self._system, self, "to")
             if self._state in (REGISTER, DEPLOY, START):
                 self._follow("set_state", "set_state", self._state)
                 self._request = to
@@ -134,8 +139,12 @@ class Slice(Machine):
         in deploy when number > instance_sn
         in start when number > instance_sn
         """
-        with self._system.step(self, "reset"):
-            number = in_range(number, 0, 1000000, "number")
+        with self._system.step(self, "reset") as outside:
+            if outside:
+                if not (number.__class__ is int and 0 <= number <= 1000000):
+                    _FROM_0_TO_1000000.refuse(number, self._system, self, "number")
+            else:
+                number = in_range(number, 0, 1000000, "number")
             if self._state in (REGISTER, DEPLOY, START) and number > self._instance_sn:
                 self._follow("reset", "reset", self._state)
                 self._instance_sn = number
@@ -227,7 +236,7 @@ class Slice(Machine):
         elif outcome == "err":
             self.alloc_err()
         else:
-            raise ValueError(f"alloc answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: alloc answers ok or err, not {outcome!r}")
 
     def _go_on(self) -> bool:
         """Follows one transition that needs no event, if any is enabled.
@@ -264,3 +273,10 @@ class Slice(Machine):
         else:
             return False
         return True
+
+
+# The types of values from outside.
+_SET_STATE: Final = MemberKind(SetState)
+_TRUTH: Final = TruthKind()
+_FROM_0_TO_1000000: Final = NumberKind(0, 1000000)
+_STATE_OF_SLICE: Final = MemberKind(SliceState)

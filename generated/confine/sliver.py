@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery import InvariantBroken, Machine, OutOfRange, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, OptionalKind, TruthKind
 from .machinery.snapshots import named, state_named, truth, whole
-from .machinery.values import in_range, misfit, present
+from .machinery.values import in_range, present
 from .states import SliverState
 from .values import Config, SetState
 
@@ -80,48 +81,48 @@ class Sliver(Machine):
         state: SliverState = ABSENT,
         name: str = "",
     ) -> None:
+        if not (highest.__class__ is int and 0 <= highest <= 3):
+            _FROM_0_TO_3.refuse(highest, system, "Sliver", "highest")
+        if not isinstance(slice_set, SetState):
+            _SET_STATE.refuse(slice_set, system, "Sliver", "slice_set")
+        if not isinstance(own_set, SetState):
+            _SET_STATE.refuse(own_set, system, "Sliver", "own_set")
+        if not (new_config is None or isinstance(new_config, Config)):
+            _CONFIG_OR_NONE.refuse(new_config, system, "Sliver", "new_config")
+        if not (new_slice_sn.__class__ is int and 0 <= new_slice_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(new_slice_sn, system, "Sliver", "new_slice_sn")
+        if not (new_sliver_sn.__class__ is int and 0 <= new_sliver_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(new_sliver_sn, system, "Sliver", "new_sliver_sn")
+        if not isinstance(err_run, bool):
+            _TRUTH.refuse(err_run, system, "Sliver", "err_run")
+        if not (cur_config is None or isinstance(cur_config, Config)):
+            _CONFIG_OR_NONE.refuse(cur_config, system, "Sliver", "cur_config")
+        if not (cur_slice_sn.__class__ is int and 0 <= cur_slice_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(cur_slice_sn, system, "Sliver", "cur_slice_sn")
+        if not (cur_sliver_sn.__class__ is int and 0 <= cur_sliver_sn <= 1000000):
+            _FROM_0_TO_1000000.refuse(cur_sliver_sn, system, "Sliver", "cur_sliver_sn")
+        if not isinstance(reserved, bool):
+            _TRUTH.refuse(reserved, system, "Sliver", "reserved")
+        if not (files is None or isinstance(files, Config)):
+            _CONFIG_OR_NONE.refuse(files, system, "Sliver", "files")
+        if not isinstance(running, bool):
+            _TRUTH.refuse(running, system, "Sliver", "running")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, SliverState) else misfit(state, SliverState, "Sliver: state")
-        )
-        self._highest = in_range(highest, 0, 3, "highest")
-        self._slice_set = (
-            slice_set
-            if isinstance(slice_set, SetState)
-            else misfit(slice_set, SetState, "Sliver: slice_set")
-        )
-        self._own_set = (
-            own_set
-            if isinstance(own_set, SetState)
-            else misfit(own_set, SetState, "Sliver: own_set")
-        )
-        self._new_config = (
-            None
-            if new_config is None
-            else new_config
-            if isinstance(new_config, Config)
-            else misfit(new_config, Config, "Sliver: new_config")
-        )
-        self._new_slice_sn = in_range(new_slice_sn, 0, 1000000, "new_slice_sn")
-        self._new_sliver_sn = in_range(new_sliver_sn, 0, 1000000, "new_sliver_sn")
+        if not isinstance(state, SliverState):
+            _STATE_OF_SLIVER.refuse(state, None, "Sliver", "state")
+        self._state = state
+        self._highest = highest
+        self._slice_set = slice_set
+        self._own_set = own_set
+        self._new_config = new_config
+        self._new_slice_sn = new_slice_sn
+        self._new_sliver_sn = new_sliver_sn
         self._err_run = err_run
-        self._cur_config = (
-            None
-            if cur_config is None
-            else cur_config
-            if isinstance(cur_config, Config)
-            else misfit(cur_config, Config, "Sliver: cur_config")
-        )
-        self._cur_slice_sn = in_range(cur_slice_sn, 0, 1000000, "cur_slice_sn")
-        self._cur_sliver_sn = in_range(cur_sliver_sn, 0, 1000000, "cur_sliver_sn")
+        self._cur_config = cur_config
+        self._cur_slice_sn = cur_slice_sn
+        self._cur_sliver_sn = cur_sliver_sn
         self._reserved = reserved
-        self._files = (
-            None
-            if files is None
-            else files
-            if isinstance(files, Config)
-            else misfit(files, Config, "Sliver: files")
-        )
+        self._files = files
         self._running = running
         self._wait = True
         super().__init__(system, name)
@@ -284,31 +285,23 @@ class Sliver(Machine):
 
         in any state
         """
-        with self._system.step(self, "fetched"):
-            slice_ = (
-                slice_
-                if isinstance(slice_, SetState)
-                else misfit(slice_, SetState, f"{self!r}: slice")
-            )
-            sliver = (
-                None
-                if sliver is None
-                else sliver
-                if isinstance(sliver, SetState)
-                else misfit(sliver, SetState, f"{self!r}: sliver")
-            )
-            default = (
-                default
-                if isinstance(default, SetState)
-                else misfit(default, SetState, f"{self!r}: default")
-            )
-            config = (
-                config
-                if isinstance(config, Config)
-                else misfit(config, Config, f"{self!r}: config")
-            )
-            slice_sn = in_range(slice_sn, 0, 1000000, "slice_sn")
-            sliver_sn = in_range(sliver_sn, 0, 1000000, "sliver_sn")
+        with self._system.step(self, "fetched") as outside:
+            if outside:
+                if not isinstance(slice_, SetState):
+                    _SET_STATE.refuse(slice_, self._system, self, "slice")
+                if not (sliver is None or isinstance(sliver, SetState)):
+                    _SET_STATE_OR_NONE.refuse(sliver, self._system, self, "sliver")
+                if not isinstance(default, SetState):
+                    _SET_STATE.refuse(default, self._system, self, "default")
+                if not isinstance(config, Config):
+                    _CONFIG.refuse(config, self._system, self, "config")
+                if not (slice_sn.__class__ is int and 0 <= slice_sn <= 1000000):
+                    _FROM_0_TO_1000000.refuse(slice_sn, self._system, self, "slice_sn")
+                if not (sliver_sn.__class__ is int and 0 <= sliver_sn <= 1000000):
+                    _FROM_0_TO_1000000.refuse(sliver_sn, self._system, self, "sliver_sn")
+            else:
+                slice_sn = in_range(slice_sn, 0, 1000000, "slice_sn")
+                sliver_sn = in_range(sliver_sn, 0, 1000000, "sliver_sn")
             self._follow("fetched", "fetched", self._state)
             self._slice_set = slice_
             self._own_set = present(
@@ -596,7 +589,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.alloc_err()
         else:
-            raise ValueError(f"alloc answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: alloc answers ok or err, not {outcome!r}")
 
     def _ask_deploy(self) -> None:
         outcome = self._actions.deploy(self)
@@ -605,7 +598,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.deploy_err()
         else:
-            raise ValueError(f"deploy answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: deploy answers ok or err, not {outcome!r}")
 
     def _ask_start(self) -> None:
         outcome = self._actions.start(self)
@@ -614,7 +607,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.start_err()
         else:
-            raise ValueError(f"start answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: start answers ok or err, not {outcome!r}")
 
     def _go_on(self) -> bool:
         """Follows one transition that needs no event, if any is enabled.
@@ -802,3 +795,14 @@ class Sliver(Machine):
 
     def _end_round(self) -> None:
         self._wait = True
+
+
+# The types of values from outside.
+_FROM_0_TO_3: Final = NumberKind(0, 3)
+_SET_STATE: Final = MemberKind(SetState)
+_CONFIG: Final = MemberKind(Config)
+_CONFIG_OR_NONE: Final = OptionalKind(_CONFIG)
+_FROM_0_TO_1000000: Final = NumberKind(0, 1000000)
+_TRUTH: Final = TruthKind()
+_STATE_OF_SLIVER: Final = MemberKind(SliverState)
+_SET_STATE_OR_NONE: Final = OptionalKind(_SET_STATE)

@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken
+from .machinery.kinds import ReferenceKind
+from .states import SliverState
 from .values import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
     from .machinery.system import System
     from .sliver import Sliver
 
@@ -21,9 +26,15 @@ class Running:
 
     def __init__(self, system: System, *, sliver: Sliver) -> None:
         self.system = system
+        if not _SLIVER.has(sliver, system):
+            _SLIVER.refuse(sliver, system, "Running", "sliver")
         self.sliver = sliver
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if not self.sliver.stored(Config.C1, 0, 0):
             raise InvariantBroken(self, "same", "sliver.stored(c1, 0, 0)")
+
+
+# The types of values from outside.
+_SLIVER: Final = ReferenceKind("Sliver", SliverState)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken, TimedMachine
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind, SetKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
-from .states import CliqueState, PodState, TerminationState
+from .states import CliqueState, PodGangState, PodState, TerminationState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,9 +47,15 @@ class Clique(TimedMachine):
         state: CliqueState = HEALTHY,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, CliqueState) else misfit(state, CliqueState, "Clique: state")
-        )
+        if not (gang is None or _POD_GANG.has(gang, system)):
+            _POD_GANG_OR_NONE.refuse(gang, system, "Clique", "gang")
+        if not (guaranteed is None or _SET_OF_POD.has(guaranteed, system)):
+            _SET_OF_POD_OR_NONE.refuse(guaranteed, system, "Clique", "guaranteed")
+        if not _SET_OF_POD.has(best_effort, system):
+            _SET_OF_POD.refuse(best_effort, system, "Clique", "best_effort")
+        if not isinstance(state, CliqueState):
+            _STATE_OF_CLIQUE.refuse(state, None, "Clique", "state")
+        self._state = state
         if gang is not None:
             self._gang = gang
         if guaranteed is not None:
@@ -62,6 +68,10 @@ class Clique(TimedMachine):
         """Gives the parameters that refer to machines made later. To be called once, before the
         first event.
         """
+        if not _POD_GANG.has(gang, self._system):
+            _POD_GANG.refuse(gang, self._system, "Clique", "gang")
+        if not _SET_OF_POD.has(guaranteed, self._system):
+            _SET_OF_POD.refuse(guaranteed, self._system, "Clique", "guaranteed")
         self._gang = gang
         self._guaranteed = guaranteed
 
@@ -224,3 +234,12 @@ class Clique(TimedMachine):
                 "Breached after gang.termination_delay",
                 self._gang.termination_delay,
             )
+
+
+# The types of values from outside.
+_POD_GANG: Final = ReferenceKind("PodGang", PodGangState)
+_POD_GANG_OR_NONE: Final = OptionalKind(_POD_GANG)
+_POD: Final = ReferenceKind("Pod", PodState)
+_SET_OF_POD: Final = SetKind(_POD)
+_SET_OF_POD_OR_NONE: Final = OptionalKind(_SET_OF_POD)
+_STATE_OF_CLIQUE: Final = MemberKind(CliqueState)

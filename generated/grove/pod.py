@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
-from .states import PodGangState, PodState
+from .states import CliqueState, PodGangState, PodState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +46,11 @@ class Pod(TimedMachine):
         state: PodState = ABSENT,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, PodState) else misfit(state, PodState, "Pod: state")
-        )
+        if not (clique is None or _CLIQUE.has(clique, system)):
+            _CLIQUE_OR_NONE.refuse(clique, system, "Pod", "clique")
+        if not isinstance(state, PodState):
+            _STATE_OF_POD.refuse(state, None, "Pod", "state")
+        self._state = state
         if clique is not None:
             self._clique = clique
         super().__init__(system, name)
@@ -58,6 +60,8 @@ class Pod(TimedMachine):
         """Gives the parameters that refer to machines made later. To be called once, before the
         first event.
         """
+        if not _CLIQUE.has(clique, self._system):
+            _CLIQUE.refuse(clique, self._system, "Pod", "clique")
         self._clique = clique
 
     @property
@@ -319,3 +323,9 @@ class Pod(TimedMachine):
     def _start_timers(self) -> None:
         if self._state is WAITING:
             self._timers.start(self, "Waiting after gang.permit_timeout", self.gang.permit_timeout)
+
+
+# The types of values from outside.
+_CLIQUE: Final = ReferenceKind("Clique", CliqueState)
+_CLIQUE_OR_NONE: Final = OptionalKind(_CLIQUE)
+_STATE_OF_POD: Final = MemberKind(PodState)

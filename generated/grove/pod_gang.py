@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind, SecondsKind, SetKind
 from .machinery.snapshots import reference, state_named
-from .machinery.values import in_order, misfit
-from .states import PodGangState, PodState
+from .machinery.values import in_order
+from .states import CliqueState, PodGangState, PodState, TerminationState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,12 +64,22 @@ class PodGang(TimedMachine):
         state: PodGangState = ABSENT,
         name: str = "",
     ) -> None:
+        if not (cliques is None or _SET_OF_CLIQUE.has(cliques, system)):
+            _SET_OF_CLIQUE_OR_NONE.refuse(cliques, system, "PodGang", "cliques")
+        if not (pods is None or _SET_OF_POD.has(pods, system)):
+            _SET_OF_POD_OR_NONE.refuse(pods, system, "PodGang", "pods")
+        if not (termination is None or _TERMINATION.has(termination, system)):
+            _TERMINATION_OR_NONE.refuse(termination, system, "PodGang", "termination")
+        if not _SECONDS.has(termination_delay, system):
+            _SECONDS.refuse(termination_delay, system, "PodGang", "termination_delay")
+        if not _SECONDS.has(permit_timeout, system):
+            _SECONDS.refuse(permit_timeout, system, "PodGang", "permit_timeout")
+        if not (reuse is None or _POD_GANG.has(reuse, system)):
+            _POD_GANG_OR_NONE.refuse(reuse, system, "PodGang", "reuse")
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, PodGangState)
-            else misfit(state, PodGangState, "PodGang: state")
-        )
+        if not isinstance(state, PodGangState):
+            _STATE_OF_POD_GANG.refuse(state, None, "PodGang", "state")
+        self._state = state
         if cliques is not None:
             self._cliques = cliques
         if pods is not None:
@@ -90,6 +101,12 @@ class PodGang(TimedMachine):
         """Gives the parameters that refer to machines made later. To be called once, before the
         first event.
         """
+        if not _SET_OF_CLIQUE.has(cliques, self._system):
+            _SET_OF_CLIQUE.refuse(cliques, self._system, "PodGang", "cliques")
+        if not _SET_OF_POD.has(pods, self._system):
+            _SET_OF_POD.refuse(pods, self._system, "PodGang", "pods")
+        if not _TERMINATION.has(termination, self._system):
+            _TERMINATION.refuse(termination, self._system, "PodGang", "termination")
         self._cliques = cliques
         self._pods = pods
         self._termination = termination
@@ -147,7 +164,10 @@ class PodGang(TimedMachine):
 
         in Unset
         """
-        with self._system.step(self, "refer"):
+        with self._system.step(self, "refer") as outside:
+            if outside:
+                if not _POD_GANG.has(old, self._system):
+                    _POD_GANG.refuse(old, self._system, self, "old")
             if self._state is UNSET:
                 self._follow("refer", "refer", self._state)
                 self._reuse = old
@@ -275,7 +295,10 @@ class PodGang(TimedMachine):
 
         Ignored in Scheduled.
         """
-        with self._system.step(self, "bind_failed"):
+        with self._system.step(self, "bind_failed") as outside:
+            if outside:
+                if not _POD.has(pod, self._system):
+                    _POD.refuse(pod, self._system, self, "pod")
             state = self._state
             if state is BINDING:
                 # Amended: a bind can fail, and a gang can be preempted while it is bound; Binding
@@ -313,7 +336,10 @@ class PodGang(TimedMachine):
 
         Ignored in Binding, Scheduled.
         """
-        with self._system.step(self, "wait_ended"):
+        with self._system.step(self, "wait_ended") as outside:
+            if outside:
+                if not _POD.has(pod, self._system):
+                    _POD.refuse(pod, self._system, self, "pod")
             state = self._state
             if state is PENDING:
                 # Amended: two gangs that each hold part of the room would wait for ever; a long
@@ -374,3 +400,18 @@ class PodGang(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._reuse) = saved
+
+
+# The types of values from outside.
+_CLIQUE: Final = ReferenceKind("Clique", CliqueState)
+_SET_OF_CLIQUE: Final = SetKind(_CLIQUE)
+_SET_OF_CLIQUE_OR_NONE: Final = OptionalKind(_SET_OF_CLIQUE)
+_POD: Final = ReferenceKind("Pod", PodState)
+_SET_OF_POD: Final = SetKind(_POD)
+_SET_OF_POD_OR_NONE: Final = OptionalKind(_SET_OF_POD)
+_TERMINATION: Final = ReferenceKind("Termination", TerminationState)
+_TERMINATION_OR_NONE: Final = OptionalKind(_TERMINATION)
+_SECONDS: Final = SecondsKind()
+_POD_GANG: Final = ReferenceKind("PodGang", PodGangState)
+_POD_GANG_OR_NONE: Final = OptionalKind(_POD_GANG)
+_STATE_OF_POD_GANG: Final = MemberKind(PodGangState)

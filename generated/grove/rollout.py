@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from .machinery import TimedMachine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind
 from .machinery.snapshots import state_named
-from .machinery.values import in_order, misfit
-from .states import RolloutState
+from .machinery.values import in_order
+from .states import PodGangState, RolloutState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,11 +43,13 @@ class Rollout(TimedMachine):
         state: RolloutState = BEGUN,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, RolloutState)
-            else misfit(state, RolloutState, "Rollout: state")
-        )
+        if not _POD_GANG.has(gang, system):
+            _POD_GANG.refuse(gang, system, "Rollout", "gang")
+        if not (old is None or _POD_GANG.has(old, system)):
+            _POD_GANG_OR_NONE.refuse(old, system, "Rollout", "old")
+        if not isinstance(state, RolloutState):
+            _STATE_OF_ROLLOUT.refuse(state, None, "Rollout", "state")
+        self._state = state
         self._gang = gang
         self._old = old
         super().__init__(system, name)
@@ -143,3 +146,9 @@ class Rollout(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_POD_GANG: Final = ReferenceKind("PodGang", PodGangState)
+_POD_GANG_OR_NONE: Final = OptionalKind(_POD_GANG)
+_STATE_OF_ROLLOUT: Final = MemberKind(RolloutState)

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken
-from .states import CliqueState, PodGangState, PodState, TerminationState
+from .machinery.kinds import ReferenceKind
+from .states import CliqueState, PodGangState, PodState, RolloutState, TerminationState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from .clique import Clique
     from .machinery.system import System
@@ -35,10 +37,16 @@ class NeverFits:
         slots: Iterable[Pod],
     ) -> None:
         self.system = system
+        if not _POD_GANG.has(gang, system):
+            _POD_GANG.refuse(gang, system, "NeverFits", "gang")
         self.gang = gang
+        if not _TERMINATION.has(termination, system):
+            _TERMINATION.refuse(termination, system, "NeverFits", "termination")
         self.termination = termination
+        if not _CLIQUE.has(a, system):
+            _CLIQUE.refuse(a, system, "NeverFits", "a")
         self.a = a
-        self.slots = tuple(slots)
+        self.slots = _POD.each(slots, system, "NeverFits", "slots")
 
     @property
     def taken(self) -> int:
@@ -87,14 +95,30 @@ class RollingUpdate:
         old_slot: Pod,
     ) -> None:
         self.system = system
+        if not _ROLLOUT.has(rollout, system):
+            _ROLLOUT.refuse(rollout, system, "RollingUpdate", "rollout")
         self.rollout = rollout
+        if not _POD_GANG.has(gang, system):
+            _POD_GANG.refuse(gang, system, "RollingUpdate", "gang")
         self.gang = gang
+        if not _TERMINATION.has(termination, system):
+            _TERMINATION.refuse(termination, system, "RollingUpdate", "termination")
         self.termination = termination
+        if not _CLIQUE.has(clique, system):
+            _CLIQUE.refuse(clique, system, "RollingUpdate", "clique")
         self.clique = clique
-        self.slots = tuple(slots)
+        self.slots = _POD.each(slots, system, "RollingUpdate", "slots")
+        if not _POD_GANG.has(old, system):
+            _POD_GANG.refuse(old, system, "RollingUpdate", "old")
         self.old = old
+        if not _TERMINATION.has(old_termination, system):
+            _TERMINATION.refuse(old_termination, system, "RollingUpdate", "old_termination")
         self.old_termination = old_termination
+        if not _CLIQUE.has(old_clique, system):
+            _CLIQUE.refuse(old_clique, system, "RollingUpdate", "old_clique")
         self.old_clique = old_clique
+        if not _POD.has(old_slot, system):
+            _POD.refuse(old_slot, system, "RollingUpdate", "old_slot")
         self.old_slot = old_slot
 
     def check_invariants(self) -> None:
@@ -108,3 +132,11 @@ class RollingUpdate:
                 "order",
                 "gang in Absent => all p in slots: p in {Absent, Gated}",
             )
+
+
+# The types of values from outside.
+_POD_GANG: Final = ReferenceKind("PodGang", PodGangState)
+_TERMINATION: Final = ReferenceKind("Termination", TerminationState)
+_CLIQUE: Final = ReferenceKind("Clique", CliqueState)
+_POD: Final = ReferenceKind("Pod", PodState)
+_ROLLOUT: Final = ReferenceKind("Rollout", RolloutState)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind, TruthKind
 from .machinery.snapshots import state_named, truth
-from .machinery.values import in_order, misfit
-from .states import PodState, TerminationState
+from .machinery.values import in_order
+from .states import PodGangState, PodState, TerminationState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ class Termination(TimedMachine):
         state: TerminationState = ALIVE,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, TerminationState)
-            else misfit(state, TerminationState, "Termination: state")
-        )
+        if not (gang is None or _POD_GANG.has(gang, system)):
+            _POD_GANG_OR_NONE.refuse(gang, system, "Termination", "gang")
+        if not isinstance(armed, bool):
+            _TRUTH.refuse(armed, system, "Termination", "armed")
+        if not isinstance(state, TerminationState):
+            _STATE_OF_TERMINATION.refuse(state, None, "Termination", "state")
+        self._state = state
         if gang is not None:
             self._gang = gang
         self._armed = armed
@@ -53,6 +56,8 @@ class Termination(TimedMachine):
         """Gives the parameters that refer to machines made later. To be called once, before the
         first event.
         """
+        if not _POD_GANG.has(gang, self._system):
+            _POD_GANG.refuse(gang, self._system, "Termination", "gang")
         self._gang = gang
 
     @property
@@ -200,3 +205,10 @@ class Termination(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._armed) = saved
+
+
+# The types of values from outside.
+_POD_GANG: Final = ReferenceKind("PodGang", PodGangState)
+_POD_GANG_OR_NONE: Final = OptionalKind(_POD_GANG)
+_TRUTH: Final = TruthKind()
+_STATE_OF_TERMINATION: Final = MemberKind(TerminationState)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from .derived import whole
 from .machinery import InvariantBroken, Machine, Overlap, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import items, reference, state_named, truth
-from .machinery.values import in_order, in_range, misfit
+from .machinery.values import in_order
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -46,13 +47,19 @@ class AffinityGroup(Machine):
         state: AffinityGroupState = PENDING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, AffinityGroupState)
-            else misfit(state, AffinityGroupState, "AffinityGroup: state")
-        )
-        self._priority = in_range(priority, -1, 1000, "priority")
-        self._size = in_range(size, 0, 1000000, "size")
+        if not (priority.__class__ is int and -1 <= priority <= 1000):
+            _FROM_MINUS_1_TO_1000.refuse(priority, system, "AffinityGroup", "priority")
+        if not (size.__class__ is int and 0 <= size <= 1000000):
+            _FROM_0_TO_1000000.refuse(size, system, "AffinityGroup", "size")
+        if not _SET_OF_CELL.has(cells, system):
+            _SET_OF_CELL.refuse(cells, system, "AffinityGroup", "cells")
+        if not isinstance(demoted, bool):
+            _TRUTH.refuse(demoted, system, "AffinityGroup", "demoted")
+        if not isinstance(state, AffinityGroupState):
+            _STATE_OF_AFFINITY_GROUP.refuse(state, None, "AffinityGroup", "state")
+        self._state = state
+        self._priority = priority
+        self._size = size
         self._cells = cells
         self._demoted = demoted
         first = (self._demoted,)
@@ -97,7 +104,10 @@ class AffinityGroup(Machine):
         e0: Pending -> Allocated when all c in choice: c in {Free, Reserved}
         e1: Pending -> Preempting when some c in choice: c in {Used, Reserving}
         """
-        with self._system.step(self, "schedule"):
+        with self._system.step(self, "schedule") as outside:
+            if outside:
+                if not _SET_OF_CELL.has(choice, self._system):
+                    _SET_OF_CELL.refuse(choice, self._system, self, "choice")
             if self._state is PENDING:
                 can_e0 = all(c.state in (CellState.FREE, CellState.RESERVED) for c in choice)
                 can_e1 = any(c.state in (CellState.USED, CellState.RESERVING) for c in choice)
@@ -194,7 +204,10 @@ class AffinityGroup(Machine):
 
         e5: Preempting -> Pending
         """
-        with self._system.step(self, "overwritten"):
+        with self._system.step(self, "overwritten") as outside:
+            if outside:
+                if not _CELL.has(taken, self._system):
+                    _CELL.refuse(taken, self._system, self, "taken")
             if self._state is PREEMPTING:
                 # e5: A stronger group takes one of the reserved cells. All others are given back:
                 # a gang waits for all or for none.
@@ -232,7 +245,10 @@ class AffinityGroup(Machine):
 
         Ignored in BeingPreempted.
         """
-        with self._system.step(self, "given_back"):
+        with self._system.step(self, "given_back") as outside:
+            if outside:
+                if not _CELL.has(cell, self._system):
+                    _CELL.refuse(cell, self._system, self, "cell")
             if self._state is BEING_PREEMPTED:
                 if all(c.state is CellState.USED for c in self._cells - {cell}):
                     # back: The last of them is given back: the group is what it was.
@@ -398,3 +414,12 @@ class AffinityGroup(Machine):
         elif row == "BeingPreempted -> Allocated":
             self._follow("ec", "crash", ALLOCATED)
             self._state = ALLOCATED
+
+
+# The types of values from outside.
+_FROM_MINUS_1_TO_1000: Final = NumberKind(-1, 1000)
+_FROM_0_TO_1000000: Final = NumberKind(0, 1000000)
+_CELL: Final = ReferenceKind("Cell", CellState)
+_SET_OF_CELL: Final = SetKind(_CELL)
+_TRUTH: Final = TruthKind()
+_STATE_OF_AFFINITY_GROUP: Final = MemberKind(AffinityGroupState)

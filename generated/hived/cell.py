@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken, Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind
 from .machinery.snapshots import reference, state_named
-from .machinery.values import misfit, present
+from .machinery.values import present
 from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
@@ -47,10 +48,14 @@ class Cell(Machine):
         state: CellState = FREE,
         name: str = "",
     ) -> None:
+        if not (user is None or _AFFINITY_GROUP.has(user, system)):
+            _AFFINITY_GROUP_OR_NONE.refuse(user, system, "Cell", "user")
+        if not (reserver is None or _AFFINITY_GROUP.has(reserver, system)):
+            _AFFINITY_GROUP_OR_NONE.refuse(reserver, system, "Cell", "reserver")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, CellState) else misfit(state, CellState, "Cell: state")
-        )
+        if not isinstance(state, CellState):
+            _STATE_OF_CELL.refuse(state, None, "Cell", "state")
+        self._state = state
         self._user = user
         self._reserver = reserver
         first = (self._reserver,)
@@ -78,7 +83,10 @@ class Cell(Machine):
         e0: Free -> Used
         e8: Reserved -> Used
         """
-        with self._system.step(self, "take"):
+        with self._system.step(self, "take") as outside:
+            if outside:
+                if not _AFFINITY_GROUP.has(by, self._system):
+                    _AFFINITY_GROUP.refuse(by, self._system, self, "by")
             state = self._state
             if state is FREE:
                 # e0: A pending group is allocated a free cell.
@@ -108,7 +116,10 @@ class Cell(Machine):
         e5: Free -> Reserved
         e6: Reserved -> Reserved
         """
-        with self._system.step(self, "reserve"):
+        with self._system.step(self, "reserve") as outside:
+            if outside:
+                if not _AFFINITY_GROUP.has(by, self._system):
+                    _AFFINITY_GROUP.refuse(by, self._system, self, "by")
             state = self._state
             if state is FREE:
                 # e5: A group that preempts elsewhere holds a free cell back for itself.
@@ -320,3 +331,9 @@ class Cell(Machine):
             # ec: The scheduler restarts: reservations are forgotten.
             self._follow("ec", "crash", FREE)
             self._state = FREE
+
+
+# The types of values from outside.
+_AFFINITY_GROUP: Final = ReferenceKind("AffinityGroup", AffinityGroupState)
+_AFFINITY_GROUP_OR_NONE: Final = OptionalKind(_AFFINITY_GROUP)
+_STATE_OF_CELL: Final = MemberKind(CellState)

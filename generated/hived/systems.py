@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from .machinery import InvariantBroken
-from .states import AffinityGroupState
+from .machinery.kinds import ReferenceKind
+from .states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from .affinity_group import AffinityGroup
     from .cell import Cell
@@ -31,8 +33,8 @@ class PreemptionSmall:
         cells: Iterable[Cell],
     ) -> None:
         self.system = system
-        self.groups = tuple(groups)
-        self.cells = tuple(cells)
+        self.groups = _AFFINITY_GROUP.each(groups, system, "PreemptionSmall", "groups")
+        self.cells = _CELL.each(cells, system, "PreemptionSmall", "cells")
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
@@ -83,8 +85,8 @@ class Takeover:
         cells: Iterable[Cell],
     ) -> None:
         self.system = system
-        self.groups = tuple(groups)
-        self.cells = tuple(cells)
+        self.groups = _AFFINITY_GROUP.each(groups, system, "Takeover", "groups")
+        self.cells = _CELL.each(cells, system, "Takeover", "cells")
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
@@ -135,8 +137,8 @@ class Settling:
         cells: Iterable[Cell],
     ) -> None:
         self.system = system
-        self.groups = tuple(groups)
-        self.cells = tuple(cells)
+        self.groups = _AFFINITY_GROUP.each(groups, system, "Settling", "groups")
+        self.cells = _CELL.each(cells, system, "Settling", "cells")
 
     def strongest(self, g: AffinityGroup) -> bool:
         """Whom no other group can be in the way of."""
@@ -177,3 +179,8 @@ class Settling:
                 "books",
                 "all g in groups, c in cells: (g.cells has c) == (c.user == g or c.reserver == g)",
             )
+
+
+# The types of values from outside.
+_AFFINITY_GROUP: Final = ReferenceKind("AffinityGroup", AffinityGroupState)
+_CELL: Final = ReferenceKind("Cell", CellState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, ReferenceKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
 from .states import CandidateState, LeaseState
 
 TYPE_CHECKING = False
@@ -35,11 +35,11 @@ class Candidate(Machine):
         state: CandidateState = STANDBY,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, CandidateState)
-            else misfit(state, CandidateState, "Candidate: state")
-        )
+        if not _LEASE.has(lease, system):
+            _LEASE.refuse(lease, system, "Candidate", "lease")
+        if not isinstance(state, CandidateState):
+            _STATE_OF_CANDIDATE.refuse(state, None, "Candidate", "state")
+        self._state = state
         self._lease = lease
         super().__init__(system, name)
 
@@ -146,3 +146,8 @@ class Candidate(Machine):
         elif row == "Leading -> Standby":
             self._follow("restart", "crash", STANDBY)
             self._state = STANDBY
+
+
+# The types of values from outside.
+_LEASE: Final = ReferenceKind("Lease", LeaseState)
+_STATE_OF_CANDIDATE: Final = MemberKind(CandidateState)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from .machinery import Machine
+from .machinery.kinds import MemberKind, NumberKind, OptionalKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import items, reference, state_named, truth, whole
-from .machinery.values import in_range, misfit, present
-from .states import CopyState, ObjectState
+from .machinery.values import present
+from .states import CopyState, ObjectState, WorkQueueState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,9 +69,37 @@ class Copy(Machine):
         state: CopyState = UNSYNCED,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, CopyState) else misfit(state, CopyState, "Copy: state")
-        )
+        if not _OBJECT.has(of, system):
+            _OBJECT.refuse(of, system, "Copy", "of")
+        if not (through is None or _COPY.has(through, system)):
+            _COPY_OR_NONE.refuse(through, system, "Copy", "through")
+        if not isinstance(server, bool):
+            _TRUTH.refuse(server, system, "Copy", "server")
+        if not (wakes is None or _WORK_QUEUE.has(wakes, system)):
+            _WORK_QUEUE_OR_NONE.refuse(wakes, system, "Copy", "wakes")
+        if not isinstance(handles_add, bool):
+            _TRUTH.refuse(handles_add, system, "Copy", "handles_add")
+        if not isinstance(exists, bool):
+            _TRUTH.refuse(exists, system, "Copy", "exists")
+        if not isinstance(deleting, bool):
+            _TRUTH.refuse(deleting, system, "Copy", "deleting")
+        if not (uid.__class__ is int and 0 <= uid <= 7):
+            _FROM_0_TO_7.refuse(uid, system, "Copy", "uid")
+        if not (owner_uid.__class__ is int and 0 <= owner_uid <= 7):
+            _FROM_0_TO_7.refuse(owner_uid, system, "Copy", "owner_uid")
+        if not (spec.__class__ is int and 0 <= spec <= 7):
+            _FROM_0_TO_7.refuse(spec, system, "Copy", "spec")
+        if not (status.__class__ is int and 0 <= status <= 7):
+            _FROM_0_TO_7.refuse(status, system, "Copy", "status")
+        if not _SET_OF_OBJECT.has(members, system):
+            _SET_OF_OBJECT.refuse(members, system, "Copy", "members")
+        if not isinstance(finalizer, bool):
+            _TRUTH.refuse(finalizer, system, "Copy", "finalizer")
+        if not isinstance(awaits, bool):
+            _TRUTH.refuse(awaits, system, "Copy", "awaits")
+        if not isinstance(state, CopyState):
+            _STATE_OF_COPY.refuse(state, None, "Copy", "state")
+        self._state = state
         self._of = of
         self._through = through
         self._server = server
@@ -78,10 +107,10 @@ class Copy(Machine):
         self._handles_add = handles_add
         self._exists = exists
         self._deleting = deleting
-        self._uid = in_range(uid, 0, 7, "uid")
-        self._owner_uid = in_range(owner_uid, 0, 7, "owner_uid")
-        self._spec = in_range(spec, 0, 7, "spec")
-        self._status = in_range(status, 0, 7, "status")
+        self._uid = uid
+        self._owner_uid = owner_uid
+        self._spec = spec
+        self._status = status
         self._members = members
         self._finalizer = finalizer
         self._awaits = awaits
@@ -367,3 +396,15 @@ class Copy(Machine):
             self._finalizer = False
             self._awaits = False
             self._state = UNSYNCED
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_COPY_OR_NONE: Final = OptionalKind(_COPY)
+_TRUTH: Final = TruthKind()
+_WORK_QUEUE: Final = ReferenceKind("WorkQueue", WorkQueueState)
+_WORK_QUEUE_OR_NONE: Final = OptionalKind(_WORK_QUEUE)
+_FROM_0_TO_7: Final = NumberKind(0, 7)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_STATE_OF_COPY: Final = MemberKind(CopyState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, ReferenceKind, SetKind
 from .machinery.snapshots import state_named
-from .machinery.values import in_range, misfit
 from .states import DisruptionBudgetState, ObjectState
 
 TYPE_CHECKING = False
@@ -38,14 +38,18 @@ class DisruptionBudget(Machine):
         state: DisruptionBudgetState = ACTIVE,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, DisruptionBudgetState)
-            else misfit(state, DisruptionBudgetState, "DisruptionBudget: state")
-        )
+        if not _SET_OF_OBJECT.has(pods, system):
+            _SET_OF_OBJECT.refuse(pods, system, "DisruptionBudget", "pods")
+        if not (ready.__class__ is int and 0 <= ready <= 7):
+            _FROM_0_TO_7.refuse(ready, system, "DisruptionBudget", "ready")
+        if not (min_available.__class__ is int and 0 <= min_available <= 7):
+            _FROM_0_TO_7.refuse(min_available, system, "DisruptionBudget", "min_available")
+        if not isinstance(state, DisruptionBudgetState):
+            _STATE_OF_DISRUPTION_BUDGET.refuse(state, None, "DisruptionBudget", "state")
+        self._state = state
         self._pods = pods
-        self._ready = in_range(ready, 0, 7, "ready")
-        self._min_available = in_range(min_available, 0, 7, "min_available")
+        self._ready = ready
+        self._min_available = min_available
         super().__init__(system, name)
 
     @property
@@ -83,7 +87,10 @@ class DisruptionBudget(Machine):
         evict: in Active when allows(pod)
         refuse: in Active when not allows(pod)
         """
-        with self._system.step(self, "evict"):
+        with self._system.step(self, "evict") as outside:
+            if outside:
+                if not _OBJECT.has(pod, self._system):
+                    _OBJECT.refuse(pod, self._system, self, "pod")
             if self.allows(pod):
                 self._follow("evict", "evict", self._state)
                 pod.delete()
@@ -109,3 +116,10 @@ class DisruptionBudget(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_FROM_0_TO_7: Final = NumberKind(0, 7)
+_STATE_OF_DISRUPTION_BUDGET: Final = MemberKind(DisruptionBudgetState)

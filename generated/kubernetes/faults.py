@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Alone, UnhandledEvent
+from .machinery.kinds import MemberKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
 from .states import FaultsState
 
 TYPE_CHECKING = False
@@ -30,9 +30,9 @@ class Faults(Alone):
     __slots__ = ("_state",)
 
     def __init__(self, *, state: FaultsState = FREQUENT, name: str = "") -> None:
-        self._state = (
-            state if isinstance(state, FaultsState) else misfit(state, FaultsState, "Faults: state")
-        )
+        if not isinstance(state, FaultsState):
+            _STATE_OF_FAULTS.refuse(state, None, "Faults", "state")
+        self._state = state
         self._listeners = ()
         self._name = name
 
@@ -74,3 +74,7 @@ class Faults(Alone):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_FAULTS: Final = MemberKind(FaultsState)

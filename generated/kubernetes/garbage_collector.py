@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, ReferenceKind, SetKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
 from .states import GarbageCollectorState, ObjectState
 
 TYPE_CHECKING = False
@@ -36,11 +36,11 @@ class GarbageCollector(Machine):
         state: GarbageCollectorState = RUNNING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, GarbageCollectorState)
-            else misfit(state, GarbageCollectorState, "GarbageCollector: state")
-        )
+        if not _SET_OF_OBJECT.has(objects, system):
+            _SET_OF_OBJECT.refuse(objects, system, "GarbageCollector", "objects")
+        if not isinstance(state, GarbageCollectorState):
+            _STATE_OF_GARBAGE_COLLECTOR.refuse(state, None, "GarbageCollector", "state")
+        self._state = state
         self._objects = objects
         super().__init__(system, name)
 
@@ -73,7 +73,10 @@ class GarbageCollector(Machine):
 
         collect: in Running when condemned(o)
         """
-        with self._system.step(self, "collect"):
+        with self._system.step(self, "collect") as outside:
+            if outside:
+                if not _OBJECT.has(o, self._system):
+                    _OBJECT.refuse(o, self._system, self, "o")
             if self.condemned(o):
                 self._follow("collect", "collect", self._state)
                 o.delete_uid(o.uid)
@@ -85,7 +88,10 @@ class GarbageCollector(Machine):
 
         finish: in Running when o.foreground and dependents(o) == 0
         """
-        with self._system.step(self, "finish"):
+        with self._system.step(self, "finish") as outside:
+            if outside:
+                if not _OBJECT.has(o, self._system):
+                    _OBJECT.refuse(o, self._system, self, "o")
             if o.foreground and self.dependents(o) == 0:
                 self._follow("finish", "finish", self._state)
                 o.dependents_gone()
@@ -108,3 +114,9 @@ class GarbageCollector(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_STATE_OF_GARBAGE_COLLECTOR: Final = MemberKind(GarbageCollectorState)

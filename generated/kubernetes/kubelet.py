@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, ReferenceKind
 from .machinery.snapshots import state_named
-from .machinery.values import in_range, misfit
 from .states import KubeletState, NodeState, ObjectState
 
 TYPE_CHECKING = False
@@ -41,16 +41,24 @@ class Kubelet(Machine):
         state: KubeletState = WATCHING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, KubeletState)
-            else misfit(state, KubeletState, "Kubelet: state")
-        )
+        if not _OBJECT.has(pod, system):
+            _OBJECT.refuse(pod, system, "Kubelet", "pod")
+        if not _NODE.has(node, system):
+            _NODE.refuse(node, system, "Kubelet", "node")
+        if not (running.__class__ is int and 0 <= running <= 7):
+            _FROM_0_TO_7.refuse(running, system, "Kubelet", "running")
+        if not (succeeded.__class__ is int and 0 <= succeeded <= 7):
+            _FROM_0_TO_7.refuse(succeeded, system, "Kubelet", "succeeded")
+        if not (failed.__class__ is int and 0 <= failed <= 7):
+            _FROM_0_TO_7.refuse(failed, system, "Kubelet", "failed")
+        if not isinstance(state, KubeletState):
+            _STATE_OF_KUBELET.refuse(state, None, "Kubelet", "state")
+        self._state = state
         self._pod = pod
         self._node = node
-        self._running = in_range(running, 0, 7, "running")
-        self._succeeded = in_range(succeeded, 0, 7, "succeeded")
-        self._failed = in_range(failed, 0, 7, "failed")
+        self._running = running
+        self._succeeded = succeeded
+        self._failed = failed
         super().__init__(system, name)
 
     @property
@@ -185,3 +193,10 @@ class Kubelet(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_NODE: Final = ReferenceKind("Node", NodeState)
+_FROM_0_TO_7: Final = NumberKind(0, 7)
+_STATE_OF_KUBELET: Final = MemberKind(KubeletState)

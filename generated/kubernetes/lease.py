@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind
 from .machinery.snapshots import reference, state_named
-from .machinery.values import misfit
 from .states import CandidateState, LeaseState
 
 TYPE_CHECKING = False
@@ -38,9 +38,11 @@ class Lease(Machine):
         state: LeaseState = FREE,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, LeaseState) else misfit(state, LeaseState, "Lease: state")
-        )
+        if not (holder is None or _CANDIDATE.has(holder, system)):
+            _CANDIDATE_OR_NONE.refuse(holder, system, "Lease", "holder")
+        if not isinstance(state, LeaseState):
+            _STATE_OF_LEASE.refuse(state, None, "Lease", "state")
+        self._state = state
         self._holder = holder
         super().__init__(system, name)
 
@@ -60,7 +62,10 @@ class Lease(Machine):
         acquire: Free -> Held
         acquire: Expired -> Held
         """
-        with self._system.step(self, "acquire"):
+        with self._system.step(self, "acquire") as outside:
+            if outside:
+                if not _CANDIDATE.has(by, self._system):
+                    _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is not HELD:
                 self._follow("acquire", "acquire", HELD)
                 self._holder = by
@@ -73,7 +78,10 @@ class Lease(Machine):
 
         renew: Expired -> Held when holder == by
         """
-        with self._system.step(self, "renew"):
+        with self._system.step(self, "renew") as outside:
+            if outside:
+                if not _CANDIDATE.has(by, self._system):
+                    _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is EXPIRED and self._holder is by:
                 self._follow("renew", "renew", HELD)
                 self._state = HELD
@@ -86,7 +94,10 @@ class Lease(Machine):
         release: Held -> Free when holder == by
         release: Expired -> Free when holder == by
         """
-        with self._system.step(self, "release"):
+        with self._system.step(self, "release") as outside:
+            if outside:
+                if not _CANDIDATE.has(by, self._system):
+                    _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is not FREE and self._holder is by:
                 self._follow("release", "release", FREE)
                 self._holder = None
@@ -131,3 +142,9 @@ class Lease(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._holder) = saved
+
+
+# The types of values from outside.
+_CANDIDATE: Final = ReferenceKind("Candidate", CandidateState)
+_CANDIDATE_OR_NONE: Final = OptionalKind(_CANDIDATE)
+_STATE_OF_LEASE: Final = MemberKind(LeaseState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
 from .states import NodeState
 
 TYPE_CHECKING = False
@@ -29,9 +29,9 @@ class Node(Machine):
     __slots__ = ("_state",)
 
     def __init__(self, system: System, *, state: NodeState = READY, name: str = "") -> None:
-        self._state = (
-            state if isinstance(state, NodeState) else misfit(state, NodeState, "Node: state")
-        )
+        if not isinstance(state, NodeState):
+            _STATE_OF_NODE.refuse(state, None, "Node", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -118,3 +118,7 @@ class Node(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_NODE: Final = MemberKind(NodeState)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind, OptionalKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import items, reference, state_named, truth, whole
-from .machinery.values import in_range, misfit
+from .machinery.values import in_range
 from .states import CopyState, ObjectState
 
 TYPE_CHECKING = False
@@ -68,15 +69,37 @@ class Object(Machine):
         state: ObjectState = ABSENT,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, ObjectState) else misfit(state, ObjectState, "Object: state")
-        )
+        if not (owner is None or _OBJECT.has(owner, system)):
+            _OBJECT_OR_NONE.refuse(owner, system, "Object", "owner")
+        if not (lives.__class__ is int and 1 <= lives <= 8):
+            _FROM_1_TO_8.refuse(lives, system, "Object", "lives")
+        if not (uid.__class__ is int and 0 <= uid <= 7):
+            _FROM_0_TO_7.refuse(uid, system, "Object", "uid")
+        if not (owner_uid.__class__ is int and 0 <= owner_uid <= 7):
+            _FROM_0_TO_7.refuse(owner_uid, system, "Object", "owner_uid")
+        if not (spec.__class__ is int and 0 <= spec <= 7):
+            _FROM_0_TO_7.refuse(spec, system, "Object", "spec")
+        if not (status.__class__ is int and 0 <= status <= 7):
+            _FROM_0_TO_7.refuse(status, system, "Object", "status")
+        if not _SET_OF_OBJECT.has(members, system):
+            _SET_OF_OBJECT.refuse(members, system, "Object", "members")
+        if not isinstance(finalizer, bool):
+            _TRUTH.refuse(finalizer, system, "Object", "finalizer")
+        if not isinstance(foreground, bool):
+            _TRUTH.refuse(foreground, system, "Object", "foreground")
+        if not isinstance(running, bool):
+            _TRUTH.refuse(running, system, "Object", "running")
+        if not _SET_OF_COPY.has(current_in, system):
+            _SET_OF_COPY.refuse(current_in, system, "Object", "current_in")
+        if not isinstance(state, ObjectState):
+            _STATE_OF_OBJECT.refuse(state, None, "Object", "state")
+        self._state = state
         self._owner = owner
-        self._lives = in_range(lives, 1, 8, "lives")
-        self._uid = in_range(uid, 0, 7, "uid")
-        self._owner_uid = in_range(owner_uid, 0, 7, "owner_uid")
-        self._spec = in_range(spec, 0, 7, "spec")
-        self._status = in_range(status, 0, 7, "status")
+        self._lives = lives
+        self._uid = uid
+        self._owner_uid = owner_uid
+        self._spec = spec
+        self._status = status
         self._members = members
         self._finalizer = finalizer
         self._foreground = foreground
@@ -176,8 +199,14 @@ class Object(Machine):
 
         Ignored in Live, Deleting.
         """
-        with self._system.step(self, "create"):
-            with_spec = in_range(with_spec, 0, 7, "with_spec")
+        with self._system.step(self, "create") as outside:
+            if outside:
+                if not (with_spec.__class__ is int and 0 <= with_spec <= 7):
+                    _FROM_0_TO_7.refuse(with_spec, self._system, self, "with_spec")
+                if not isinstance(with_finalizer, bool):
+                    _TRUTH.refuse(with_finalizer, self._system, self, "with_finalizer")
+            else:
+                with_spec = in_range(with_spec, 0, 7, "with_spec")
             state = self._state
             if state is ABSENT:
                 self._follow("create", "create", LIVE)
@@ -202,8 +231,14 @@ class Object(Machine):
 
         Ignored in Absent.
         """
-        with self._system.step(self, "set_spec"):
-            value = in_range(value, 0, 7, "value")
+        with self._system.step(self, "set_spec") as outside:
+            if outside:
+                if not (version is None or _COPY.has(version, self._system)):
+                    _COPY_OR_NONE.refuse(version, self._system, self, "version")
+                if not (value.__class__ is int and 0 <= value <= 7):
+                    _FROM_0_TO_7.refuse(value, self._system, self, "value")
+            else:
+                value = in_range(value, 0, 7, "value")
             state = self._state
             if state is ABSENT:
                 pass  # ignored
@@ -225,8 +260,14 @@ class Object(Machine):
 
         Ignored in Absent.
         """
-        with self._system.step(self, "set_status"):
-            value = in_range(value, 0, 7, "value")
+        with self._system.step(self, "set_status") as outside:
+            if outside:
+                if not (version is None or _COPY.has(version, self._system)):
+                    _COPY_OR_NONE.refuse(version, self._system, self, "version")
+                if not (value.__class__ is int and 0 <= value <= 7):
+                    _FROM_0_TO_7.refuse(value, self._system, self, "value")
+            else:
+                value = in_range(value, 0, 7, "value")
             state = self._state
             if state is ABSENT:
                 pass  # ignored
@@ -248,7 +289,12 @@ class Object(Machine):
 
         Ignored in Absent.
         """
-        with self._system.step(self, "set_members"):
+        with self._system.step(self, "set_members") as outside:
+            if outside:
+                if not (version is None or _COPY.has(version, self._system)):
+                    _COPY_OR_NONE.refuse(version, self._system, self, "version")
+                if not _SET_OF_OBJECT.has(value, self._system):
+                    _SET_OF_OBJECT.refuse(value, self._system, self, "value")
             state = self._state
             if state is ABSENT:
                 pass  # ignored
@@ -354,8 +400,12 @@ class Object(Machine):
 
         Ignored in Absent, Deleting.
         """
-        with self._system.step(self, "delete_uid"):
-            only = in_range(only, 0, 7, "only")
+        with self._system.step(self, "delete_uid") as outside:
+            if outside:
+                if not (only.__class__ is int and 0 <= only <= 7):
+                    _FROM_0_TO_7.refuse(only, self._system, self, "only")
+            else:
+                only = in_range(only, 0, 7, "only")
             state = self._state
             if state is not LIVE:
                 pass  # ignored
@@ -422,7 +472,12 @@ class Object(Machine):
         in Present
         in Absent
         """
-        with self._system.step(self, "read"):
+        with self._system.step(self, "read") as outside:
+            if outside:
+                if not _COPY.has(by, self._system):
+                    _COPY.refuse(by, self._system, self, "by")
+                if not isinstance(now, bool):
+                    _TRUTH.refuse(now, self._system, self, "now")
             state = self._state
             if state is ABSENT:
                 self._follow("read", "read", self._state)
@@ -518,3 +573,16 @@ class Object(Machine):
 
     def _forget(self) -> None:
         (self._current_in,) = self._first
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_OBJECT_OR_NONE: Final = OptionalKind(_OBJECT)
+_FROM_1_TO_8: Final = NumberKind(1, 8)
+_FROM_0_TO_7: Final = NumberKind(0, 7)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_TRUTH: Final = TruthKind()
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_SET_OF_COPY: Final = SetKind(_COPY)
+_STATE_OF_OBJECT: Final = MemberKind(ObjectState)
+_COPY_OR_NONE: Final = OptionalKind(_COPY)

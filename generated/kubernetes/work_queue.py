@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .machinery import Machine, Overlap, UnhandledEvent
+from .machinery.kinds import MemberKind, NumberKind
 from .machinery.snapshots import state_named, whole
-from .machinery.values import in_range, misfit
+from .machinery.values import in_range
 from .states import WorkQueueState
 
 TYPE_CHECKING = False
@@ -40,13 +41,15 @@ class WorkQueue(Machine):
         state: WorkQueueState = IDLE,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, WorkQueueState)
-            else misfit(state, WorkQueueState, "WorkQueue: state")
-        )
-        self._limit = in_range(limit, 0, 7, "limit")
-        self._retries = in_range(retries, 0, 7, "retries")
+        if not (limit.__class__ is int and 0 <= limit <= 7):
+            _FROM_0_TO_7.refuse(limit, system, "WorkQueue", "limit")
+        if not (retries.__class__ is int and 0 <= retries <= 7):
+            _FROM_0_TO_7.refuse(retries, system, "WorkQueue", "retries")
+        if not isinstance(state, WorkQueueState):
+            _STATE_OF_WORK_QUEUE.refuse(state, None, "WorkQueue", "state")
+        self._state = state
+        self._limit = limit
+        self._retries = retries
         first = (self._retries,)
         self._first = FIRST if first == FIRST else first
         super().__init__(system, name)
@@ -216,3 +219,8 @@ class WorkQueue(Machine):
         elif row == "Dirty -> Idle":
             self._follow("restart", "crash", IDLE)
             self._state = IDLE
+
+
+# The types of values from outside.
+_FROM_0_TO_7: Final = NumberKind(0, 7)
+_STATE_OF_WORK_QUEUE: Final = MemberKind(WorkQueueState)

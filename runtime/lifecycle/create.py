@@ -65,8 +65,8 @@ def _slot(application: Application, spec: CliqueSpec, index: int) -> Slot:
 
 def create_host(registry: Registry, name: str, *, cordoned: bool = False) -> Host:
     """A node that nothing has been heard of before."""
-    system = System(registry.timers)
+    system = registry.queues.system  # that of its partition
     shim = HostShim(system, registry.actions.host, schedulable=not cordoned)
     node = Node(system, registry.actions.node, partition=registry.queues.partition.machine)
-    host = shim.host = Host(name, system, shim, node)
+    host = shim.host = Host(name, shim, node)
     return host

@@ -235,7 +235,6 @@ class Host:
     """A node that has been reported."""
 
     name: str
-    system: shim.System
     shim: HostShim
     node: Node
     ready: bool = False
@@ -255,7 +254,7 @@ class Queue:
 
 
 class Queues:
-    """All queues, and their partition."""
+    """All queues, and their partition, in one system with the nodes."""
 
     __slots__ = ("_actions", "by_name", "partition", "system")
 
@@ -299,7 +298,5 @@ class Registry:
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where a machine is not as it always must be."""
         self.queues.system.check_invariants()
-        for host in self.hosts.values():
-            host.system.check_invariants()
         for application in self.applications.values():
             application.check_invariants()

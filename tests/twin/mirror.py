@@ -14,6 +14,7 @@ from typing import Any, Literal
 from fsmdsl import classes as emit
 from fsmdsl import model as m
 from fsmdsl.classes.context import Context
+from fsmdsl.classes.replays.fixture import construction_order
 from fsmdsl.classes.systems import attribute_names
 from fsmdsl.classes.traits import connected, timer_name
 from fsmdsl.step import (
@@ -162,8 +163,11 @@ class Mirror(Translation):
         self.tickets: dict[tuple[int, str], int] = {}
         self.made: list[Any] = []
         self.system = self._system()
-        for n in range(len(universe.machines)):
-            self.made.append(self._instance(n))
+        self.made += [None] * len(universe.machines)
+        for n in construction_order(universe, universe.start):
+            self.made[n] = self._instance(n)
+        if self.system is not None:
+            self.system._renumber(*(x for x in self.made if hasattr(x, "_system")))
         for n in range(len(universe.machines)):
             self._connect(n)
         self.queues = [self._queue(x) for x in universe.queues]
@@ -210,7 +214,7 @@ class Mirror(Translation):
 
     def _known(self, value: Value, t: m.Type) -> bool:
         """Have all instances that a value mentions been made?"""
-        return all(x < len(self.made) for x in _numbers(value, t))
+        return all(self.made[x] is not None for x in _numbers(value, t))
 
     def _connect(self, n: int) -> None:
         machine = self.universe.machines[n]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fsmdsl import model as m
+from fsmdsl.classes.files import File
 from fsmdsl.classes.machines.clockwork import FollowTimer, clockwork, starts, stops
 from fsmdsl.classes.machines.crashes import crash_members
 from fsmdsl.classes.machines.members import (
@@ -14,6 +15,8 @@ from fsmdsl.classes.machines.members import (
     common_keywords,
     constants,
     event_doc,
+    first_check,
+    first_state,
     invariant_member,
     keyword,
     keywords,
@@ -22,16 +25,16 @@ from fsmdsl.classes.machines.members import (
     signature,
     slots,
     state_members,
-    stored_state,
     table,
     unhandled,
     value_members,
 )
 from fsmdsl.classes.machines.persistence import persistence
+from fsmdsl.classes.names import Namespace
 from fsmdsl.classes.statements.code import Block, Branch, If, Statement, Suite, Text
 from fsmdsl.classes.statements.effects import statements
 from fsmdsl.classes.statements.expressions import python
-from fsmdsl.classes.statements.limits import Border, argument_checks
+from fsmdsl.classes.statements.limits import Border, argument_checks, limit_checks
 from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.classes.statements.text import folded, literal, sentence, tuple_of
@@ -39,6 +42,7 @@ from fsmdsl.classes.traits import connected, has_rounds, stored
 from fsmdsl.classes.types import annotation
 from fsmdsl.core.selection import Move
 from fsmdsl.core.triggers import EVENTLESS, triggered_by
+from fsmdsl.dataclasses import replace
 
 
 def machine_class(scope: Scope) -> list[str]:
@@ -89,8 +93,9 @@ def _constructor(scope: Scope) -> Member:
     machine, file = scope.own_machine, scope.file
     late = connected(file.context.model, machine)
     values = [keyword(scope, x, late=x in late) for x in stored(machine)]
-    body: list[Statement] = ["self._actions = actions"] if machine.actions else []
-    body += [stored_state(scope), *(k.store for k in values), *_first_values(scope)]
+    body: list[Statement] = [x for k in values for x in k.check]
+    body += ["self._actions = actions"] if machine.actions else []
+    body += [*first_state(scope), *(k.store for k in values), *_first_values(scope)]
     body += ["self._wait = True"] if scope.waits else []
     body += ["super().__init__(system, name)", *(["self._start_timers()"] if triggered_by(machine, m.OnTimer) else [])]
     head = ["self", f"system: {file.machinery('System', typing=True)}"]
@@ -127,7 +132,8 @@ def _connect(scope: Scope) -> Member:
     if not late:
         return []
     parameters = [f"{names.values[p.name]}: {annotation(scope.file, p.type)}" for p in late]
-    body = [f"self.{names.slot(p.name)} = {names.values[p.name]}" for p in late]
+    body: list[Statement] = [x for p in late for x in first_check(scope, p, p.type, "self._system")]
+    body += [f"self.{names.slot(p.name)} = {names.values[p.name]}" for p in late]
     doc = "Gives the parameters that refer to machines made later. To be called once, before the first event."
     return method(f"def connect(self, *, {', '.join(parameters)}) -> None:", doc, body)
 
@@ -156,12 +162,23 @@ def _event(scope: Scope, event: m.Event) -> Member:
     """The method of an event."""
     machine, file = scope.own_machine, scope.file
     inner, arguments = scope.with_parameters(event.parameters)
+    outside = Namespace(arguments).claim("outside")
+    if event.parameters:
+        inner = replace(inner, locals={"": outside, **inner.locals})
     trigger = Trigger(event.name, inner, arguments, _following(scope), unhandled(scope, event.name))
+    body = (*_checks(file, event, arguments, outside), *dispatch(trigger, _passed(machine, event.name)))
+    context = f"self._system.step(self, {literal(event.name)})"
+    step = Suite(f"with {context}{f' as {outside}' if event.parameters else ''}:", body)
     head = f"def {scope.names.events[event.name]}({signature(scope, arguments, event.parameters)}) -> None:"
-    checks = argument_checks(file, arguments, event.parameters, Border(scope.names.class_, itself=True))
-    body = (*checks, *dispatch(trigger, _passed(machine, event.name)))
-    step = Suite(f"with self._system.step(self, {literal(event.name)}):", body)
     return method(head, event_doc(machine, event), [step])
+
+
+def _checks(file: File, event: m.Event, arguments: list[str], outside: str) -> Block:
+    """Arguments from outside can be anything; those of other machines are of the right type."""
+    if not event.parameters:
+        return ()
+    checks = argument_checks(file, arguments, event.parameters, Border("self", "self._system"))
+    return (If((Branch(Text(outside), checks),), limit_checks(file, arguments, event.parameters)),)
 
 
 def _passed(machine: m.Machine, trigger: str) -> Passed:
@@ -197,7 +214,8 @@ def _asking(scope: Scope) -> Iterator[Member]:
             for o in action.outcomes
         )
         outcomes = " or ".join(action.outcomes)
-        refusal = f'raise ValueError(f"{action.name} answers {outcomes}, not {{outcome!r}}")'
+        refused = scope.file.machinery("OutOfRange")
+        refusal = f'raise {refused}(f"{{self!r}}: {action.name} answers {outcomes}, not {{outcome!r}}")'
         called = f"outcome = self._actions.{names.actions[action.name]}({', '.join(['self', *arguments])})"
         head = f"def _{names.asking[action.name]}({signature(scope, arguments, action.parameters)}) -> None:"
         yield method(head, "", [called, If(tuple(branches), (refusal,))])

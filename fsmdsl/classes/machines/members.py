@@ -10,7 +10,7 @@ from fsmdsl.classes.names import own_name
 from fsmdsl.classes.statements.code import Binds, Block, Branch, Comment, If, Statement, Text, lines
 from fsmdsl.classes.statements.effects import value_for
 from fsmdsl.classes.statements.expressions import code, python
-from fsmdsl.classes.statements.limits import Border, checked, member_or_refused
+from fsmdsl.classes.statements.limits import Border, check
 from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.text import (
     commented,
@@ -23,7 +23,7 @@ from fsmdsl.classes.statements.text import (
     sentence,
     tuple_of,
 )
-from fsmdsl.classes.traits import stored
+from fsmdsl.classes.traits import circular, stored
 from fsmdsl.classes.types import annotation
 from fsmdsl.core.lets import may_fail
 from fsmdsl.core.triggers import trigger_name
@@ -189,11 +189,12 @@ def _untyped(file: File, e: m.Expr) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
-    """How an instance gets the first value of a parameter or field: a keyword of the constructor, if there is one, and
-    the statement that stores it."""
+    """How an instance gets the first value of a parameter or field: a keyword of the constructor, if there is one, the
+    check of its value, and the statement that stores it."""
 
     parameter: str | None
     required: bool
+    check: Block
     store: Statement
 
 
@@ -205,12 +206,12 @@ def keyword(scope: Scope, x: m.Param | m.Field, late: bool = False) -> Keyword:
         return _required_keyword(scope, x, late)
     default = python(scope, x.default)
     if is_constant(x.default):
-        return Keyword(f"{name}: {kind} = {default}", False, f"{own} = {_from_outside(scope, x, name)}")
+        return Keyword(f"{name}: {kind} = {default}", False, first_check(scope, x, x.type), f"{own} = {name}")
     first = value_for(scope, x.type, x.default, x.name).text
     if isinstance(x.type, m.OptionalType):
-        return Keyword(None, False, f"{own}: {kind} = {first}")
-    value = _from_outside(scope, x, name)
-    return Keyword(f"{name}: {kind} | None = None", False, f"{own} = {first} if {name} is None else {value}")
+        return Keyword(None, False, (), f"{own}: {kind} = {first}")
+    store = f"{own} = {first} if {name} is None else {name}"
+    return Keyword(f"{name}: {kind} | None = None", False, first_check(scope, x, m.OptionalType(x.type)), store)
 
 
 def begins_with_any(x: m.Param | m.Field) -> bool:
@@ -222,17 +223,22 @@ def _required_keyword(scope: Scope, x: m.Param | m.Field, late: bool) -> Keyword
     """Of a parameter without a default, or a field that begins with any value. A late one that may be none is none
     until `connect` gives another."""
     name, kind = scope.names.values[x.name], annotation(scope.file, x.type)
-    store = f"{scope.own(x.name)} = {_from_outside(scope, x, name)}"
+    store = f"{scope.own(x.name)} = {name}"
     if not late:
-        return Keyword(f"{name}: {kind}", True, store)
+        is_circular = x in circular(scope.file.context.model, scope.own_machine)
+        t = m.OptionalType(x.type) if is_circular and not isinstance(x.type, m.OptionalType) else x.type
+        return Keyword(f"{name}: {kind}", True, first_check(scope, x, t), store)
     if isinstance(x.type, m.OptionalType):
-        return Keyword(f"{name}: {kind} = None", False, store)
-    present = Text(f"{name} is not None", Binds.COMPARISON)
-    return Keyword(f"{name}: {kind} | None = None", False, If((Branch(present, (store,)),)))
+        return Keyword(f"{name}: {kind} = None", False, first_check(scope, x, x.type), store)
+    present = If((Branch(Text(f"{name} is not None", Binds.COMPARISON), (store,)),))
+    return Keyword(f"{name}: {kind} | None = None", False, first_check(scope, x, m.OptionalType(x.type)), present)
 
 
-def _from_outside(scope: Scope, x: m.Param | m.Field, name: str) -> str:
-    return checked(scope.file, x.type, name, x.name, Border(scope.names.class_))
+def first_check(scope: Scope, x: m.Param | m.Field, t: m.Type, system: str = "system") -> Block:
+    """The check of a value that a constructor is given. `t`: the type of the keyword."""
+    in_system = scope.file.context.dialect == "classes" and not scope.file.context.standalone(scope.own_machine)
+    where = Border(literal(scope.names.class_), system if in_system else "None")
+    return (check(scope.file, t, scope.names.values[x.name], x.name, where),)
 
 
 def keywords(keywords: Iterable[Keyword]) -> list[str]:
@@ -266,10 +272,11 @@ def common_keywords(scope: Scope) -> list[str]:
     return [f"state: {class_} = {scope.names.states[scope.own_machine.initial.name]}", 'name: str = ""']
 
 
-def stored_state(scope: Scope) -> str:
-    """The statement that stores the state that a machine begins in."""
-    class_ = scope.file.states_class(scope.own_machine.qualified)
-    return f"self._state = {member_or_refused(scope.file, class_, 'state', 'state', Border(scope.names.class_))}"
+def first_state(scope: Scope) -> Block:
+    """The statements that check and store the state that a machine begins in."""
+    machine = scope.own_machine
+    t = m.EnumType(machine.qualified, tuple(x.name for x in machine.leaves), False, machine.qualified)
+    return check(scope.file, t, "state", "state", Border(literal(scope.names.class_))), "self._state = state"
 
 
 def signature(scope: Scope, names: Sequence[str], parameters: Sequence[m.Variable]) -> str:

@@ -11,6 +11,7 @@ from fsmdsl.classes.machines.members import (
     common_keywords,
     constants,
     event_doc,
+    first_state,
     invariant_member,
     keyword,
     keywords,
@@ -19,14 +20,13 @@ from fsmdsl.classes.machines.members import (
     signature,
     slots,
     state_members,
-    stored_state,
     typed,
     unhandled,
     value_members,
 )
 from fsmdsl.classes.machines.persistence import persistence, version_constant
 from fsmdsl.classes.names import Namespace
-from fsmdsl.classes.statements.code import Block, Branch, If, Suite, Text
+from fsmdsl.classes.statements.code import Block, Branch, If, Statement, Suite, Text
 from fsmdsl.classes.statements.effects import statements
 from fsmdsl.classes.statements.expressions import python
 from fsmdsl.classes.statements.limits import Border, argument_checks
@@ -64,7 +64,8 @@ def standalone_class(scope: Scope) -> list[str]:
 
 def _constructor(scope: Scope) -> Member:
     values = [keyword(scope, x) for x in stored(scope.own_machine)]
-    body = [stored_state(scope), *(k.store for k in values), "self._listeners = ()", "self._name = name"]
+    body: list[Statement] = [x for k in values for x in k.check]
+    body += [*first_state(scope), *(k.store for k in values), "self._listeners = ()", "self._name = name"]
     head = ", ".join(["self", "*", *keywords(values), *common_keywords(scope)])
     return method(f"def __init__({head}) -> None:", "", body)
 
@@ -84,7 +85,7 @@ def _event(scope: Scope, event: m.Event) -> Member:
     follow = _following(scope, label if several else None)
     trigger = Trigger(event.name, inner, arguments, follow, unhandled(scope, event.name, "state"))
     passed: Passed = {i.state: lambda: ("return  # ignored",) for i in machine.ignores if i.event == event.name}
-    checks = argument_checks(file, arguments, event.parameters, Border(scope.names.class_, itself=True))
+    checks = argument_checks(file, arguments, event.parameters, Border("self"))
     body = [*checks, *dispatch(trigger, passed, fast=True)]
     if labels:
         name = literal(labels.pop()) if len(labels) == 1 else label

@@ -60,6 +60,7 @@ class Fixture:
         self.variables = [space.claim(snake(i.name)) for i in universe.system.instances]
         self.queues = [space.claim(snake(universe.queue_name(n))) for n in range(len(universe.queues))]
         self._space = space
+        self._order: tuple[int, ...] = ()
         self._actions: dict[str, str] = {}
 
     # Names
@@ -138,14 +139,18 @@ class Fixture:
     def construction(self, world: World) -> Iterator[str]:
         """Statements that make everything as it is in a world in which nothing is pending or on its way."""
         module = self.universe.system.module
+        self._order = construction_order(self.universe, world)
         if self.context.traits(module).timers:
             yield f"clock = {self.public(f'{module}.', 'VirtualClock')}()"
         if self.has_system():
             argument = "clock" if self.context.traits(module).timers else ""
             yield f"system = {self.public(f'{module}.', 'System')}({argument})"
         yield from self._actions_objects()
-        for n in range(len(self.variables)):
+        for n in self._order:
             yield self._constructed(n, world)
+        numbered = [n for n, x in enumerate(self.universe.machines) if not self.context.standalone(x)]
+        if [n for n in self._order if n in numbered] != numbered:
+            yield f"system._renumber({', '.join(self.variables[n] for n in numbered)})"
         for n in range(len(self.variables)):
             yield from self._completed(n, world)
         for name, x in zip(self.queues, self.universe.queues, strict=True):
@@ -219,7 +224,8 @@ class Fixture:
     def _later(self, n: int, x: m.Param | m.Field, world: World) -> bool:
         """Can a value not be given when the instance is made? It has another that is made later, or no keyword."""
         hidden = x.default is not None and not is_constant(x.default) and isinstance(x.type, m.OptionalType)
-        return hidden or any(other >= n for other in _mentioned(x.type, self._value_in(n, x, world)))
+        place = self._order.index
+        return hidden or any(place(other) >= place(n) for other in mentioned(x.type, self._value_in(n, x, world)))
 
     def _connecting(self, n: int, world: World) -> tuple[m.Param, ...]:
         """The parameters that are given by `connect`, all together."""
@@ -265,22 +271,50 @@ class Fixture:
 _UNKNOWN = object()
 
 
-def _mentioned(t: m.Type, value: Value) -> Iterator[int]:
+def construction_order(universe: Universe, world: World) -> tuple[int, ...]:
+    """The instances, each behind those that its constructor has to be given, as far as they do not need it."""
+    order: list[int] = []
+
+    def visit(n: int, around: frozenset[int]) -> None:
+        if n in order or n in around:
+            return
+        for other in _required(universe, world, n):
+            visit(other, around | {n})
+        order.append(n)
+
+    for n in range(len(universe.machines)):
+        visit(n, frozenset())
+    return tuple(order)
+
+
+def _required(universe: Universe, world: World, n: int) -> Iterator[int]:
+    """The instances that the constructor of another has to be given."""
+    machine = universe.machines[n]
+    late = connected(universe.model, machine)
+    for p in machine.params:
+        if p.default is None and p not in late and isinstance(p.type, m.RefType | m.RecordType):
+            yield from mentioned(p.type, universe.params[n][p.name])
+    for f in machine.fields:
+        if f.any and isinstance(f.type, m.RefType | m.RecordType):
+            yield from mentioned(f.type, world.fields[n][universe.slots[n][f.name]])
+
+
+def mentioned(t: m.Type, value: Value) -> Iterator[int]:
     """The instances that a value has in it."""
     match t, value:
         case m.RefType(), int():
             yield value
         case m.OptionalType(of), _ if value is not None:
-            yield from _mentioned(of, value)
+            yield from mentioned(of, value)
         case ((m.SetType(of) | m.ListType(of=of)), (frozenset() | tuple())):
             for x in value:
-                yield from _mentioned(of, x)
+                yield from mentioned(of, x)
         case m.RecordType(parts=parts), RecordValue(values):
             for (_, of), x in zip(parts, values, strict=True):
-                yield from _mentioned(of, x)
+                yield from mentioned(of, x)
         case m.MapType(key, of), Table(entries):
             for k, x in entries:
-                yield from _mentioned(key, k)
-                yield from _mentioned(of, x)
+                yield from mentioned(key, k)
+                yield from mentioned(of, x)
         case _:
             return

@@ -27,17 +27,24 @@ class RuntimeModule:
 
 MODULES: Mapping[str, RuntimeModule] = {
     "errors": RuntimeModule((
-        "Busy", "EndlessRound", "ForeignSnapshot", "Full", "InvariantBroken", "Lost", "MissingReference", "OutOfRange",
-        "Overlap", "ReentrantEvent", "StaleAnswer", "StepRefused",
+        "Busy", "ConcurrentStep", "EndlessRound", "ForeignSnapshot", "Full", "InvariantBroken", "Lost",
+        "MissingReference", "OutOfRange", "Overlap", "ReentrantEvent", "StaleAnswer", "StepRefused",
     )),
     "values": RuntimeModule(
         internal=(
-            "divisor", "each_in_range", "first", "in_order", "in_range", "in_range_or_none", "item", "misfit",
-            "not_longer", "present", "subsets", "without",
+            "divisor", "each_in_range", "first", "in_order", "in_range", "in_range_or_none", "item", "not_longer",
+            "present", "subsets", "without",
         ),
         requires=("errors",),
     ),
-    "tables": RuntimeModule(("Table",), ("alike", "key_of"), ("errors",)),
+    "kinds": RuntimeModule(
+        internal=(
+            "ListKind", "MemberKind", "ModelKind", "NumberKind", "OpaqueKind", "OptionalKind", "RecordKind",
+            "ReferenceKind", "SecondsKind", "SetKind", "TruthKind",
+        ),
+        requires=("errors", "values"),
+    ),
+    "tables": RuntimeModule(("Table",), ("TableKind", "alike", "key_of"), ("errors", "kinds")),
     "snapshots": RuntimeModule(
         internal=(
             "Data", "Saved", "duration", "items", "named", "reference", "state_named", "truth", "whole",
@@ -46,7 +53,7 @@ MODULES: Mapping[str, RuntimeModule] = {
     ),
     "machine": RuntimeModule(("Followed", "State", "UnhandledEvent"), requires=("errors", "snapshots")),
     "standalone": RuntimeModule(("Alone",), requires=("errors", "machine", "snapshots")),
-    "system": RuntimeModule(("Machine",), ("System",), requires=("errors", "machine", "snapshots", "values")),
+    "system": RuntimeModule(("Machine",), ("System",), requires=("errors", "kinds", "machine", "snapshots", "values")),
     "channels": RuntimeModule(("Channel", "Message"), requires=("errors", "snapshots", "system")),
     "clock": RuntimeModule(),
     "timers": RuntimeModule(("TimedMachine", "VirtualClock"), requires=("clock", "errors", "snapshots", "system")),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import typing
 
 from .errors import MissingReference
+from .kinds import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Any, NoReturn
 
 Key = typing.TypeVar("Key")
 Value = typing.TypeVar("Value")
@@ -44,3 +46,29 @@ def key_of(number: int, low: int, high: int, what: str) -> int:
     if not low <= number <= high:
         raise MissingReference(f"{what} has the keys {low} to {high}, not {number}")
     return number
+
+
+class TableKind(Kind):
+    """Maps."""
+
+    __slots__ = ("key", "of")
+
+    def __init__(self, key: Kind, of: Kind) -> None:
+        super().__init__(f"a Table, with values that are {of.expected}")
+        self.key = key
+        self.of = of
+
+    def has(self, value: Any, system: object) -> bool:
+        return (
+            isinstance(value, Table)
+            and self.of.has(value.rest, system)
+            and all(self.key.has(key, system) and self.of.has(x, system) for key, x in value.entries.items())
+        )
+
+    def refuse(self, value: Any, system: object, holder: object, label: str) -> NoReturn:
+        if isinstance(value, Table):
+            self.of.check(value.rest, system, holder, f"the value of {label} for other keys")
+            for key, x in value.entries.items():
+                self.key.check(key, system, holder, f"a key of {label}")
+                self.of.check(x, system, holder, f"a value of {label}")
+        super().refuse(value, system, holder, label)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
-from .errors import StepRefused
+from .errors import ConcurrentStep, StepRefused
 from .snapshots import duration, fitting
 from .system import Machine, System
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .clock import Alarm, Clock
-    from .snapshots import Data, Saved
+    from .snapshots import Data, Migrations, Saved
 
 
 class TimedMachine(Machine):
@@ -30,6 +31,7 @@ class TimedMachine(Machine):
 
     def restore(self, data: Data) -> None:
         """Restores a snapshot. Raises `ForeignSnapshot`, and changes nothing, if it is not one of this machine."""
+        self._timers._check_loop()
         timers = fitting(self, _running, data, {})
         super().restore(data)
         self._timers._reset(self, timers)
@@ -60,6 +62,7 @@ class TimedSystem(System):
 
     def start(self, machine: TimedMachine, timer: str, seconds: float) -> None:
         """Starts a timer anew, when the step in progress has happened."""
+        self._check_loop()
         if self._handling:
             self._settings.append((machine, timer, seconds))
         else:
@@ -67,7 +70,19 @@ class TimedSystem(System):
 
     def stop(self, machine: TimedMachine, timer: str) -> None:
         """Stops a timer, when the step in progress has happened."""
+        self._check_loop()
         self._settings.append((machine, timer, None))
+
+    def _check_loop(self) -> None:
+        """An event loop that is running takes timers from its own thread only."""
+        asyncio = sys.modules.get("asyncio")  # to import it would be slow, and whoever has a loop has done so
+        if asyncio is None or not isinstance(self.clock, asyncio.AbstractEventLoop) or not self.clock.is_running():
+            return
+        if asyncio._get_running_loop() is not self.clock:
+            raise ConcurrentStep(
+                "a timer is set outside of the event loop that is the clock of this system: call events from the loop, "
+                "or with its call_soon_threadsafe"
+            )
 
     def remaining(self, machine: TimedMachine) -> dict[str, float]:
         """The seconds that are left of each running timer of a machine."""
@@ -151,6 +166,11 @@ class TimedSystem(System):
         pairs = zip(data["machines"], self._machines.values(), strict=True)
         timers = [(x, fitting(x, _running, values, {})) for values, x in pairs if isinstance(x, TimedMachine)]
         return saved, timers
+
+    def restore(self, data: Data, migrate: Migrations | None = None) -> None:
+        """As without timers, and starts those of the snapshot."""
+        self._check_loop()
+        super().restore(data, migrate)
 
     def _load(self, saved: Saved) -> None:
         parts, timers = saved

@@ -3,48 +3,141 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.classes.files import File
-from fsmdsl.classes.statements.code import Binds, Block, Text
+from fsmdsl.classes.names import own_name, upper
+from fsmdsl.classes.statements.code import Binds, Block, Branch, If, Statement, Text
 from fsmdsl.classes.statements.text import literal
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.typing import holds, is_limited
+from fsmdsl.model.typing import holds, is_limited, referred
 from fsmdsl.syntax.operators import LARGEST
 
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """Where values come in from outside: by a class, or (`itself`) by a machine that is there already."""
+    """Where values come in from outside."""
 
-    class_: str
-    itself: bool = False
+    holder: str
+    """An expression for what messages begin with: `self`, or the name of a class."""
+    system: str = "None"
+    """An expression for the system that machines have to belong to."""
 
-    def message(self, label: str) -> str:
-        """A string literal that names a value and where it came in."""
-        return f"f{literal(f'{{self!r}}: {label}')}" if self.itself else literal(f"{self.class_}: {label}")
+
+# From outside: of any type -------------------------------------------------------------------------------------------
 
 
 def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Variable], where: Border) -> Block:
-    """Statements that refuse arguments from outside which their parameters cannot hold."""
+    """Statements that refuse arguments from outside which are not of the types of their parameters."""
     pairs = zip(names, parameters, strict=True)
-    return tuple(f"{n} = {checked(file, p.type, n, p.name, where)}" for n, p in pairs if _is_checked(p.type, where))
+    return tuple(check(file, p.type, n, p.name, where) for n, p in pairs)
 
 
-def checked_part(file: File, place: m.Type, name: str, label: str) -> str | None:
-    """An expression that is refused where a part of a record cannot be what it is; None where nothing can be wrong."""
-    return _checked(file, place, Text(f"self.{name}"), label).text if is_limited(place) else None
+def check(file: File, t: m.Type, name: str, label: str, where: Border) -> Statement:
+    """A statement that refuses the value of a variable if it is not of a type."""
+    test = _test(file, t, name, where)
+    refusal = f"{kind_constant(file, t)}.refuse({name}, {where.system}, {where.holder}, {literal(label)})"
+    return If((Branch(Text(f"not {test.within(Binds.NOT)}", Binds.NOT), (refusal,)),))
 
 
-def checked(file: File, place: m.Type, name: str, label: str, where: Border) -> str:
-    """The value of a variable from outside, with a check where its place may not hold it."""
-    return _checked(file, place, Text(name), label, where).text
+def each_checked(file: File, of: m.RefType, name: str, label: str, where: Border) -> str:
+    """An expression for the machines of a collection, each of which is checked, as a tuple."""
+    return f"{kind_constant(file, of)}.each({name}, {where.system}, {where.holder}, {literal(label)})"
 
 
-def member_or_refused(file: File, enum: str, name: str, label: str, where: Border) -> str:
-    """A variable, if it holds a member of an enum; otherwise an exception. Written out, as a call costs more."""
-    refused = f"{file.machinery('misfit')}({name}, {enum}, {where.message(label)})"
-    return f"{name} if isinstance({name}, {enum}) else {refused}"
+def _test(file: File, t: m.Type, name: str, where: Border) -> Text:
+    """The condition that a variable is of a type. Comparisons are written out, as a call costs more."""
+    match t:
+        case m.BoolType():
+            return Text(f"isinstance({name}, bool)")
+        case m.RangeType(low, high):
+            return Text(f"{name}.__class__ is int and {low} <= {name} <= {high}", Binds.AND)
+        case m.EnumType():
+            return Text(f"isinstance({name}, {file.type_(t)})")
+        case m.OptionalType(of):
+            return Text(f"{name} is None or {_test(file, of, name, where).within(Binds.OR)}", Binds.OR)
+        case _:
+            return Text(f"{kind_constant(file, t)}.has({name}, {where.system})")
+
+
+def kind_constant(file: File, t: m.Type) -> str:
+    """The constant of a file that is a type at run time."""
+    return file.constant(f"_{upper(_title(t))}", _kind(file, t))
+
+
+def _kind(file: File, t: m.Type) -> str:
+    """An expression for a type at run time."""
+    match t:
+        case m.BoolType():
+            return f"{file.machinery('TruthKind')}()"
+        case m.RangeType(low, high):
+            return f"{file.machinery('NumberKind')}({low}, {high})"
+        case m.DurationType():
+            return f"{file.machinery('SecondsKind')}()"
+        case m.EnumType():
+            return f"{file.machinery('MemberKind')}({file.type_(t)})"
+        case m.RecordType(parts=parts):
+            referring = [(name, of) for name, of in parts if any(referred(of))]
+            inner = [f"{file.part(t, name)}={kind_constant(file, of)}" for name, of in referring]
+            return f"{file.machinery('RecordKind')}({', '.join([file.type_(t), *inner])})"
+        case m.RefType(machine) if file.context.dialect == "classes":
+            return f"{file.machinery('ReferenceKind')}({literal(own_name(machine))}, {file.states_class(machine)})"
+        case m.RefType(machine) if file.context.written(machine):
+            late = f"lambda: {file.running_class(machine)}"
+            return f"{file.machinery('ModelKind')}({literal(own_name(machine))}, {late})"
+        case m.OptionalType(of):
+            return f"{file.machinery('OptionalKind')}({kind_constant(file, of)})"
+        case m.SetType(of):
+            return f"{file.machinery('SetKind')}({kind_constant(file, of)})"
+        case m.ListType(of=of, bound=bound):
+            return f"{file.machinery('ListKind')}({kind_constant(file, of)}, {bound})"
+        case m.MapType(key, of):
+            return f"{file.machinery('TableKind')}({kind_constant(file, key)}, {kind_constant(file, of)})"
+        case m.RefType() | m.OpaqueType() | m.NoneType() | m.NeverType() | m.ErrorType():
+            return f"{file.machinery('OpaqueKind')}()"
+        case _:
+            assert_never(t)
+
+
+def _title(t: m.Type) -> str:
+    """A type in words, for the name of its constant."""
+    match t:
+        case m.BoolType():
+            return "truth"
+        case m.RangeType(low, high):
+            return f"from_{_digits(low)}_to_{_digits(high)}"
+        case m.DurationType():
+            return "seconds"
+        case m.EnumType(name=name, machine=machine):
+            return f"state_of_{own_name(machine)}" if machine else own_name(name)
+        case m.RecordType(name=name) | m.OpaqueType(name=name) | m.RefType(machine=name):
+            return own_name(name)
+        case m.OptionalType(of):
+            return f"{_title(of)}_or_none"
+        case m.SetType(of):
+            return f"set_of_{_title(of)}"
+        case m.ListType(of=of, bound=bound):
+            return f"list_of_{bound}_{_title(of)}"
+        case m.MapType(key, of):
+            return f"map_from_{_title(key)}_to_{_title(of)}"
+        case m.NoneType() | m.NeverType() | m.ErrorType():
+            return "nothing"
+        case _:
+            assert_never(t)
+
+
+def _digits(number: int) -> str:
+    return f"minus_{-number}" if number < 0 else str(number)
+
+
+# Within a step: of the right type, but possibly beyond its limits ----------------------------------------------------
+
+
+def limit_checks(file: File, names: Sequence[str], parameters: Sequence[m.Variable]) -> Block:
+    """Statements that refuse arguments of other machines which their parameters cannot hold."""
+    pairs = zip(names, parameters, strict=True)
+    return tuple(f"{n} = {_checked(file, p.type, Text(n), p.name).text}" for n, p in pairs if is_limited(p.type))
 
 
 def fitting(file: File, t: m.Type, text: Text, wide: m.Type, label: str) -> Text:
@@ -74,48 +167,23 @@ def unlimited(t: m.Type) -> m.Type:
             return t
 
 
-def _is_checked(t: m.Type, where: Border | None) -> bool:
-    """Is a value looked at of which nothing but its kind is known? From outside (`where`), not even that is."""
+def _checked(file: File, t: m.Type, text: Text, label: str) -> Text:
+    """A value of which nothing but its kind is known."""
     match t:
-        case m.EnumType():
-            return where is not None
-        case m.OptionalType(of) | m.SetType(of):
-            return _is_checked(of, where)
-        case m.MapType(of=of):
-            return where is not None and _is_checked(of, where)
-        case _:
-            return is_limited(t)
-
-
-def _checked(file: File, t: m.Type, text: Text, label: str, where: Border | None = None) -> Text:
-    """A value of which nothing but its kind is known; from outside (`where`), nothing at all."""
-    if not _is_checked(t, where):
-        return text
-    match t:
-        case m.EnumType() if where is not None:
-            return Text(member_or_refused(file, file.type_(t), text.text, label, where), Binds.CONDITIONAL)
         case m.RangeType(low, high):
             return Text(f"{file.machinery('in_range')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
         case m.OptionalType(of=m.RangeType(low, high)):
             return Text(f"{file.machinery('in_range_or_none')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
-        case m.OptionalType(of):
-            conditional = (
-                f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, label, where).text}"
-            )
+        case m.OptionalType(of) if is_limited(of):
+            conditional = f"None if {text.within(Binds.ATOM)} is None else {_checked(file, of, text, label).text}"
             return Text(conditional, Binds.CONDITIONAL)
-        case m.SetType(of):
-            return _each(file, of, "frozenset", text, label, where)
+        case m.SetType(of) if is_limited(of):
+            return _each(file, of, "frozenset", text, label)
         case m.ListType(of=of, bound=bound):
             short = _short(file, text, bound, label)
-            return _each(file, of, "tuple", short, label, where) if _is_checked(of, where) else short
-        case m.MapType(of=of):
-            table = text.within(Binds.ATOM)
-            rest, item = (
-                _checked(file, of, Text(x), label, where).text for x in (f"{table}.rest", f"{table}.entries[at]")
-            )
-            return Text(f"{file.machinery('Table')}({rest}, {{at: {item} for at in {table}.entries}})")
+            return _each(file, of, "tuple", short, label) if is_limited(of) else short
         case _:
-            raise TypeError(t)
+            return text
 
 
 def _as_argument(text: Text) -> str:
@@ -126,11 +194,11 @@ def _short(file: File, text: Text, bound: int, label: str) -> Text:
     return Text(f"{file.machinery('not_longer')}({_as_argument(text)}, {bound}, {literal(label)})")
 
 
-def _each(file: File, of: m.Type, kind: str, text: Text, label: str, where: Border | None = None) -> Text:
+def _each(file: File, of: m.Type, kind: str, text: Text, label: str) -> Text:
     """A set or list with a check of what it holds."""
     match of:
         case m.RangeType(low, high) | m.OptionalType(of=m.RangeType(low, high)):
             return Text(f"{file.machinery('each_in_range')}({_as_argument(text)}, {low}, {high}, {literal(label)})")
         case _:
-            item = _checked(file, of, Text("x"), label, where).text
+            item = _checked(file, of, Text("x"), label).text
             return Text(f"{kind}({item} for x in {text.within(Binds.ATOM)})")

@@ -21,6 +21,10 @@ class ReentrantEvent(StepRefused):
     """A machine got an event in the middle of its own transition."""
 
 
+class ConcurrentStep(StepRefused):
+    """A thread called a system while another one was inside a step of it, or while its event loop ran in another."""
+
+
 class Busy(StepRefused):
     """An event came while an answer is awaited, or while the system is down."""
 
@@ -34,7 +38,7 @@ class MissingReference(StepRefused):
 
 
 class OutOfRange(StepRefused):
-    """A value is outside the range of its variable."""
+    """A value is not one of its variable: outside its range, or of another type."""
 
 
 class Full(StepRefused):

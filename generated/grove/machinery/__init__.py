@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import timers
 from .errors import (
     Busy,
+    ConcurrentStep,
     EndlessRound,
     ForeignSnapshot,
     Full,
@@ -25,6 +26,7 @@ from .timers import TimedMachine, VirtualClock
 __all__ = [
     "VERSION",
     "Busy",
+    "ConcurrentStep",
     "EndlessRound",
     "Followed",
     "ForeignSnapshot",
@@ -56,7 +58,7 @@ class System(timers.TimedSystem):
 
     A step is an event from outside with everything that it causes. It happens completely or,
     when an exception ends it, not at all. Afterwards, listeners are called, and then the actions
-    that it called for, in order. A system belongs to one thread.
+    that it called for, in order. One thread at a time may use a system.
     """
 
     __slots__ = ()

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import Alone, UnhandledEvent
+from ..machinery.kinds import MemberKind, NumberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import in_range, misfit
 from .states import GangState
 
 TYPE_CHECKING = False
@@ -29,10 +29,12 @@ class Gang(Alone):
     __slots__ = ("_size", "_state")
 
     def __init__(self, *, size: int, state: GangState = WAITING, name: str = "") -> None:
-        self._state = (
-            state if isinstance(state, GangState) else misfit(state, GangState, "Gang: state")
-        )
-        self._size = in_range(size, 1, 9, "size")
+        if not (size.__class__ is int and 1 <= size <= 9):
+            _FROM_1_TO_9.refuse(size, None, "Gang", "size")
+        if not isinstance(state, GangState):
+            _STATE_OF_GANG.refuse(state, None, "Gang", "state")
+        self._state = state
+        self._size = size
         self._listeners = ()
         self._name = name
 
@@ -105,3 +107,8 @@ class Gang(Alone):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_FROM_1_TO_9: Final = NumberKind(1, 9)
+_STATE_OF_GANG: Final = MemberKind(GangState)

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
+from ..machinery.kinds import ReferenceKind
 from .states import GangState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..machinery.system import System
     from .gang import Gang
@@ -21,7 +23,7 @@ class Gangs:
 
     def __init__(self, system: System, *, gangs: Iterable[Gang]) -> None:
         self.system = system
-        self.gangs = tuple(gangs)
+        self.gangs = _GANG.each(gangs, None, "Gangs", "gangs")
 
     @property
     def used(self) -> int:
@@ -32,3 +34,7 @@ class Gangs:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self.used > 4:
             raise InvariantBroken(self, "room", "used <= 4")
+
+
+# The types of values from outside.
+_GANG: Final = ReferenceKind("Gang", GangState)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from ..derived import holder, may_take
 from ..machinery import InvariantBroken
+from ..machinery.kinds import ReferenceKind
 from ..machinery.values import in_order, present
 from ..states import AffinityGroupState, CellState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..affinity_group import AffinityGroup
     from ..cell import Cell
@@ -34,8 +36,8 @@ class LazyPreemption:
         cells: Iterable[Cell],
     ) -> None:
         self.system = system
-        self.groups = tuple(groups)
-        self.cells = tuple(cells)
+        self.groups = _AFFINITY_GROUP.each(groups, system, "LazyPreemption", "groups")
+        self.cells = _CELL.each(cells, system, "LazyPreemption", "cells")
 
     def together(self, g: AffinityGroup, h: AffinityGroup) -> bool:
         """In one virtual cluster."""
@@ -188,8 +190,8 @@ class CallingOff:
         cells: Iterable[Cell],
     ) -> None:
         self.system = system
-        self.groups = tuple(groups)
-        self.cells = tuple(cells)
+        self.groups = _AFFINITY_GROUP.each(groups, system, "CallingOff", "groups")
+        self.cells = _CELL.each(cells, system, "CallingOff", "cells")
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
@@ -238,3 +240,8 @@ class CallingOff:
                 "books",
                 "all g in groups, c in cells: (g.cells has c) == (c.user == g or c.reserver == g)",
             )
+
+
+# The types of values from outside.
+_AFFINITY_GROUP: Final = ReferenceKind("AffinityGroup", AffinityGroupState)
+_CELL: Final = ReferenceKind("Cell", CellState)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ..machinery import Machine, Overlap, UnhandledEvent
+from ..machinery.kinds import MemberKind, ReferenceKind, SetKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import in_order, misfit
-from ..states import ObjectState
+from ..machinery.values import in_order
+from ..states import CopyState, DisruptionBudgetState, ObjectState
 from .derived import bound, tainted
 from .states import ScaleDownState
 
@@ -47,11 +48,17 @@ class ScaleDown(Machine):
         state: ScaleDownState = STARTING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, ScaleDownState)
-            else misfit(state, ScaleDownState, "ScaleDown: state")
-        )
+        if not _OBJECT.has(node, system):
+            _OBJECT.refuse(node, system, "ScaleDown", "node")
+        if not _SET_OF_OBJECT.has(pods, system):
+            _SET_OF_OBJECT.refuse(pods, system, "ScaleDown", "pods")
+        if not _COPY.has(scheduler, system):
+            _COPY.refuse(scheduler, system, "ScaleDown", "scheduler")
+        if not _DISRUPTION_BUDGET.has(budget, system):
+            _DISRUPTION_BUDGET.refuse(budget, system, "ScaleDown", "budget")
+        if not isinstance(state, ScaleDownState):
+            _STATE_OF_SCALE_DOWN.refuse(state, None, "ScaleDown", "state")
+        self._state = state
         self._node = node
         self._pods = pods
         self._scheduler = scheduler
@@ -273,3 +280,11 @@ class ScaleDown(Machine):
         elif row == "Drained -> Starting":
             self._follow("restart", "crash", STARTING)
             self._state = STARTING
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_DISRUPTION_BUDGET: Final = ReferenceKind("DisruptionBudget", DisruptionBudgetState)
+_STATE_OF_SCALE_DOWN: Final = MemberKind(ScaleDownState)

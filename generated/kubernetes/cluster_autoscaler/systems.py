@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
-from ..states import ObjectState
+from ..machinery.kinds import ReferenceKind
+from ..states import CopyState, DisruptionBudgetState, FaultsState, ObjectState
 from .derived import bound
+from .states import ScaleDownState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..copy import Copy
     from ..disruption_budget import DisruptionBudget
@@ -36,11 +39,21 @@ class OneNode:
         faults: Faults,
     ) -> None:
         self.system = system
+        if not _OBJECT.has(node, system):
+            _OBJECT.refuse(node, system, "OneNode", "node")
         self.node = node
-        self.pods = tuple(pods)
+        self.pods = _OBJECT.each(pods, system, "OneNode", "pods")
+        if not _COPY.has(scheduler, system):
+            _COPY.refuse(scheduler, system, "OneNode", "scheduler")
         self.scheduler = scheduler
+        if not _DISRUPTION_BUDGET.has(budget, system):
+            _DISRUPTION_BUDGET.refuse(budget, system, "OneNode", "budget")
         self.budget = budget
+        if not _SCALE_DOWN.has(deletion, system):
+            _SCALE_DOWN.refuse(deletion, system, "OneNode", "deletion")
         self.deletion = deletion
+        if not _FAULTS.has(faults, None):
+            _FAULTS.refuse(faults, None, "OneNode", "faults")
         self.faults = faults
 
     def check_invariants(self) -> None:
@@ -56,3 +69,11 @@ class OneNode:
             )
         if not any(p.state is ObjectState.LIVE for p in self.pods):
             raise InvariantBroken(self, "available", "some p in pods: p in Live")
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_DISRUPTION_BUDGET: Final = ReferenceKind("DisruptionBudget", DisruptionBudgetState)
+_SCALE_DOWN: Final = ReferenceKind("ScaleDown", ScaleDownState)
+_FAULTS: Final = ReferenceKind("Faults", FaultsState)

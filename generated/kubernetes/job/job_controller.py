@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from ..machinery import Machine, Overlap, UnhandledEvent
+from ..machinery.kinds import MemberKind, ReferenceKind, SetKind
 from ..machinery.snapshots import items, reference, state_named
-from ..machinery.values import in_order, misfit
+from ..machinery.values import in_order
 from ..states import CopyState, ObjectState, WorkQueueState
 from .derived import complete, succeeded
 from .states import JobControllerState
@@ -50,11 +51,21 @@ class JobController(Machine):
         state: JobControllerState = WAITING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, JobControllerState)
-            else misfit(state, JobControllerState, "JobController: state")
-        )
+        if not _OBJECT.has(job, system):
+            _OBJECT.refuse(job, system, "JobController", "job")
+        if not _SET_OF_OBJECT.has(pods, system):
+            _SET_OF_OBJECT.refuse(pods, system, "JobController", "pods")
+        if not _COPY.has(seen_job, system):
+            _COPY.refuse(seen_job, system, "JobController", "seen_job")
+        if not _SET_OF_COPY.has(seen_pods, system):
+            _SET_OF_COPY.refuse(seen_pods, system, "JobController", "seen_pods")
+        if not _WORK_QUEUE.has(key, system):
+            _WORK_QUEUE.refuse(key, system, "JobController", "key")
+        if not _SET_OF_OBJECT.has(found, system):
+            _SET_OF_OBJECT.refuse(found, system, "JobController", "found")
+        if not isinstance(state, JobControllerState):
+            _STATE_OF_JOB_CONTROLLER.refuse(state, None, "JobController", "state")
+        self._state = state
         self._job = job
         self._pods = pods
         self._seen_job = seen_job
@@ -315,3 +326,12 @@ class JobController(Machine):
         elif row == "Released -> Waiting":
             self._follow("restart", "crash", WAITING)
             self._state = WAITING
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_SET_OF_OBJECT: Final = SetKind(_OBJECT)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_SET_OF_COPY: Final = SetKind(_COPY)
+_WORK_QUEUE: Final = ReferenceKind("WorkQueue", WorkQueueState)
+_STATE_OF_JOB_CONTROLLER: Final = MemberKind(JobControllerState)

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
+from ..machinery.kinds import ReferenceKind
+from ..states import CopyState, FaultsState, GarbageCollectorState, ObjectState, WorkQueueState
 from .derived import complete, succeeded
+from .states import JobControllerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..copy import Copy
     from ..faults import Faults
@@ -50,13 +54,25 @@ class TwoPods:
         faults: Faults,
     ) -> None:
         self.system = system
+        if not _OBJECT.has(job, system):
+            _OBJECT.refuse(job, system, "TwoPods", "job")
         self.job = job
-        self.pods = tuple(pods)
+        self.pods = _OBJECT.each(pods, system, "TwoPods", "pods")
+        if not _COPY.has(seen_job, system):
+            _COPY.refuse(seen_job, system, "TwoPods", "seen_job")
         self.seen_job = seen_job
-        self.seen_pods = tuple(seen_pods)
+        self.seen_pods = _COPY.each(seen_pods, system, "TwoPods", "seen_pods")
+        if not _WORK_QUEUE.has(key, system):
+            _WORK_QUEUE.refuse(key, system, "TwoPods", "key")
         self.key = key
+        if not _JOB_CONTROLLER.has(controller, system):
+            _JOB_CONTROLLER.refuse(controller, system, "TwoPods", "controller")
         self.controller = controller
+        if not _GARBAGE_COLLECTOR.has(collector, system):
+            _GARBAGE_COLLECTOR.refuse(collector, system, "TwoPods", "collector")
         self.collector = collector
+        if not _FAULTS.has(faults, None):
+            _FAULTS.refuse(faults, None, "TwoPods", "faults")
         self.faults = faults
 
     def check_invariants(self) -> None:
@@ -83,3 +99,12 @@ class TwoPods:
                 "job.status == complete => all p in pods: p.status == succeeded and not "
                 "p.finalizer",
             )
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_WORK_QUEUE: Final = ReferenceKind("WorkQueue", WorkQueueState)
+_JOB_CONTROLLER: Final = ReferenceKind("JobController", JobControllerState)
+_GARBAGE_COLLECTOR: Final = ReferenceKind("GarbageCollector", GarbageCollectorState)
+_FAULTS: Final = ReferenceKind("Faults", FaultsState)

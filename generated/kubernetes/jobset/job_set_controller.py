@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ..machinery import Machine, UnhandledEvent
+from ..machinery.kinds import MemberKind, NumberKind, ReferenceKind, SetKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import in_order, in_range, misfit
-from ..states import CopyState
+from ..machinery.values import in_order
+from ..states import CopyState, ObjectState
 from .derived import failed, given_up
 from .states import JobSetControllerState
 
@@ -42,12 +43,18 @@ class JobSetController(Machine):
         state: JobSetControllerState = WORKING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, JobSetControllerState)
-            else misfit(state, JobSetControllerState, "JobSetController: state")
-        )
-        self._max_restarts = in_range(max_restarts, 0, 2, "max_restarts")
+        if not (max_restarts.__class__ is int and 0 <= max_restarts <= 2):
+            _FROM_0_TO_2.refuse(max_restarts, system, "JobSetController", "max_restarts")
+        if not _OBJECT.has(set, system):
+            _OBJECT.refuse(set, system, "JobSetController", "set")
+        if not _COPY.has(seen_set, system):
+            _COPY.refuse(seen_set, system, "JobSetController", "seen_set")
+        if not _SET_OF_COPY.has(copies, system):
+            _SET_OF_COPY.refuse(copies, system, "JobSetController", "copies")
+        if not isinstance(state, JobSetControllerState):
+            _STATE_OF_JOB_SET_CONTROLLER.refuse(state, None, "JobSetController", "state")
+        self._state = state
+        self._max_restarts = max_restarts
         self._set = set
         self._seen_set = seen_set
         self._copies = copies
@@ -205,3 +212,11 @@ class JobSetController(Machine):
         if row == "Working -> Working":
             self._follow("restart", "crash", WORKING)
             self._state = WORKING
+
+
+# The types of values from outside.
+_FROM_0_TO_2: Final = NumberKind(0, 2)
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_SET_OF_COPY: Final = SetKind(_COPY)
+_STATE_OF_JOB_SET_CONTROLLER: Final = MemberKind(JobSetControllerState)

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
+from ..machinery.kinds import ReferenceKind
+from ..states import CopyState, FaultsState, ObjectState
+from .states import JobSetControllerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..copy import Copy
     from ..faults import Faults
@@ -33,11 +37,19 @@ class TwoJobs:
         faults: Faults,
     ) -> None:
         self.system = system
+        if not _OBJECT.has(set, system):
+            _OBJECT.refuse(set, system, "TwoJobs", "set")
         self.set = set
-        self.jobs = tuple(jobs)
+        self.jobs = _OBJECT.each(jobs, system, "TwoJobs", "jobs")
+        if not _COPY.has(seen_set, system):
+            _COPY.refuse(seen_set, system, "TwoJobs", "seen_set")
         self.seen_set = seen_set
-        self.copies = tuple(copies)
+        self.copies = _COPY.each(copies, system, "TwoJobs", "copies")
+        if not _JOB_SET_CONTROLLER.has(controller, system):
+            _JOB_SET_CONTROLLER.refuse(controller, system, "TwoJobs", "controller")
         self.controller = controller
+        if not _FAULTS.has(faults, None):
+            _FAULTS.refuse(faults, None, "TwoJobs", "faults")
         self.faults = faults
 
     def check_invariants(self) -> None:
@@ -53,3 +65,10 @@ class TwoJobs:
             )
         if self.set.spec > 1:
             raise InvariantBroken(self, "limit", "set.spec <= 1")
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_JOB_SET_CONTROLLER: Final = ReferenceKind("JobSetController", JobSetControllerState)
+_FAULTS: Final = ReferenceKind("Faults", FaultsState)

@@ -10,8 +10,7 @@ from .errors import Full, MissingReference, OutOfRange
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from enum import Enum
-    from typing import Any, NoReturn, TypeVar
+    from typing import Any, TypeVar
 
     T = TypeVar("T")
     Numbers = TypeVar("Numbers", frozenset[int], frozenset[int | None], tuple[int, ...], tuple[int | None, ...])
@@ -100,12 +99,6 @@ def not_longer(items: tuple[T, ...], bound: int, name: str) -> tuple[T, ...]:
     if len(items) > bound:
         raise Full(f"{name} holds {bound}, not {len(items)}")
     return items
-
-
-def misfit(value: object, kind: type[Enum], what: str) -> NoReturn:
-    """Refuses a value that is not a member of an enum."""
-    members = [f"{kind.__name__}.{x.name}" for x in kind]
-    raise OutOfRange(f"{what} is {either(members)}, not {value!r}")
 
 
 def either(names: Iterable[str]) -> str:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import Machine, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import RayState
 
 TYPE_CHECKING = False
@@ -28,9 +28,9 @@ class Ray(Machine):
     __slots__ = ("_state",)
 
     def __init__(self, system: System, *, state: RayState = UNKNOWN, name: str = "") -> None:
-        self._state = (
-            state if isinstance(state, RayState) else misfit(state, RayState, "Ray: state")
-        )
+        if not isinstance(state, RayState):
+            _STATE_OF_RAY.refuse(state, None, "Ray", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -108,3 +108,7 @@ class Ray(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_RAY: Final = MemberKind(RayState)

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ..machinery import Machine, UnhandledEvent
+from ..machinery.kinds import MemberKind, NumberKind, ReferenceKind
 from ..machinery.snapshots import state_named, whole
-from ..machinery.values import in_range, misfit
-from ..states import CopyState
+from ..machinery.values import in_range
+from ..states import CopyState, ObjectState
 from .derived import finished, ready
 from .states import RayJobState, RayState
 
@@ -62,16 +63,30 @@ class RayJob(Machine):
         state: RayJobState = NEW,
         name: str = "",
     ) -> None:
-        self._state = (
-            state if isinstance(state, RayJobState) else misfit(state, RayJobState, "RayJob: state")
-        )
+        if not _OBJECT.has(cluster, system):
+            _OBJECT.refuse(cluster, system, "RayJob", "cluster")
+        if not _OBJECT.has(submitter, system):
+            _OBJECT.refuse(submitter, system, "RayJob", "submitter")
+        if not _COPY.has(seen_cluster, system):
+            _COPY.refuse(seen_cluster, system, "RayJob", "seen_cluster")
+        if not _COPY.has(seen_submitter, system):
+            _COPY.refuse(seen_submitter, system, "RayJob", "seen_submitter")
+        if not _RAY.has(ray, system):
+            _RAY.refuse(ray, system, "RayJob", "ray")
+        if not (backoff.__class__ is int and 0 <= backoff <= 2):
+            _FROM_0_TO_2.refuse(backoff, system, "RayJob", "backoff")
+        if not (failures.__class__ is int and 0 <= failures <= 2):
+            _FROM_0_TO_2.refuse(failures, system, "RayJob", "failures")
+        if not isinstance(state, RayJobState):
+            _STATE_OF_RAY_JOB.refuse(state, None, "RayJob", "state")
+        self._state = state
         self._cluster = cluster
         self._submitter = submitter
         self._seen_cluster = seen_cluster
         self._seen_submitter = seen_submitter
         self._ray = ray
-        self._backoff = in_range(backoff, 0, 2, "backoff")
-        self._failures = in_range(failures, 0, 2, "failures")
+        self._backoff = backoff
+        self._failures = failures
         super().__init__(system, name)
 
     @property
@@ -321,3 +336,11 @@ class RayJob(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._failures) = saved
+
+
+# The types of values from outside.
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_RAY: Final = ReferenceKind("Ray", RayState)
+_FROM_0_TO_2: Final = NumberKind(0, 2)
+_STATE_OF_RAY_JOB: Final = MemberKind(RayJobState)

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
-from ..states import ObjectState
-from .states import RayJobState
+from ..machinery.kinds import ReferenceKind
+from ..states import CopyState, FaultsState, ObjectState
+from .states import RayJobState, RayState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
     from ..copy import Copy
     from ..faults import Faults
     from ..machinery.system import System
@@ -46,12 +50,26 @@ class OneJob:
         faults: Faults,
     ) -> None:
         self.system = system
+        if not _RAY.has(ray, system):
+            _RAY.refuse(ray, system, "OneJob", "ray")
         self.ray = ray
+        if not _OBJECT.has(cluster, system):
+            _OBJECT.refuse(cluster, system, "OneJob", "cluster")
         self.cluster = cluster
+        if not _OBJECT.has(submitter, system):
+            _OBJECT.refuse(submitter, system, "OneJob", "submitter")
         self.submitter = submitter
+        if not _COPY.has(seen_cluster, system):
+            _COPY.refuse(seen_cluster, system, "OneJob", "seen_cluster")
         self.seen_cluster = seen_cluster
+        if not _COPY.has(seen_submitter, system):
+            _COPY.refuse(seen_submitter, system, "OneJob", "seen_submitter")
         self.seen_submitter = seen_submitter
+        if not _RAY_JOB.has(job, system):
+            _RAY_JOB.refuse(job, system, "OneJob", "job")
         self.job = job
+        if not _FAULTS.has(faults, None):
+            _FAULTS.refuse(faults, None, "OneJob", "faults")
         self.faults = faults
 
     def check_invariants(self) -> None:
@@ -70,3 +88,11 @@ class OneJob:
             )
         if self.job.failures > self.job.backoff:
             raise InvariantBroken(self, "backed_off", "job.failures <= job.backoff")
+
+
+# The types of values from outside.
+_RAY: Final = ReferenceKind("Ray", RayState)
+_OBJECT: Final = ReferenceKind("Object", ObjectState)
+_COPY: Final = ReferenceKind("Copy", CopyState)
+_RAY_JOB: Final = ReferenceKind("RayJob", RayJobState)
+_FAULTS: Final = ReferenceKind("Faults", FaultsState)

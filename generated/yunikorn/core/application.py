@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind, OptionalKind, ReferenceKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit, present
-from .states import ApplicationState, StateTimerState
+from ..machinery.values import present
+from .states import ApplicationState, StateTimerState, WorkloadState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,12 +54,14 @@ class Application(TimedMachine):
         state: ApplicationState = NEW,
         name: str = "",
     ) -> None:
+        if not (workload is None or _WORKLOAD.has(workload, system)):
+            _WORKLOAD_OR_NONE.refuse(workload, system, "Application", "workload")
+        if not (timer is None or _STATE_TIMER.has(timer, system)):
+            _STATE_TIMER_OR_NONE.refuse(timer, system, "Application", "timer")
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, ApplicationState)
-            else misfit(state, ApplicationState, "Application: state")
-        )
+        if not isinstance(state, ApplicationState):
+            _STATE_OF_APPLICATION.refuse(state, None, "Application", "state")
+        self._state = state
         self._workload = workload
         self._timer = timer
         super().__init__(system, name)
@@ -391,3 +394,11 @@ class Application(TimedMachine):
             self._timers.start(self, "Completed after 3d", 259200.0)
         elif self._state is FAILED:
             self._timers.start(self, "Failed after 3d", 259200.0)
+
+
+# The types of values from outside.
+_WORKLOAD: Final = ReferenceKind("Workload", WorkloadState)
+_WORKLOAD_OR_NONE: Final = OptionalKind(_WORKLOAD)
+_STATE_TIMER: Final = ReferenceKind("StateTimer", StateTimerState)
+_STATE_TIMER_OR_NONE: Final = OptionalKind(_STATE_TIMER)
+_STATE_OF_APPLICATION: Final = MemberKind(ApplicationState)

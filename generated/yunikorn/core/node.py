@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine
+from ..machinery.kinds import MemberKind, ReferenceKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import NodeState, ObjectStateState
 
 TYPE_CHECKING = False
@@ -42,10 +42,12 @@ class Node(TimedMachine):
         state: NodeState = ABSENT,
         name: str = "",
     ) -> None:
+        if not _OBJECT_STATE.has(partition, system):
+            _OBJECT_STATE.refuse(partition, system, "Node", "partition")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, NodeState) else misfit(state, NodeState, "Node: state")
-        )
+        if not isinstance(state, NodeState):
+            _STATE_OF_NODE.refuse(state, None, "Node", "state")
+        self._state = state
         self._partition = partition
         super().__init__(system, name)
 
@@ -172,3 +174,8 @@ class Node(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_OBJECT_STATE: Final = ReferenceKind("ObjectState", ObjectStateState)
+_STATE_OF_NODE: Final = MemberKind(NodeState)

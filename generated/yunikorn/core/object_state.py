@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import ObjectStateState
 
 TYPE_CHECKING = False
@@ -40,11 +40,9 @@ class ObjectState(TimedMachine):
         name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, ObjectStateState)
-            else misfit(state, ObjectStateState, "ObjectState: state")
-        )
+        if not isinstance(state, ObjectStateState):
+            _STATE_OF_OBJECT_STATE.refuse(state, None, "ObjectState", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -120,3 +118,7 @@ class ObjectState(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_OBJECT_STATE: Final = MemberKind(ObjectStateState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import StateTimerState
 
 TYPE_CHECKING = False
@@ -29,11 +29,9 @@ class StateTimer(TimedMachine):
     __slots__ = ("_state",)
 
     def __init__(self, system: System, *, state: StateTimerState = STOPPED, name: str = "") -> None:
-        self._state = (
-            state
-            if isinstance(state, StateTimerState)
-            else misfit(state, StateTimerState, "StateTimer: state")
-        )
+        if not isinstance(state, StateTimerState):
+            _STATE_OF_STATE_TIMER.refuse(state, None, "StateTimer", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -85,3 +83,7 @@ class StateTimer(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_STATE_TIMER: Final = MemberKind(StateTimerState)

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken
-from .states import ApplicationState, WorkloadState
+from ..machinery.kinds import ReferenceKind
+from .states import ApplicationState, StateTimerState, WorkloadState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
     from ..machinery.system import System
     from .application import Application
     from .state_timer import StateTimer
@@ -29,8 +33,14 @@ class SoftGang:
         timer: StateTimer,
     ) -> None:
         self.system = system
+        if not _WORKLOAD.has(work, system):
+            _WORKLOAD.refuse(work, system, "SoftGang", "work")
         self.work = work
+        if not _APPLICATION.has(app, system):
+            _APPLICATION.refuse(app, system, "SoftGang", "app")
         self.app = app
+        if not _STATE_TIMER.has(timer, system):
+            _STATE_TIMER.refuse(timer, system, "SoftGang", "timer")
         self.timer = timer
 
     @property
@@ -73,11 +83,23 @@ class HardGang:
         timer: StateTimer,
     ) -> None:
         self.system = system
+        if not _WORKLOAD.has(work, system):
+            _WORKLOAD.refuse(work, system, "HardGang", "work")
         self.work = work
+        if not _APPLICATION.has(app, system):
+            _APPLICATION.refuse(app, system, "HardGang", "app")
         self.app = app
+        if not _STATE_TIMER.has(timer, system):
+            _STATE_TIMER.refuse(timer, system, "HardGang", "timer")
         self.timer = timer
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self.app.state is ApplicationState.RESUMING:
             raise InvariantBroken(self, "never_soft", "app not in Resuming")
+
+
+# The types of values from outside.
+_WORKLOAD: Final = ReferenceKind("Workload", WorkloadState)
+_APPLICATION: Final = ReferenceKind("Application", ApplicationState)
+_STATE_TIMER: Final = ReferenceKind("StateTimer", StateTimerState)

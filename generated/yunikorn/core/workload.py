@@ -4,9 +4,17 @@
 from __future__ import annotations
 
 from ..machinery import InvariantBroken, TimedMachine, UnhandledEvent
+from ..machinery.kinds import (
+    MemberKind,
+    NumberKind,
+    OptionalKind,
+    ReferenceKind,
+    SecondsKind,
+    TruthKind,
+)
 from ..machinery.snapshots import reference, state_named, whole
-from ..machinery.values import in_range, misfit, present
-from .states import ApplicationState, WorkloadState
+from ..machinery.values import in_range, present
+from .states import ApplicationState, StateTimerState, WorkloadState
 from .values import GangStyle
 
 TYPE_CHECKING = False
@@ -69,23 +77,37 @@ class Workload(TimedMachine):
         state: WorkloadState = UNSUBMITTED,
         name: str = "",
     ) -> None:
+        if not (gang.__class__ is int and 0 <= gang <= 9):
+            _FROM_0_TO_9.refuse(gang, system, "Workload", "gang")
+        if not isinstance(style, GangStyle):
+            _GANG_STYLE.refuse(style, system, "Workload", "style")
+        if not _SECONDS.has(placeholder_timeout, system):
+            _SECONDS.refuse(placeholder_timeout, system, "Workload", "placeholder_timeout")
+        if not (timer is None or _STATE_TIMER.has(timer, system)):
+            _STATE_TIMER_OR_NONE.refuse(timer, system, "Workload", "timer")
+        if not (app is None or _APPLICATION.has(app, system)):
+            _APPLICATION_OR_NONE.refuse(app, system, "Workload", "app")
+        if not (asks.__class__ is int and 0 <= asks <= 9):
+            _FROM_0_TO_9.refuse(asks, system, "Workload", "asks")
+        if not (real.__class__ is int and 0 <= real <= 9):
+            _FROM_0_TO_9.refuse(real, system, "Workload", "real")
+        if not (placeholders.__class__ is int and 0 <= placeholders <= 9):
+            _FROM_0_TO_9.refuse(placeholders, system, "Workload", "placeholders")
+        if not (replacing.__class__ is int and 0 <= replacing <= 9):
+            _FROM_0_TO_9.refuse(replacing, system, "Workload", "replacing")
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, WorkloadState)
-            else misfit(state, WorkloadState, "Workload: state")
-        )
-        self._gang = in_range(gang, 0, 9, "gang")
-        self._style = (
-            style if isinstance(style, GangStyle) else misfit(style, GangStyle, "Workload: style")
-        )
+        if not isinstance(state, WorkloadState):
+            _STATE_OF_WORKLOAD.refuse(state, None, "Workload", "state")
+        self._state = state
+        self._gang = gang
+        self._style = style
         self._placeholder_timeout = placeholder_timeout
         self._timer = timer
         self._app = app
-        self._asks = in_range(asks, 0, 9, "asks")
-        self._real_ = in_range(real, 0, 9, "real")
-        self._placeholders = in_range(placeholders, 0, 9, "placeholders")
-        self._replacing = in_range(replacing, 0, 9, "replacing")
+        self._asks = asks
+        self._real_ = real
+        self._placeholders = placeholders
+        self._replacing = replacing
         super().__init__(system, name)
         self._start_timers()
 
@@ -205,7 +227,12 @@ class Workload(TimedMachine):
         Unsubmitted -> Tracked when accepted
         Unsubmitted -> Refused when not accepted
         """
-        with self._system.step(self, "submit"):
+        with self._system.step(self, "submit") as outside:
+            if outside:
+                if not _APPLICATION.has(by, self._system):
+                    _APPLICATION.refuse(by, self._system, self, "by")
+                if not isinstance(accepted, bool):
+                    _TRUTH.refuse(accepted, self._system, self, "accepted")
             if self._state is UNSUBMITTED:
                 if accepted:
                     self._follow("submit", "submit", UNTIMED)
@@ -647,3 +674,15 @@ class Workload(TimedMachine):
         elif self._state is TIMED:
             self._timers.start(self, "Timed after placeholder_timeout", self._placeholder_timeout)
             self._timers.start(self, "Tracked after 24h", 86400.0)
+
+
+# The types of values from outside.
+_FROM_0_TO_9: Final = NumberKind(0, 9)
+_GANG_STYLE: Final = MemberKind(GangStyle)
+_SECONDS: Final = SecondsKind()
+_STATE_TIMER: Final = ReferenceKind("StateTimer", StateTimerState)
+_STATE_TIMER_OR_NONE: Final = OptionalKind(_STATE_TIMER)
+_APPLICATION: Final = ReferenceKind("Application", ApplicationState)
+_APPLICATION_OR_NONE: Final = OptionalKind(_APPLICATION)
+_STATE_OF_WORKLOAD: Final = MemberKind(WorkloadState)
+_TRUTH: Final = TruthKind()

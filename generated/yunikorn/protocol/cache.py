@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .channels import Answers, RmReply, Updates
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, OutOfRange, UnhandledEvent
+from .machinery.kinds import MemberKind, TruthKind
 from .machinery.snapshots import state_named, truth
-from .machinery.values import misfit
 from .states import CacheState
 from .values import (
     AllocationUpdate,
@@ -62,10 +62,22 @@ class Cache(Machine):
         state: CacheState = SERVING,
         name: str = "",
     ) -> None:
+        if not isinstance(partition, bool):
+            _TRUTH.refuse(partition, system, "Cache", "partition")
+        if not isinstance(draining, bool):
+            _TRUTH.refuse(draining, system, "Cache", "draining")
+        if not isinstance(application, bool):
+            _TRUTH.refuse(application, system, "Cache", "application")
+        if not isinstance(node, bool):
+            _TRUTH.refuse(node, system, "Cache", "node")
+        if not isinstance(allocated, bool):
+            _TRUTH.refuse(allocated, system, "Cache", "allocated")
+        if not isinstance(dropping, bool):
+            _TRUTH.refuse(dropping, system, "Cache", "dropping")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, CacheState) else misfit(state, CacheState, "Cache: state")
-        )
+        if not isinstance(state, CacheState):
+            _STATE_OF_CACHE.refuse(state, None, "Cache", "state")
+        self._state = state
         self._partition = partition
         self._draining = draining
         self._application = application
@@ -121,12 +133,10 @@ class Cache(Machine):
         in Serving when proposal == allocate and not knows
         in Serving when proposal == preempt
         """
-        with self._system.step(self, "AllocationProposalBundleEvent"):
-            proposal = (
-                proposal
-                if isinstance(proposal, Proposal)
-                else misfit(proposal, Proposal, f"{self!r}: proposal")
-            )
+        with self._system.step(self, "AllocationProposalBundleEvent") as outside:
+            if outside:
+                if not isinstance(proposal, Proposal):
+                    _PROPOSAL.refuse(proposal, self._system, self, "proposal")
             if self._state is SERVING:
                 if proposal is Proposal.ALLOCATE and self.knows:
                     self._follow(
@@ -240,12 +250,10 @@ class Cache(Machine):
         recover: in Serving when request == recover_node
         in Serving when request == remove_node
         """
-        with self._system.step(self, "RMUpdateRequestEvent"):
-            request = (
-                request
-                if isinstance(request, Request)
-                else misfit(request, Request, f"{self!r}: request")
-            )
+        with self._system.step(self, "RMUpdateRequestEvent") as outside:
+            if outside:
+                if not isinstance(request, Request):
+                    _REQUEST.refuse(request, self._system, self, "request")
             if self._state is SERVING:
                 if request is Request.ADD_APPLICATION:
                     self._follow("RMUpdateRequestEvent", "RMUpdateRequestEvent", self._state)
@@ -341,7 +349,10 @@ class Cache(Machine):
 
         Serving -> Updating
         """
-        with self._system.step(self, "ConfigUpdateRMEvent"):
+        with self._system.step(self, "ConfigUpdateRMEvent") as outside:
+            if outside:
+                if not isinstance(dropping, bool):
+                    _TRUTH.refuse(dropping, self._system, self, "dropping")
             if self._state is SERVING:
                 self._follow("ConfigUpdateRMEvent", "ConfigUpdateRMEvent", UPDATING)
                 self._dropping = dropping
@@ -523,4 +534,11 @@ class Cache(Machine):
         elif outcome == "refused":
             self.commit_refused()
         else:
-            raise ValueError(f"commit answers ok or refused, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: commit answers ok or refused, not {outcome!r}")
+
+
+# The types of values from outside.
+_TRUTH: Final = TruthKind()
+_STATE_OF_CACHE: Final = MemberKind(CacheState)
+_PROPOSAL: Final = MemberKind(Proposal)
+_REQUEST: Final = MemberKind(Request)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .machinery import Channel, Message
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind, TruthKind
 from .machinery.snapshots import items, named, truth
-from .machinery.values import misfit
+from .states import CacheState, RMState, SchedulerState
 from .values import (
     AllocationUpdate,
     Answer,
@@ -19,7 +20,7 @@ from .values import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Final
 
     from .cache import Cache
     from .machinery.snapshots import Data
@@ -39,16 +40,16 @@ class Requests(Channel):
     bound = 3
 
     def __init__(self, system: System, receiver: Cache | None = None) -> None:
+        if not (receiver is None or _CACHE.has(receiver, system)):
+            _CACHE_OR_NONE.refuse(receiver, system, "Requests", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
     def rm_update_request_event(self, request: Request) -> None:
         """Row 6, kept: a bundle of requests."""
-        request = (
-            request
-            if isinstance(request, Request)
-            else misfit(request, Request, "Requests: request")
-        )
+        if self._system.outside():
+            if not isinstance(request, Request):
+                _REQUEST.refuse(request, self._system, self, "request")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -64,6 +65,9 @@ class Requests(Channel):
 
     def config_update_rm_event(self, dropping: bool) -> None:
         """Row 8, kept: carries a reply channel."""
+        if self._system.outside():
+            if not isinstance(dropping, bool):
+                _TRUTH.refuse(dropping, self._system, self, "dropping")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -110,16 +114,16 @@ class Proposals(Channel):
     bound = 5
 
     def __init__(self, system: System, receiver: Cache | None = None) -> None:
+        if not (receiver is None or _CACHE.has(receiver, system)):
+            _CACHE_OR_NONE.refuse(receiver, system, "Proposals", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
     def allocation_proposal_bundle_event(self, proposal: Proposal) -> None:
         """Row 1, removed: one, or releases."""
-        proposal = (
-            proposal
-            if isinstance(proposal, Proposal)
-            else misfit(proposal, Proposal, "Proposals: proposal")
-        )
+        if self._system.outside():
+            if not isinstance(proposal, Proposal):
+                _PROPOSAL.refuse(proposal, self._system, self, "proposal")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -212,16 +216,16 @@ class Updates(Channel):
     bound = 5
 
     def __init__(self, system: System, receiver: Scheduler | None = None) -> None:
+        if not (receiver is None or _SCHEDULER.has(receiver, system)):
+            _SCHEDULER_OR_NONE.refuse(receiver, system, "Updates", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
     def scheduler_node_event(self, change: NodeChange) -> None:
         """Row 9, removed."""
-        change = (
-            change
-            if isinstance(change, NodeChange)
-            else misfit(change, NodeChange, "Updates: change")
-        )
+        if self._system.outside():
+            if not isinstance(change, NodeChange):
+                _NODE_CHANGE.refuse(change, self._system, self, "change")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -231,11 +235,9 @@ class Updates(Channel):
 
     def scheduler_allocation_updates_event(self, update: AllocationUpdate) -> None:
         """Row 10, removed: asks, too."""
-        update = (
-            update
-            if isinstance(update, AllocationUpdate)
-            else misfit(update, AllocationUpdate, "Updates: update")
-        )
+        if self._system.outside():
+            if not isinstance(update, AllocationUpdate):
+                _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -249,11 +251,9 @@ class Updates(Channel):
 
     def scheduler_applications_update_event(self, change: ApplicationChange) -> None:
         """Row 11, removed."""
-        change = (
-            change
-            if isinstance(change, ApplicationChange)
-            else misfit(change, ApplicationChange, "Updates: change")
-        )
+        if self._system.outside():
+            if not isinstance(change, ApplicationChange):
+                _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -276,7 +276,11 @@ class Updates(Channel):
 
     def scheduler_update_partitions_config_event(self, reply: Asker, kept: bool) -> None:
         """Row 13, removed."""
-        reply = reply if isinstance(reply, Asker) else misfit(reply, Asker, "Updates: reply")
+        if self._system.outside():
+            if not isinstance(reply, Asker):
+                _ASKER.refuse(reply, self._system, self, "reply")
+            if not isinstance(kept, bool):
+                _TRUTH.refuse(kept, self._system, self, "kept")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -360,12 +364,16 @@ class Answers(Channel):
     bound = 5
 
     def __init__(self, system: System, receiver: RM | None = None) -> None:
+        if not (receiver is None or _RM.has(receiver, system)):
+            _RM_OR_NONE.refuse(receiver, system, "Answers", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
     def rm_application_update_event(self, answer: Answer) -> None:
         """Row 15, kept: accepted and rejected ones."""
-        answer = answer if isinstance(answer, Answer) else misfit(answer, Answer, "Answers: answer")
+        if self._system.outside():
+            if not isinstance(answer, Answer):
+                _ANSWER.refuse(answer, self._system, self, "answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -410,7 +418,9 @@ class Answers(Channel):
 
     def rm_node_update_event(self, answer: Answer) -> None:
         """Row 19, kept: accepted and rejected ones."""
-        answer = answer if isinstance(answer, Answer) else misfit(answer, Answer, "Answers: answer")
+        if self._system.outside():
+            if not isinstance(answer, Answer):
+                _ANSWER.refuse(answer, self._system, self, "answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -463,6 +473,8 @@ class RmReply(Channel):
     bound = 1
 
     def __init__(self, system: System, receiver: RM | None = None) -> None:
+        if not (receiver is None or _RM.has(receiver, system)):
+            _RM_OR_NONE.refuse(receiver, system, "RmReply", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
@@ -500,6 +512,8 @@ class CacheReply(Channel):
     bound = 1
 
     def __init__(self, system: System, receiver: Cache | None = None) -> None:
+        if not (receiver is None or _CACHE.has(receiver, system)):
+            _CACHE_OR_NONE.refuse(receiver, system, "CacheReply", "receiver")
         super().__init__(system)
         self.receiver = receiver
 
@@ -527,3 +541,20 @@ class CacheReply(Channel):
             self.answered()
         else:
             raise ValueError(f"there is no message {event!r}")
+
+
+# The types of values from outside.
+_CACHE: Final = ReferenceKind("Cache", CacheState)
+_CACHE_OR_NONE: Final = OptionalKind(_CACHE)
+_REQUEST: Final = MemberKind(Request)
+_TRUTH: Final = TruthKind()
+_PROPOSAL: Final = MemberKind(Proposal)
+_SCHEDULER: Final = ReferenceKind("Scheduler", SchedulerState)
+_SCHEDULER_OR_NONE: Final = OptionalKind(_SCHEDULER)
+_NODE_CHANGE: Final = MemberKind(NodeChange)
+_ALLOCATION_UPDATE: Final = MemberKind(AllocationUpdate)
+_APPLICATION_CHANGE: Final = MemberKind(ApplicationChange)
+_ASKER: Final = MemberKind(Asker)
+_RM: Final = ReferenceKind("RM", RMState)
+_RM_OR_NONE: Final = OptionalKind(_RM)
+_ANSWER: Final = MemberKind(Answer)

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .machinery import Machine
+from .machinery.kinds import MemberKind, ReferenceKind
 from .machinery.snapshots import state_named
-from .machinery.values import misfit
-from .states import PartitionManagerState
+from .states import CacheState, PartitionManagerState, SchedulerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ class PartitionManager(Machine):
         state: PartitionManagerState = MANAGING,
         name: str = "",
     ) -> None:
-        self._state = (
-            state
-            if isinstance(state, PartitionManagerState)
-            else misfit(state, PartitionManagerState, "PartitionManager: state")
-        )
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "PartitionManager", "cache")
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "PartitionManager", "scheduler")
+        if not isinstance(state, PartitionManagerState):
+            _STATE_OF_PARTITION_MANAGER.refuse(state, None, "PartitionManager", "state")
+        self._state = state
         self._cache = cache
         self._scheduler = scheduler
         super().__init__(system, name)
@@ -149,3 +151,9 @@ class PartitionManager(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_CACHE: Final = ReferenceKind("Cache", CacheState)
+_SCHEDULER: Final = ReferenceKind("Scheduler", SchedulerState)
+_STATE_OF_PARTITION_MANAGER: Final = MemberKind(PartitionManagerState)

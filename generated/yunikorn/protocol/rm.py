@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from .channels import Requests, Updates
 from .machinery import Machine, UnhandledEvent
+from .machinery.kinds import MemberKind, TruthKind
 from .machinery.snapshots import state_named, truth
-from .machinery.values import misfit
 from .states import RMState
 from .values import Answer, Request
 
@@ -42,7 +42,17 @@ class RM(Machine):
         state: RMState = UNREGISTERED,
         name: str = "",
     ) -> None:
-        self._state = state if isinstance(state, RMState) else misfit(state, RMState, "RM: state")
+        if not isinstance(application, bool):
+            _TRUTH.refuse(application, system, "RM", "application")
+        if not isinstance(ask, bool):
+            _TRUTH.refuse(ask, system, "RM", "ask")
+        if not isinstance(allocation, bool):
+            _TRUTH.refuse(allocation, system, "RM", "allocation")
+        if not isinstance(node, bool):
+            _TRUTH.refuse(node, system, "RM", "node")
+        if not isinstance(state, RMState):
+            _STATE_OF_RM.refuse(state, None, "RM", "state")
+        self._state = state
         self._application = application
         self._ask = ask
         self._allocation = allocation
@@ -92,7 +102,10 @@ class RM(Machine):
 
         Registered -> Configuring
         """
-        with self._system.step(self, "configure"):
+        with self._system.step(self, "configure") as outside:
+            if outside:
+                if not isinstance(dropping, bool):
+                    _TRUTH.refuse(dropping, self._system, self, "dropping")
             if self._state is REGISTERED:
                 self._follow("configure", "configure", CONFIGURING)
                 self._system.channel(Requests).config_update_rm_event(dropping)
@@ -252,12 +265,10 @@ class RM(Machine):
 
         in Registered
         """
-        with self._system.step(self, "RMApplicationUpdateEvent"):
-            answer = (
-                answer
-                if isinstance(answer, Answer)
-                else misfit(answer, Answer, f"{self!r}: answer")
-            )
+        with self._system.step(self, "RMApplicationUpdateEvent") as outside:
+            if outside:
+                if not isinstance(answer, Answer):
+                    _ANSWER.refuse(answer, self._system, self, "answer")
             if self._state is REGISTERED:
                 self._follow("RMApplicationUpdateEvent", "RMApplicationUpdateEvent", self._state)
                 if answer is Answer.NO:
@@ -317,12 +328,10 @@ class RM(Machine):
 
         in Registered
         """
-        with self._system.step(self, "RMNodeUpdateEvent"):
-            answer = (
-                answer
-                if isinstance(answer, Answer)
-                else misfit(answer, Answer, f"{self!r}: answer")
-            )
+        with self._system.step(self, "RMNodeUpdateEvent") as outside:
+            if outside:
+                if not isinstance(answer, Answer):
+                    _ANSWER.refuse(answer, self._system, self, "answer")
             if self._state is REGISTERED:
                 self._follow("RMNodeUpdateEvent", "RMNodeUpdateEvent", self._state)
                 if answer is Answer.NO:
@@ -356,3 +365,9 @@ class RM(Machine):
 
     def _load(self, saved: Saved) -> None:
         (self._state, self._application, self._ask, self._allocation, self._node) = saved
+
+
+# The types of values from outside.
+_TRUTH: Final = TruthKind()
+_STATE_OF_RM: Final = MemberKind(RMState)
+_ANSWER: Final = MemberKind(Answer)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from .channels import Answers, CacheReply, Proposals, RmReply
-from .machinery import Machine, UnhandledEvent
+from .machinery import Machine, OutOfRange, UnhandledEvent
+from .machinery.kinds import MemberKind, OptionalKind, ReferenceKind, TruthKind
 from .machinery.snapshots import named, state_named, truth
-from .machinery.values import misfit
-from .states import SchedulerState
+from .states import PartitionManagerState, SchedulerState
 from .values import AllocationUpdate, Answer, ApplicationChange, Ask, Asker, NodeChange, Proposal
 
 TYPE_CHECKING = False
@@ -62,18 +62,36 @@ class Scheduler(Machine):
         state: SchedulerState = RUNNING,
         name: str = "",
     ) -> None:
+        if not isinstance(fixed, bool):
+            _TRUTH.refuse(fixed, system, "Scheduler", "fixed")
+        if not (manager is None or _PARTITION_MANAGER.has(manager, system)):
+            _PARTITION_MANAGER_OR_NONE.refuse(manager, system, "Scheduler", "manager")
+        if not isinstance(partition, bool):
+            _TRUTH.refuse(partition, system, "Scheduler", "partition")
+        if not isinstance(application, bool):
+            _TRUTH.refuse(application, system, "Scheduler", "application")
+        if not isinstance(node, bool):
+            _TRUTH.refuse(node, system, "Scheduler", "node")
+        if not isinstance(ask, Ask):
+            _ASK.refuse(ask, system, "Scheduler", "ask")
+        if not isinstance(allocated, bool):
+            _TRUTH.refuse(allocated, system, "Scheduler", "allocated")
+        if not isinstance(in_flight, bool):
+            _TRUTH.refuse(in_flight, system, "Scheduler", "in_flight")
+        if not isinstance(chosen, bool):
+            _TRUTH.refuse(chosen, system, "Scheduler", "chosen")
+        if not isinstance(preempting, bool):
+            _TRUTH.refuse(preempting, system, "Scheduler", "preempting")
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, SchedulerState)
-            else misfit(state, SchedulerState, "Scheduler: state")
-        )
+        if not isinstance(state, SchedulerState):
+            _STATE_OF_SCHEDULER.refuse(state, None, "Scheduler", "state")
+        self._state = state
         self._fixed = fixed
         self._manager = manager
         self._partition = partition
         self._application = application
         self._node = node
-        self._ask = ask if isinstance(ask, Ask) else misfit(ask, Ask, "Scheduler: ask")
+        self._ask = ask
         self._allocated = allocated
         self._in_flight = in_flight
         self._chosen = chosen
@@ -149,12 +167,10 @@ class Scheduler(Machine):
 
         Ignored in Panicked.
         """
-        with self._system.step(self, "SchedulerNodeEvent"):
-            change = (
-                change
-                if isinstance(change, NodeChange)
-                else misfit(change, NodeChange, f"{self!r}: change")
-            )
+        with self._system.step(self, "SchedulerNodeEvent") as outside:
+            if outside:
+                if not isinstance(change, NodeChange):
+                    _NODE_CHANGE.refuse(change, self._system, self, "change")
             state = self._state
             if state is RUNNING:
                 if change is NodeChange.JOINED:
@@ -191,12 +207,10 @@ class Scheduler(Machine):
 
         Ignored in Panicked.
         """
-        with self._system.step(self, "SchedulerAllocationUpdatesEvent"):
-            update = (
-                update
-                if isinstance(update, AllocationUpdate)
-                else misfit(update, AllocationUpdate, f"{self!r}: update")
-            )
+        with self._system.step(self, "SchedulerAllocationUpdatesEvent") as outside:
+            if outside:
+                if not isinstance(update, AllocationUpdate):
+                    _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
             state = self._state
             if state is RUNNING:
                 if update is AllocationUpdate.ACCEPTED and self.knows and self._ask is Ask.TAKEN:
@@ -309,12 +323,10 @@ class Scheduler(Machine):
 
         Ignored in Panicked.
         """
-        with self._system.step(self, "SchedulerApplicationsUpdateEvent"):
-            change = (
-                change
-                if isinstance(change, ApplicationChange)
-                else misfit(change, ApplicationChange, f"{self!r}: change")
-            )
+        with self._system.step(self, "SchedulerApplicationsUpdateEvent") as outside:
+            if outside:
+                if not isinstance(change, ApplicationChange):
+                    _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
             state = self._state
             if state is RUNNING:
                 if change is ApplicationChange.ADDED:
@@ -381,8 +393,12 @@ class Scheduler(Machine):
 
         in Running
         """
-        with self._system.step(self, "SchedulerUpdatePartitionsConfigEvent"):
-            reply = reply if isinstance(reply, Asker) else misfit(reply, Asker, f"{self!r}: reply")
+        with self._system.step(self, "SchedulerUpdatePartitionsConfigEvent") as outside:
+            if outside:
+                if not isinstance(reply, Asker):
+                    _ASKER.refuse(reply, self._system, self, "reply")
+                if not isinstance(kept, bool):
+                    _TRUTH.refuse(kept, self._system, self, "kept")
             if self._state is RUNNING:
                 self._follow(
                     "SchedulerUpdatePartitionsConfigEvent",
@@ -593,4 +609,16 @@ class Scheduler(Machine):
         elif outcome == "refused":
             self.place_refused()
         else:
-            raise ValueError(f"place answers ok or refused, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: place answers ok or refused, not {outcome!r}")
+
+
+# The types of values from outside.
+_TRUTH: Final = TruthKind()
+_PARTITION_MANAGER: Final = ReferenceKind("PartitionManager", PartitionManagerState)
+_PARTITION_MANAGER_OR_NONE: Final = OptionalKind(_PARTITION_MANAGER)
+_ASK: Final = MemberKind(Ask)
+_STATE_OF_SCHEDULER: Final = MemberKind(SchedulerState)
+_NODE_CHANGE: Final = MemberKind(NodeChange)
+_ALLOCATION_UPDATE: Final = MemberKind(AllocationUpdate)
+_APPLICATION_CHANGE: Final = MemberKind(ApplicationChange)
+_ASKER: Final = MemberKind(Asker)

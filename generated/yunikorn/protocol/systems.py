@@ -6,10 +6,14 @@ from __future__ import annotations
 from .channels import Requests
 from .derived import idle, under_way
 from .machinery import InvariantBroken
-from .states import RMState, SchedulerState
+from .machinery.kinds import ReferenceKind
+from .states import CacheState, PartitionManagerState, RMState, SchedulerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Final
+
     from .cache import Cache
     from .machinery.system import System
     from .partition_manager import PartitionManager
@@ -32,9 +36,17 @@ class Registration:
         manager: PartitionManager,
     ) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Registration", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Registration", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Registration", "scheduler")
         self.scheduler = scheduler
+        if not _PARTITION_MANAGER.has(manager, system):
+            _PARTITION_MANAGER.refuse(manager, system, "Registration", "manager")
         self.manager = manager
 
     def check_invariants(self) -> None:
@@ -60,9 +72,17 @@ class PartitionRemoval:
         manager: PartitionManager,
     ) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "PartitionRemoval", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "PartitionRemoval", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "PartitionRemoval", "scheduler")
         self.scheduler = scheduler
+        if not _PARTITION_MANAGER.has(manager, system):
+            _PARTITION_MANAGER.refuse(manager, system, "PartitionRemoval", "manager")
         self.manager = manager
 
     @property
@@ -89,8 +109,14 @@ class Applications:
 
     def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Applications", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Applications", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Applications", "scheduler")
         self.scheduler = scheduler
 
     @property
@@ -119,8 +145,14 @@ class Allocations:
 
     def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Allocations", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Allocations", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Allocations", "scheduler")
         self.scheduler = scheduler
 
     @property
@@ -167,8 +199,14 @@ class Removals:
 
     def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Removals", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Removals", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Removals", "scheduler")
         self.scheduler = scheduler
 
     @property
@@ -211,8 +249,14 @@ class Nodes:
 
     def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Nodes", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Nodes", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Nodes", "scheduler")
         self.scheduler = scheduler
 
     @property
@@ -235,8 +279,14 @@ class Recovery:
 
     def __init__(self, system: System, *, rm: RM, cache: Cache, scheduler: Scheduler) -> None:
         self.system = system
+        if not _RM.has(rm, system):
+            _RM.refuse(rm, system, "Recovery", "rm")
         self.rm = rm
+        if not _CACHE.has(cache, system):
+            _CACHE.refuse(cache, system, "Recovery", "cache")
         self.cache = cache
+        if not _SCHEDULER.has(scheduler, system):
+            _SCHEDULER.refuse(scheduler, system, "Recovery", "scheduler")
         self.scheduler = scheduler
 
     @property
@@ -248,3 +298,10 @@ class Recovery:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self.scheduler.state is SchedulerState.PANICKED:
             raise InvariantBroken(self, "no_panic", "scheduler not in Panicked")
+
+
+# The types of values from outside.
+_RM: Final = ReferenceKind("RM", RMState)
+_CACHE: Final = ReferenceKind("Cache", CacheState)
+_SCHEDULER: Final = ReferenceKind("Scheduler", SchedulerState)
+_PARTITION_MANAGER: Final = ReferenceKind("PartitionManager", PartitionManagerState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import ShimApplicationState
 
 TYPE_CHECKING = False
@@ -49,11 +49,9 @@ class ShimApplication(TimedMachine):
         name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, ShimApplicationState)
-            else misfit(state, ShimApplicationState, "ShimApplication: state")
-        )
+        if not isinstance(state, ShimApplicationState):
+            _STATE_OF_SHIM_APPLICATION.refuse(state, None, "ShimApplication", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -344,3 +342,7 @@ class ShimApplication(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_SHIM_APPLICATION: Final = MemberKind(ShimApplicationState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind, TruthKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import ShimNodeState
 
 TYPE_CHECKING = False
@@ -42,12 +42,12 @@ class ShimNode(TimedMachine):
         state: ShimNodeState = NEW,
         name: str = "",
     ) -> None:
+        if not isinstance(schedulable, bool):
+            _TRUTH.refuse(schedulable, system, "ShimNode", "schedulable")
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, ShimNodeState)
-            else misfit(state, ShimNodeState, "ShimNode: state")
-        )
+        if not isinstance(state, ShimNodeState):
+            _STATE_OF_SHIM_NODE.refuse(state, None, "ShimNode", "state")
+        self._state = state
         self._schedulable = schedulable
         super().__init__(system, name)
 
@@ -159,3 +159,8 @@ class ShimNode(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_TRUTH: Final = TruthKind()
+_STATE_OF_SHIM_NODE: Final = MemberKind(ShimNodeState)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import ShimSchedulerState
 
 TYPE_CHECKING = False
@@ -40,11 +40,9 @@ class ShimScheduler(TimedMachine):
         name: str = "",
     ) -> None:
         self._actions = actions
-        self._state = (
-            state
-            if isinstance(state, ShimSchedulerState)
-            else misfit(state, ShimSchedulerState, "ShimScheduler: state")
-        )
+        if not isinstance(state, ShimSchedulerState):
+            _STATE_OF_SHIM_SCHEDULER.refuse(state, None, "ShimScheduler", "state")
+        self._state = state
         super().__init__(system, name)
 
     @property
@@ -147,3 +145,7 @@ class ShimScheduler(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_SHIM_SCHEDULER: Final = MemberKind(ShimSchedulerState)

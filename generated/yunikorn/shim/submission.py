@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import Alone, UnhandledEvent
+from ..machinery.kinds import MemberKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import SubmissionState
 
 TYPE_CHECKING = False
@@ -30,11 +30,9 @@ class Submission(Alone):
     __slots__ = ("_state",)
 
     def __init__(self, *, state: SubmissionState = WAITING, name: str = "") -> None:
-        self._state = (
-            state
-            if isinstance(state, SubmissionState)
-            else misfit(state, SubmissionState, "Submission: state")
-        )
+        if not isinstance(state, SubmissionState):
+            _STATE_OF_SUBMISSION.refuse(state, None, "Submission", "state")
+        self._state = state
         self._listeners = ()
         self._name = name
 
@@ -104,3 +102,7 @@ class Submission(Alone):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_STATE_OF_SUBMISSION: Final = MemberKind(SubmissionState)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from ..core.states import ApplicationState
 from ..machinery import InvariantBroken
+from ..machinery.kinds import ReferenceKind
 from .states import ShimApplicationState, TaskState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Final
 
     from ..core.application import Application
     from ..machinery.system import System
@@ -33,8 +35,12 @@ class Gang:
         pod: Task,
     ) -> None:
         self.system = system
+        if not _SHIM_APPLICATION.has(app, system):
+            _SHIM_APPLICATION.refuse(app, system, "Gang", "app")
         self.app = app
-        self.holders = tuple(holders)
+        self.holders = _TASK.each(holders, system, "Gang", "holders")
+        if not _TASK.has(pod, system):
+            _TASK.refuse(pod, system, "Gang", "pod")
         self.pod = pod
 
     @property
@@ -95,7 +101,11 @@ class CoreAndShim:
 
     def __init__(self, system: System, *, core: Application, shim: ShimApplication) -> None:
         self.system = system
+        if not _APPLICATION.has(core, system):
+            _APPLICATION.refuse(core, system, "CoreAndShim", "core")
         self.core = core
+        if not _SHIM_APPLICATION.has(shim, system):
+            _SHIM_APPLICATION.refuse(shim, system, "CoreAndShim", "shim")
         self.shim = shim
 
     def check_invariants(self) -> None:
@@ -105,3 +115,9 @@ class CoreAndShim:
             and self.core.state is not ApplicationState.REJECTED
         ):
             raise InvariantBroken(self, "refused", "shim in Rejected => core in Rejected")
+
+
+# The types of values from outside.
+_SHIM_APPLICATION: Final = ReferenceKind("ShimApplication", ShimApplicationState)
+_TASK: Final = ReferenceKind("Task", TaskState)
+_APPLICATION: Final = ReferenceKind("Application", ApplicationState)

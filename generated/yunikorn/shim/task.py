@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..machinery import TimedMachine, UnhandledEvent
+from ..machinery.kinds import MemberKind, ReferenceKind, TruthKind
 from ..machinery.snapshots import state_named
-from ..machinery.values import misfit
 from .states import ShimApplicationState, TaskState
 
 TYPE_CHECKING = False
@@ -46,10 +46,14 @@ class Task(TimedMachine):
         state: TaskState = NEW,
         name: str = "",
     ) -> None:
+        if not _SHIM_APPLICATION.has(app, system):
+            _SHIM_APPLICATION.refuse(app, system, "Task", "app")
+        if not isinstance(placeholder, bool):
+            _TRUTH.refuse(placeholder, system, "Task", "placeholder")
         self._actions = actions
-        self._state = (
-            state if isinstance(state, TaskState) else misfit(state, TaskState, "Task: state")
-        )
+        if not isinstance(state, TaskState):
+            _STATE_OF_TASK.refuse(state, None, "Task", "state")
+        self._state = state
         self._app = app
         self._placeholder = placeholder
         super().__init__(system, name)
@@ -254,3 +258,9 @@ class Task(TimedMachine):
 
     def _load(self, saved: Saved) -> None:
         (self._state,) = saved
+
+
+# The types of values from outside.
+_SHIM_APPLICATION: Final = ReferenceKind("ShimApplication", ShimApplicationState)
+_TRUTH: Final = TruthKind()
+_STATE_OF_TASK: Final = MemberKind(TaskState)

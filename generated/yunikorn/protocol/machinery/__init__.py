@@ -7,6 +7,7 @@ from . import system
 from .channels import Channel, Message
 from .errors import (
     Busy,
+    ConcurrentStep,
     EndlessRound,
     ForeignSnapshot,
     Full,
@@ -26,6 +27,7 @@ __all__ = [
     "VERSION",
     "Busy",
     "Channel",
+    "ConcurrentStep",
     "EndlessRound",
     "Followed",
     "ForeignSnapshot",
@@ -56,7 +58,7 @@ class System(system.System):
 
     A step is an event from outside with everything that it causes. It happens completely or,
     when an exception ends it, not at all. Afterwards, listeners are called, and then the actions
-    that it called for, in order. A system belongs to one thread.
+    that it called for, in order. One thread at a time may use a system.
     """
 
     __slots__ = ()

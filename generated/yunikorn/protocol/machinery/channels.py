@@ -86,12 +86,17 @@ class Channel(Queue):
         if len(self._messages) >= self.bound:
             raise Full(f"{type(self).__name__} holds {self.bound} messages")
         if self._system._handling:
+            self._system._check_thread(message.event)
             self._system.touch(self)
         self._messages = (*self._messages[:index], message, *self._messages[index:])
 
+    def _at(self, index: int) -> Message:
+        """The message at an index, counted from 0."""
+        if type(index) is not int or not 0 <= index < len(self._messages):
+            raise StepRefused(f"{type(self).__name__} holds no message at {index!r}")
+        return self._messages[index]
+
     def _take(self, index: int) -> Message:
-        if not 0 <= index < len(self._messages):
-            raise StepRefused(f"{type(self).__name__} holds no message at {index}")
-        message = self._messages[index]
+        message = self._at(index)
         self._messages = self._messages[:index] + self._messages[index + 1 :]
         return message

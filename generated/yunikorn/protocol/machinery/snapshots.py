@@ -27,7 +27,7 @@ def converted(data: Data, version: str, migrate: Migrations | None) -> Data:
     own = data.get("version", version) if isinstance(data, dict) else version
     if own == version or migrate is None:
         return data
-    if own not in migrate:
+    if not isinstance(own, str) or own not in migrate:
         raise ForeignSnapshot(f"`migrate` does not convert version {own} to {version}")
     return migrate[own](data)
 
@@ -80,7 +80,7 @@ def whole(value: Any, low: int, high: int, what: str) -> int:
 
 def duration(value: Any, what: str) -> float:
     """A length of time."""
-    if type(value) not in (int, float) or value != value:
+    if type(value) not in (int, float) or not 0 <= value < float("inf"):
         raise ValueError(f"{what} is a number of seconds, not {value!r}")
     return float(value)
 

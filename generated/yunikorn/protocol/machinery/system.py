@@ -3,7 +3,19 @@
 
 from __future__ import annotations
 
-from .errors import Busy, EndlessRound, ForeignSnapshot, ReentrantEvent, StaleAnswer, StepRefused
+from _thread import get_ident
+
+from .errors import (
+    Busy,
+    ConcurrentStep,
+    EndlessRound,
+    ForeignSnapshot,
+    OutOfRange,
+    ReentrantEvent,
+    StaleAnswer,
+    StepRefused,
+)
+from .kinds import quoted
 from .machine import Followed, Named, Part
 from .snapshots import converted, fitting, items, truth
 from .values import number_of
@@ -37,6 +49,8 @@ class Machine(Named):
     """Has the machine something to do at the end of a round: transitions without an event, or `wait` to set?"""
 
     def __init__(self, system: System, name: str) -> None:
+        if not isinstance(system, System):
+            raise OutOfRange(f"{type(self).__name__}: system is a System of this package, not {quoted(system)}")
         self._system = system
         self._name = name
         self._number = system._add(self)
@@ -49,6 +63,7 @@ class Machine(Named):
 
     def restore(self, data: Data) -> None:
         """Restores a snapshot. Raises `ForeignSnapshot`, and changes nothing, if it is not one of this machine."""
+        self._system._check_thread("restore")
         self._load(fitting(self, self._decode, data, self._system._machines))
 
     def _follow(self, label: str, event: str, target: State) -> None:
@@ -81,6 +96,8 @@ class Queue(Part):
     __slots__ = ("_system",)
 
     def __init__(self, system: System, *ends: Machine | None) -> None:
+        if not isinstance(system, System):
+            raise OutOfRange(f"{type(self).__name__}: system is a System of this package, not {quoted(system)}")
         self._system = system
         system._channels[type(self), tuple(x for x in ends if x is not None)] = self
 
@@ -110,8 +127,8 @@ class System:
     """Machines that act together, one step at a time.
 
     A step is an event from outside with everything that it causes. It happens completely or, when an exception ends it,
-    not at all. Afterwards, listeners are called, and then the actions that it called for, in order. A system belongs to
-    one thread.
+    not at all. Afterwards, listeners are called, and then the actions that it called for, in order. One thread at a
+    time may use a system.
     """
 
     __slots__ = (
@@ -122,6 +139,7 @@ class System:
         "_delivering",
         "_followed",
         "_handling",
+        "_is_outside",
         "_listeners",
         "_machines",
         "_outbox",
@@ -129,6 +147,7 @@ class System:
         "_pending_before",
         "_recovering",
         "_recovery",
+        "_running_thread",
         "_tickets",
         "_touched",
         "down",
@@ -145,8 +164,13 @@ class System:
         self._count = 0
         self._channels: dict[tuple[type[Queue], tuple[Machine, ...]], Queue] = {}
         self._listeners: tuple[Listener, ...] = ()
-        # The step in progress: the parts in the middle of an event, outermost first; their earlier values.
+        # The step in progress: the parts in the middle of an event, outermost first; their earlier values. The system
+        # itself stands for whatever is no event. While there is a step, something is in the list.
         self._handling: list[object] = []
+        # The thread of the step in progress, or of the last one.
+        self._running_thread = 0
+        # Does the event that a machine gets come from outside? Within a trial or a round, all count as such.
+        self._is_outside = False
         self._before: dict[Part, Saved] = {}
         self._followed: list[Followed] = []
         self._touched: set[Machine] = set()
@@ -174,6 +198,12 @@ class System:
         """All machines of a kind, in the order in which they were made."""
         return tuple(x for x in self._machines.values() if isinstance(x, kind))
 
+    def _renumber(self, *machines: Machine) -> None:
+        """Numbers all machines anew, in this order."""
+        self._machines = dict(enumerate(machines))
+        for number, machine in self._machines.items():
+            machine._number = number
+
     def _add(self, machine: Machine) -> int:
         number = self._count
         self._count += 1
@@ -182,8 +212,9 @@ class System:
 
     def remove(self, machine: Machine) -> None:
         """Removes a machine that nothing refers to any more."""
-        if self._machines.get(machine._number) is not machine:
-            raise ValueError(f"{machine!r} is not in this system")
+        self._check_thread("remove")
+        if not isinstance(machine, Machine) or self._machines.get(machine._number) is not machine:
+            raise ValueError(f"{quoted(machine)} is not in this system")
         del self._machines[machine._number]
         for key in [x for x in self._channels if machine in x[1]]:
             del self._channels[key]
@@ -206,11 +237,16 @@ class System:
 
     def can(self, event: Callable[..., object], *arguments: object) -> bool:
         """Would a step happen? It is tried and undone; no listener and no action is called."""
+        self._check_thread("a trial")
         if self._handling:
             raise ReentrantEvent("a step cannot be tried in the middle of another one")
+        owner = getattr(event, "__self__", self)
+        if isinstance(owner, Machine | Queue) and owner._system is not self:
+            raise StepRefused(f"{owner!r} belongs to another system, which has to be asked")
+        self._running_thread = get_ident()
+        self._handling.append(self)
         try:
             self._check_ready("a step")
-            self._handling.append(self)
             event(*arguments)
             self._finish_round()
         except StepRefused:
@@ -228,28 +264,62 @@ class System:
 
     def step(self, machine: Machine, event: str) -> System:
         """The context in which a machine handles an event: a step, or part of the one in progress."""
-        if machine in self._handling:
-            raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
-        if len(self._handling) > DEEPEST_CASCADE:
-            self._check_depth(machine, event)
-        if self._pending or self.down:
-            self._check_free(machine, event)
+        thread = get_ident()
+        handling = self._handling
+        if handling:
+            if thread != self._running_thread or machine in handling or len(handling) > DEEPEST_CASCADE:
+                self._check_inner(machine, event)
+            if self._pending or self.down:
+                self._check_free(machine, event)
+            self._is_outside = handling[0] is self
+        else:
+            if self._pending or self.down:
+                self._check_free(machine, event)
+            self._is_outside = True
+            self._running_thread = thread  # and no other thread comes before the next line
+        handling.append(machine)
         if machine not in self._before:  # as in `touch`: a call would cost a tenth of the step
             self._before[machine] = machine._save()
-        self._handling.append(machine)
         return self
 
     def transmission(self, channel: Queue, what: str) -> System:
         """The context in which a channel delivers, loses or repeats a message."""
+        self._check_thread(what)
         self._check_ready(what)
+        self._begin(channel)
         self.touch(channel)
-        self._handling.append(channel)
         return self
 
     def touch(self, part: Part) -> None:
         """Records what a part is like before the step changes it."""
         if part not in self._before:
             self._before[part] = part._save()
+
+    def outside(self) -> bool:
+        """Does a message come from outside, so that its arguments can be anything?"""
+        return not self._handling or self._handling[-1] is self
+
+    def _begin(self, what: object) -> None:
+        """Begins a step, or a part of the one in progress, that is no event."""
+        if not self._handling:
+            self._running_thread = get_ident()
+        self._handling.append(what)
+
+    def _check_thread(self, what: str) -> None:
+        """Refuses what comes from another thread than the step in progress."""
+        if self._handling and self._running_thread != get_ident():
+            raise ConcurrentStep(
+                f"{what} comes while another thread is inside a step of this system: one thread at a time may use a "
+                "system, so guard it with a lock"
+            )
+
+    def _check_inner(self, machine: Machine, event: str) -> None:
+        """Refuses an event during a step: of another thread, or one that never ends."""
+        self._check_thread(event)
+        if machine in self._handling:
+            raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
+        if sum(isinstance(x, Machine) for x in self._handling) > DEEPEST_CASCADE:
+            raise EndlessRound(f"{machine!r} gets {event} after {DEEPEST_CASCADE} sends inside one another")
 
     def _check_free(self, machine: Machine, event: str) -> None:
         """Refuses an event that comes while an answer is awaited or the system is down."""
@@ -267,21 +337,19 @@ class System:
             if not request.asynchronous:
                 raise Busy(f"{event} comes while {request.machine!r} waits for the answer of {request.action}")
 
-    def _check_depth(self, machine: Machine, event: str) -> None:
-        if sum(isinstance(x, Machine) for x in self._handling) > DEEPEST_CASCADE:
-            raise EndlessRound(f"{machine!r} gets {event} after {DEEPEST_CASCADE} sends inside one another")
-
-    def __enter__(self) -> None:
-        pass
+    def __enter__(self) -> bool:
+        """Does the event come from outside, so that its arguments can be anything?"""
+        return self._is_outside
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._handling.pop()
-        if self._handling:
+        if len(self._handling) > 1:
+            self._handling.pop()
             return
         if error is not None:
             self._undo()
             return
         if self._touched:
+            self._handling[0] = self
             try:
                 self._finish_round()
             except BaseException:
@@ -404,6 +472,7 @@ class System:
 
     def answer(self, machine: Machine, action: str, outcome: str, ticket: int | None = None) -> System:
         """The context in which a machine handles the answer to its action."""
+        self._check_thread(f"{action}.{outcome}")
         request = self._request(machine, action, ticket)
         if request is None:
             raise StaleAnswer(f"{machine!r} does not wait for {action}.{outcome}")
@@ -411,16 +480,17 @@ class System:
             first = request.asynchronous or other.ticket < request.ticket
             if other is not request and not other.asynchronous and first:
                 raise Busy(f"{action}.{outcome} comes while {other.machine!r} waits for {other.action}")
+        self._begin(machine)
         self.touch(machine)
         self._pending = tuple(x for x in self._pending if x is not request)
         if machine._ROUNDS:
             self._touched.add(machine)
-        self._handling.append(machine)
         return self
 
     def _request(self, machine: Machine, action: str, ticket: int | None) -> Request | None:
         for x in self._pending:
-            if x.machine is machine and x.action == action and ticket in (None, x.ticket):
+            is_its_answer = not x.asynchronous or (type(ticket) is int and ticket == x.ticket)
+            if x.machine is machine and x.action == action and is_its_answer:
                 return x
         return None
 
@@ -437,13 +507,17 @@ class System:
 
     def _restart(self, machines: tuple[Machine, ...]) -> None:
         """A crash of some machines, together, or of the whole system if there are none."""
+        self._check_thread("a crash")
         if machines and self.down:
             raise Busy("a crash of some comes while the system is down: recover is first")
+        for machine in machines:
+            if not isinstance(machine, Machine) or machine._system is not self:
+                raise OutOfRange(f"what crashes is a machine of this system, not {quoted(machine)}")
         crashed = [x for x in self._machines.values() if not machines or x in machines]
         emptied = [] if machines else list(self._channels.values())
+        self._begin(self)
         for part in (*crashed, *emptied):
             self.touch(part)
-        self._handling.append(self)
         try:
             rows = [(x, x._crash_row()) for x in crashed]
             for machine in crashed:
@@ -471,10 +545,11 @@ class System:
 
     def recover(self) -> None:
         """The first step after a crash."""
+        self._check_thread("recover")
         recovery = self._recovery
         if recovery is None or not self.down:
             raise StepRefused("the system is not down: there is nothing to recover")
-        self._handling.append(self)
+        self._begin(self)
         self._recovering = True
         self.down = False
         with self:
@@ -484,6 +559,7 @@ class System:
 
     def snapshot(self) -> Data:
         """All machines, as JSON has them."""
+        self._check_thread("a snapshot")
         machines = [{"number": x._number, **x.snapshot()} for x in self._machines.values()]
         return {"version": self._VERSION, "machines": machines, **{name: self._entry(name) for name in self._SAVED}}
 
@@ -505,6 +581,7 @@ class System:
         if the snapshot has no version, it is taken as it is. Raises `ForeignSnapshot`, and changes nothing, if the
         snapshot does not fit, or `migrate` does not have its version.
         """
+        self._check_thread("restore")
         self._load(fitting(self, self._decode, converted(data, self._VERSION, migrate), {}))
 
     def _decode(self, data: Data, _: Mapping[int, Any]) -> Saved:
