@@ -48,12 +48,12 @@ def _table(suites: Iterable[Suite]) -> Iterator[str]:
     yield "| | | |"
     yield "| --- | --- | --- |"
     for suite in nonempty:
-        parts = [cell(suite.summary), *(_named(suite, x) for x in ("failed", "undecided"))]
+        parts = [cell(suite.summary), *(_case_names(suite, x) for x in ("failed", "undecided"))]
         yield f"| {WORDS[suite.outcome]} | {cell(suite.name)} | {'; '.join(x for x in parts if x)} |"
     yield ""
 
 
-def _named(suite: Suite, outcome: Outcome) -> str:
+def _case_names(suite: Suite, outcome: Outcome) -> str:
     """The cases of an outcome: `failed: a, b`."""
     names = [case.name for case in suite.cases if case.outcome == outcome]
     if not names:
