@@ -33,7 +33,7 @@ from fsmdsl.report import compare as versions
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.compare.as_markdown import as_markdown
 from fsmdsl.report.compare.render_text import lines
-from fsmdsl.report.exploration import details, summary
+from fsmdsl.report.exploration import details, never_followed_lines, summary
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.report.formats.markdown import cell, fenced, markdown, text
@@ -219,7 +219,11 @@ class Answers(Displayable):
 
     def text(self) -> str:
         """As `fsm verify` prints it."""
-        return "\n".join(line for x in self.explored for line in (summary(x), *details(x, self.model)))
+        return "\n".join(
+            line
+            for x in self.explored
+            for line in (summary(x), *details(x, self.model), *never_followed_lines(x, self.model))
+        )
 
     def markdown(self) -> str:
         """As in a pull request."""

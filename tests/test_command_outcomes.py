@@ -449,3 +449,84 @@ def test_the_action_does_not_pass_over_a_command_that_was_killed(
     codes, parts = module._explored(module.Job("nowhere", "", "60", tmp_path, {}))
     assert codes[1] == module.worst(codes) == 137
     assert parts == ["### ✗ fsm verify: exit code 137; the log of the job says why", "### ✓ fsm test: all pass"]
+
+
+# Rows that no run follows --------------------------------------------------------------------------------------------
+
+JOB = """\
+module job
+machine Job {
+    param mode: 0..1 = 0
+    initial state Running
+    state Stopping
+    final state Ok
+    final state Bad
+    event stop, done from environment
+    stop: Running -> Stopping on stop
+    done: Stopping -> Ok on done when mode == 0
+    done: Stopping -> Bad on done when mode == 1
+}
+system One { job: Job  reachable ok: job in Ok }
+"""
+ROW = "1 row never followed: Job done from Stopping (job.fsm:11:5)"
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("text", f"(exhaustive)\n  {ROW}\n"),
+        ("markdown", f"3 states, exhaustive; {ROW} |"),
+        ("junit", f"<system-out>3 states, exhaustive; {ROW}</system-out>"),
+        ("sarif", '"text": "no run follows `done from Stopping` of `Job`"'),
+    ],
+)
+def test_holds_says_which_rows_no_run_follows(form: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(JOB)
+    done = fsm("verify", "job.fsm", "--format", form, cwd=tmp_path)
+    assert done.returncode == 0
+    assert text in done.stdout
+
+
+def test_two_rows_of_one_source_and_event_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(
+        JOB.replace("job: Job ", "job: Job { mode = 1 } ").replace("job in Ok", "job in Bad")
+    )
+    done = fsm("verify", "job.fsm", "--format", "json", cwd=tmp_path)
+    (row,) = json.loads(done.stdout)["systems"][0]["never_followed"]
+    assert (row["machine"], row["transition"], row["source"], row["line"]) == ("job.Job", "done", "Stopping", 10)
+
+
+def test_many_rows_are_counted_and_the_first_are_named(tmp_path: Path) -> None:
+    rows = "\n".join(f"    row{n}: Running -> Ok on done when mode == 1 and mode == {n % 2}" for n in range(6))
+    (tmp_path / "job.fsm").write_text(JOB.replace("    stop: ", f"{rows}\n    stop: "))
+    brief, every = (fsm("verify", "job.fsm", "--as-documented", *more, cwd=tmp_path) for more in ((), ("--all",)))
+    assert "  7 rows never followed: Job row0 (job.fsm:9:5), " in brief.stdout
+    assert " and 3 more; `fsm verify --all` lists them" in " ".join(brief.stdout.split())
+    assert "row5" not in brief.stdout
+    assert "  7 rows never followed:\n    Job row0 (job.fsm:9:5)\n" in every.stdout
+    assert every.stdout.count("(job.fsm:") == 7
+
+
+def test_rows_that_a_search_did_not_come_to_are_not_called_so(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(JOB)
+    for form in ("text", "markdown", "sarif"):
+        done = fsm("verify", "job.fsm", "--max-states", "1", "--format", form, cwd=tmp_path)
+        assert done.returncode == 3
+        assert "follow" not in done.stdout.replace("never-followed", "").partition('"results"')[2 * (form == "sarif")]
+
+
+def test_one_system_that_follows_a_row_is_enough_for_code_scanning(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(f"{JOB}system Two {{ job: Job {{ mode = 1 }} }}\n")
+    done = fsm("verify", "job.fsm", "--format", "sarif", cwd=tmp_path)
+    assert json.loads(done.stdout)["runs"][0]["results"] == []
+    some = fsm("verify", "job.fsm", "--system", "One", "--format", "sarif", cwd=tmp_path)
+    assert json.loads(some.stdout)["runs"][0]["results"] == []
+
+
+def test_the_report_uses_the_same_word(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(JOB)
+    assert fsm("report", "job.fsm", cwd=tmp_path).returncode == 0
+    page = (tmp_path / "build" / "report" / "index.html").read_text()
+    assert "1 of 3 rows never followed" in page
+    assert "done from Stopping (job.fsm:11:5)" in page
+    assert "never fire" not in page

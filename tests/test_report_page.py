@@ -140,7 +140,7 @@ def test_what_needs_attention_comes_first_and_leads_to_the_run(page: Page) -> No
     assert shown(page) == "overview"
     marks = page.locator(".attention li .mark").all_inner_texts()
     assert marks[0] == "violated"
-    first_never = marks.index("never fires") if "never fires" in marks else len(marks)
+    first_never = marks.index("never followed") if "never followed" in marks else len(marks)
     assert "violated" not in marks[first_never:]
     attend(page, "waiting.Room: invariant few")
     assert shown(page) == "waiting.Room"

@@ -299,7 +299,7 @@ def test_what_needs_attention_is_listed_by_urgency() -> None:
     assert urgencies == sorted(urgencies, key=ORDER.index)
     assert {"violated", "failing", "never"} <= set(urgencies)
     (never,) = [x for x in report.attention if x.urgency == "never" and "`x.N`" in x.what]
-    assert (never.what, never.detail) == ("`x.N`: 1 of 3 transitions never fire", "n")
+    assert (never.what, never.detail) == ("`x.N`: 1 of 3 rows never followed", "n (x.fsm:39:5)")
     assert "scenarios failing" in summary(report)
 
 

@@ -32,7 +32,7 @@ from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_opt
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import NO_SYSTEM, Loaded
-from fsmdsl.report.exploration import Style, details, summary, verdict
+from fsmdsl.report.exploration import Style, details, never_followed_lines, summary, verdict
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.causes import Cause
 from fsmdsl.runs.hiding import Hidden, names_in
@@ -244,6 +244,8 @@ def _print_results(
                 clear()
             out.say(summary(x, paint), wrap=True)
             for line in () if by_hand else details(x, work.model, paint, style, causes):
+                out.say(line, wrap=True)
+            for line in () if by_hand else never_followed_lines(x, work.model, paint, every=style.every):
                 out.say(line, wrap=True)
     return done
 

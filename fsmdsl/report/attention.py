@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl.report.views import Attention, MachineView, ModuleView, SystemView
@@ -46,11 +47,14 @@ def _diagnostic(d: Diagnostic) -> Attention:
 
 
 def _never(module: ModuleView, machine: MachineView) -> Iterator[Attention]:
-    rows = [(r.label, r.never) for r in machine.rows if r.never]
+    rows = [r for r in machine.rows if r.never]
     if not rows:
         return
-    whole = {r.label for r in machine.rows if len(r.never) == len(r.transitions)}
-    labels = [label if label in whole else f"{label} from {', '.join(never)}" for label, never in rows]
-    count = sum(len(never) for _, never in rows)
-    what = f"`{module.name}.{machine.name}`: {count} of {machine.explored.transitions} transitions never fire"
-    yield Attention("never", "never fires", what, ", ".join(labels), machine.id)
+    labels = Counter(r.label for r in machine.rows)
+    names = []
+    for r in rows:
+        whole = labels[r.label] == 1 and len(r.never) == len(r.transitions)
+        name = r.label if whole else f"{r.label} from {', '.join(r.never)}"
+        names.append(f"{name} ({r.place})")
+    what = f"`{module.name}.{machine.name}`: {len(rows)} of {len(machine.rows)} rows never followed"
+    yield Attention("never", "never followed", what, ", ".join(names), machine.id)

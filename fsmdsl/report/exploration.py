@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.report.data import Data
+from fsmdsl.report.data import Data, place
 from fsmdsl.report.frames import Paint, plain
 from fsmdsl.runs.causes import Cause, causes, groups
 from fsmdsl.runs.hiding import NOTHING, Hidden
@@ -18,9 +18,13 @@ from fsmdsl.runs.verdicts.verdict import Images, share_beyond
 from fsmdsl.search import Exploration, Played, Trace, Verdict
 from fsmdsl.search import data as trace_data
 from fsmdsl.search import lines as trace_lines
+from fsmdsl.text.source import Span
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes
+
+MAX_ROWS = 4
+"""Maximum number of rows that a line names."""
 
 _ROLES = {"holds": "good", "violated": "error", "unknown": "warning", "not checked": "quiet"}
 
@@ -95,9 +99,6 @@ def details(
         yield f"  {paint('note', 'quiet')}: `fsm verify --all` continues after a violation and decides these"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
-    if style.every and x.complete:
-        label = "never followed within the bound" if x.beyond else "never followed"
-        yield from (f"  {paint(label, 'quiet')}: {name}" for name in never_followed(x, model))
 
 
 def _cause(
@@ -143,34 +144,85 @@ def _run(v: Verdict, style: Style) -> Iterator[str]:
         yield from style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
 
 
-def never_followed(x: Exploration, model: m.Model) -> list[str]:
-    """The transitions that no run of the system follows: `Cell e4`, or `Cell e4 from Used` where it is followed from
-    other states."""
-    return [f"{machine.name} {row}" for machine, row in _never_followed(x, model)]
+@dataclass(frozen=True, slots=True)
+class UnfollowedRow:
+    """A row of a machine that no run follows; of a row with several sources, the transitions that none follows."""
+
+    machine: m.Machine
+    transitions: tuple[m.Transition, ...]
+
+    @property
+    def span(self) -> Span:
+        """Where the row is."""
+        return self.transitions[0].span
+
+    @property
+    def name(self) -> str:
+        """`e4`, or `e4 from Used` where others have that label, or it is followed from other states."""
+        label = self.transitions[0].name
+        if sum(t.name == label for t in self.machine.transitions) == len(self.transitions):
+            return label
+        return f"{label} from {', '.join(dict.fromkeys(t.source for t in self.transitions))}"
+
+    @property
+    def placed(self) -> str:
+        """With its machine and place: `Cell e4 from Used (cell.fsm:7:5)`."""
+        return f"{self.machine.name} {self.name} ({self.span})"
 
 
-def _never_followed(x: Exploration, model: m.Model) -> Iterator[tuple[m.Machine, str]]:
-    rows: defaultdict[tuple[str, str], list[m.Transition]] = defaultdict(list)
-    for machine, index in x.coverage.unfollowed:
+def unfollowed_rows(x: Exploration, model: m.Model) -> list[UnfollowedRow]:
+    """The rows that no run of the system follows. After a search that was cut short nothing is known of them."""
+    return rows_of(x.coverage.unfollowed, model) if x.complete else []
+
+
+def rows_of(transitions: Iterable[tuple[str, int]], model: m.Model) -> list[UnfollowedRow]:
+    """Transitions, by machine and index, as rows."""
+    rows: defaultdict[tuple[str, int], list[m.Transition]] = defaultdict(list)
+    for machine, index in transitions:
         t = model.machines[machine].transitions[index]
-        rows[machine, t.name].append(t)
-    for (machine, _), transitions in rows.items():
-        yield model.machines[machine], _row(model.machines[machine], transitions)
+        rows[machine, t.span.start].append(t)
+    return [UnfollowedRow(model.machines[machine], tuple(of_row)) for (machine, _), of_row in rows.items()]
+
+
+def never_followed(x: Exploration, model: m.Model) -> list[str]:
+    """The rows that no run of the system follows, by name: `Cell e4`, `Cell e4 from Used`."""
+    return [f"{row.machine.name} {row.name}" for row in unfollowed_rows(x, model)]
 
 
 def never_followed_by_machine(x: Exploration, model: m.Model) -> list[tuple[str, list[str]]]:
-    """The same for each machine by itself: `("Cell", ["e4 from Used", …])`."""
+    """The same for each machine by itself, with their places: `("Cell", ["e4 from Used (cell.fsm:7:5)", …])`."""
     by_machine: defaultdict[str, list[str]] = defaultdict(list)
-    for machine, row in _never_followed(x, model):
-        by_machine[machine.name].append(row)
+    for row in unfollowed_rows(x, model):
+        by_machine[row.machine.name].append(f"{row.name} ({row.span})")
     return list(by_machine.items())
 
 
-def _row(machine: m.Machine, transitions: list[m.Transition]) -> str:
-    name = transitions[0].name
-    if sum(t.name == transitions[0].name for t in machine.transitions) == len(transitions):
-        return name
-    return f"{name} from {', '.join(dict.fromkeys(t.source for t in transitions))}"
+def never_followed_lines(x: Exploration, model: m.Model, paint: Paint = plain, *, every: bool = False) -> Iterator[str]:
+    """How many rows no run of the system follows, and which: the first few, or `every` one. Where something is
+    violated, it is only said with `every`: rows may be followed behind the violation."""
+    rows = unfollowed_rows(x, model) if every or not x.violations else []
+    if rows and every and len(rows) > MAX_ROWS:
+        yield f"  {paint(_never_followed(x, rows), 'warning')}:"
+        yield from (f"    {row.placed}" for row in rows)
+    elif rows:
+        more = "; `fsm verify --all` lists them" if len(rows) > MAX_ROWS else ""
+        yield f"  {paint(_never_followed(x, rows), 'warning')}: {_first_rows(rows)}{more}"
+
+
+def never_followed_summary(x: Exploration, model: m.Model) -> str:
+    """The same in a phrase; empty if there is nothing to say."""
+    rows = unfollowed_rows(x, model) if not x.violations else []
+    return f"{_never_followed(x, rows)}: {_first_rows(rows)}" if rows else ""
+
+
+def _never_followed(x: Exploration, rows: Sequence[UnfollowedRow]) -> str:
+    within = " within the bound" if x.beyond else ""
+    return f"{len(rows)} row{'s' * (len(rows) != 1)} never followed{within}"
+
+
+def _first_rows(rows: Sequence[UnfollowedRow]) -> str:
+    more = f" and {len(rows) - MAX_ROWS} more" if len(rows) > MAX_ROWS else ""
+    return ", ".join(row.placed for row in rows[:MAX_ROWS]) + more
 
 
 def exploration(x: Exploration, model: m.Model) -> Data:
@@ -196,10 +248,13 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "levels": list(x.levels),
         "verdicts": [_verdict(v, cause_of.get(n)) for n, v in enumerate(x.verdicts)],
         "never_followed": [
-            {"machine": machine, "transition": model.machines[machine].transitions[index].name, "index": index}
-            for machine, index in x.coverage.unfollowed
+            _unfollowed(model.machines[machine].transitions[index], machine) for machine, index in x.coverage.unfollowed
         ],
     }
+
+
+def _unfollowed(t: m.Transition, machine: str) -> shapes.Unfollowed:
+    return {"machine": machine, "transition": t.name, "index": t.index, "source": t.source, **place(t.span)}
 
 
 def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:

@@ -83,6 +83,7 @@ def _row(name: str, line: Sequence[m.Transition], reached: Mapping[str, Reach]) 
         covered=_often(reached["covered"], indexes),
         logged=_often(reached["logged"], indexes),
         never=never,
+        place=str(first.span),
     )
 
 

@@ -153,12 +153,14 @@ class Verdict(TypedDict):
     images: Images | None
 
 
-class Unfollowed(TypedDict):
-    """A transition that no run follows."""
+class Unfollowed(Place):
+    """A transition that no run follows: its label, its source, and the place of its row. Rows with several sources have
+    several."""
 
     machine: str
     transition: str
     index: int
+    source: str
 
 
 class Exploration(TypedDict):

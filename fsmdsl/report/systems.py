@@ -34,7 +34,7 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         x.seconds,
         _basis(x),
         [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)],
-        never_followed_by_machine(x, model) if x.complete else [],
+        never_followed_by_machine(x, model),
         x.note or "",
         inline(columns(x.levels)) if len(x.levels) > 1 else "",
         space,

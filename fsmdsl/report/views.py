@@ -48,6 +48,8 @@ class RowView:
     """Empty where it was not counted."""
     never: Sequence[str]
     """Sources from which exploration never follows it."""
+    place: str
+    """In the spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +164,8 @@ class SystemView:
     seconds: float
     basis: str
     verdicts: Sequence[VerdictView]
-    never_fired: Sequence[tuple[str, Sequence[str]]]
-    """By machine, the labels of rows that no run follows, and from where."""
+    never_followed: Sequence[tuple[str, Sequence[str]]]
+    """By machine, the rows that no run follows, with their places."""
     note: str = ""
     """What could have been faster, and why it was not."""
     levels: str = ""

@@ -43,7 +43,7 @@ def with_errors(results: Results, errors: Sequence[Diagnostic], left_out: Mappin
     everything = (*findings, *results.findings)
     content = {**results.content, **diagnostics([f.diagnostic for f in everything])}
     suites = (Suite("files", summary, cases), *results.suites)
-    return Results(results.kind, f"{results.summary}; {summary}", suites, everything, content)
+    return Results(results.kind, f"{results.summary}; {summary}", suites, everything, content, results.never_followed)
 
 
 def _rule(rule: Rule, findings: Sequence[Finding]) -> Case:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
-from fsmdsl.report.exploration import explored, played
+from fsmdsl.report.exploration import explored, never_followed_summary, played, rows_of
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.narrative import story
+from fsmdsl.runs.verdicts.rules import NEVER_FOLLOWED
 from fsmdsl.runs.verdicts.verdict import share_beyond
 from fsmdsl.search import Exploration, Played, Verdict
 from fsmdsl.search import diagnostics as violations
@@ -43,14 +45,26 @@ def from_verify(
     violated += [(x, v, "") for x in done for v in x.circular_waits]
     with_runs = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(violated, all_diagnostics, strict=False)]
     finding_of = {id(v): f for (_, v, _), f in zip(violated, with_runs, strict=True) if v.outcome == "violated"}
-    suites = tuple(_system(x, finding_of) for x in done) or (NOTHING_EXPLORED,)
+    suites = tuple(_system(x, model, finding_of) for x in done) or (NOTHING_EXPLORED,)
     findings = (*with_runs, *(Finding(d) for d in all_diagnostics[len(violated) :]))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
         **diagnostics(all_diagnostics),
     }
-    return Results("verify", _verify_summary(suites), suites, findings, {**content, **extra})
+    rows = tuple(_never_followed(done, model))
+    return Results("verify", _verify_summary(suites), suites, findings, {**content, **extra}, rows)
+
+
+def _never_followed(done: Sequence[Exploration], model: m.Model) -> Iterator[Finding]:
+    """The rows that no system follows which has the machine, where all of them were explored to the end."""
+    names = {x.system.qualified for x in done if x.complete}
+    others = {i.machine for x in model.systems.values() if x.qualified not in names for i in x.instances}
+    systems_of = Counter(machine for x in done for machine in {i.machine for i in x.system.instances})
+    counts = Counter(key for x in done for key in x.coverage.unfollowed)
+    unfollowed = [key for key, n in counts.items() if n == systems_of[key[0]] and key[0] not in others]
+    for row in rows_of(unfollowed, model):
+        yield Finding(NEVER_FOLLOWED.at(row.span, f"no run follows `{row.name}` of `{row.machine.name}`"))
 
 
 def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
@@ -61,10 +75,11 @@ def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
             yield v, cause_of[n].name if n in cause_of else ""
 
 
-def _system(x: Exploration, finding_of: dict[int, Finding]) -> Suite:
+def _system(x: Exploration, model: m.Model, finding_of: dict[int, Finding]) -> Suite:
     cases = tuple(_verdict(v, finding_of.get(id(v))) for v in x.verdicts)
     size = f"{x.states:,} states{share_beyond(x.beyond)}, {x.extent}"
-    return Suite(x.system.qualified, size, cases, x.seconds)
+    unfollowed = never_followed_summary(x, model)
+    return Suite(x.system.qualified, f"{size}; {unfollowed}" if unfollowed else size, cases, x.seconds)
 
 
 def _verdict(v: Verdict, finding: Finding | None) -> Case:
@@ -163,4 +178,4 @@ def from_report(
     suites = tuple(suite for part in parts for suite in part.suites if suite is not NOTHING_EXPLORED)
     findings = tuple(f for part in parts for f in part.findings)
     content = {**parts[2].content, **parts[1].content, **diagnostics([f.diagnostic for f in findings]), **extra}
-    return Results("report", summary, suites, findings, content)
+    return Results("report", summary, suites, findings, content, parts[1].never_followed)

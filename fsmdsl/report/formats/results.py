@@ -75,6 +75,8 @@ class Results:
     findings: tuple[Finding, ...]
     content: Mapping[str, object] = field(repr=False)
     """What the JSON document says."""
+    never_followed: tuple[Finding, ...] = ()
+    """Rows that no run follows, for formats that show findings at their places; others count them in the suites."""
 
     @property
     def outcome(self) -> Outcome:

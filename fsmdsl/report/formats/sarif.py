@@ -24,14 +24,15 @@ ROOT = "%SRCROOT%"
 def sarif(results: Results, rules: Sequence[Rule], version: str) -> str:
     """The whole log, one run. `rules` are all that the tool has."""
     places = {rule.code: n for n, rule in enumerate(rules)}
-    names = fingerprints(f.diagnostic for f in results.findings)
+    findings = (*results.findings, *results.never_followed)
+    names = fingerprints(f.diagnostic for f in findings)
     run = {
         "tool": {"driver": {"name": "fsm", "version": version, "rules": [_rule(rule) for rule in rules]}},
         "automationDetails": {"id": f"fsm/{results.kind}/"},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [{"executionSuccessful": True}],
-        "results": [_result(f, places, name) for f, name in zip(results.findings, names, strict=True)],
+        "results": [_result(f, places, name) for f, name in zip(findings, names, strict=True)],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return printable_json(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"

@@ -122,7 +122,7 @@ system Hall {
 }
 ```
 
-Look at the transitions that never fired: one of them should have led there.
+Look at the rows that no run follows: one of them should have led there.
 """,
 )
 
@@ -177,7 +177,7 @@ machine Door {
 system Hall { door: Door }
 ```
 
-Look at the transitions that never fired: one of them should have made it true. If it is right that it never is, say
+Look at the rows that no run follows: one of them should have made it true. If it is right that it never is, say
 that instead: `invariant not Locked`. A `reachable` for what an invariant speaks of keeps it honest later on.
 """,
 )
@@ -344,4 +344,27 @@ state in between can have the image of the one before or behind it, so that noth
 """,
 )
 
-RULES = (INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT, REFINES)
+NEVER_FOLLOWED = Rule(
+    "FSM311",
+    "never-followed",
+    Severity.NOTE,
+    "a row that no run of any system follows",
+    """
+Every system with this machine was explored to the end, and in none of them does a run follow the row. So the verdicts
+say nothing about it. `fsm verify` lists such rows below the verdict of each system. This note is in SARIF alone, once
+for all systems. It changes no verdict and no exit code.
+
+```console
+$ fsm verify job.fsm
+holds     job.One: 3 states, 2 transitions, depth 2, 0.00 s (exhaustive)
+  1 row never followed: Job done from Stopping (job.fsm:10:5)
+```
+
+Send the event that the row waits for, give a parameter the value that its guard asks for, or remove the row.
+""",
+)
+
+RULES = (
+    INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT, REFINES,
+    NEVER_FOLLOWED,
+)  # fmt: skip

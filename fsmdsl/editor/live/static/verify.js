@@ -75,8 +75,9 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     if (held.length) result.append(h("details", { open: !open.length }, h("summary", {}, `${held.length} hold`), list("What holds", held)));
     if (x.note) result.append(h("p", { class: "quiet" }, coded(x.note)));
     if (x.never_followed.length && !x.stopped) {
-      const names = [...new Set(x.never_followed.map((n) => `${n.machine.split(".").at(-1)} ${n.transition}`))];
-      result.append(h("details", {}, h("summary", {}, `Never followed${x.beyond ? " within the bound" : ""}: ${names.length}`), h("p", {}, names.join(", "))));
+      const rows = unfollowed(x.never_followed);
+      const label = `${counted(rows.length, "row")} never followed${x.beyond ? " within the bound" : ""}`;
+      result.append(h("details", { open: rows.length < 5 }, h("summary", {}, label), h("ul", {}, rows.map((row) => h("li", {}, row)))));
     }
   }
 
@@ -111,6 +112,18 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     },
     run,
   };
+}
+
+/** Rows that no run follows, each once, with the sources from which none does, and its place. */
+function unfollowed(transitions) {
+  const rows = new Map();
+  for (const t of transitions) {
+    const place = `${t.file}:${t.line}:${t.column}`;
+    const row = rows.get(`${t.machine} ${place}`) ?? { name: `${t.machine.split(".").at(-1)} ${t.transition}`, sources: [], place };
+    row.sources.push(t.source);
+    rows.set(`${t.machine} ${place}`, row);
+  }
+  return [...rows.values()].map((row) => `${row.name} from ${row.sources.join(", ")} (${row.place})`);
 }
 
 function progress(x, rate) {
