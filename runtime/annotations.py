@@ -82,7 +82,7 @@ def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None 
     _finish(reader, SPEC)
     spec.check_form()
     if notes is not None:
-        notes.extend(sorted(map(_named, reader.notes), key=lambda note: note.path))
+        notes.extend(sorted(map(_with_subject, reader.notes), key=lambda note: note.path))
     return spec
 
 
@@ -203,10 +203,10 @@ def _document(text: str, what: str, notes: list[Problem]) -> Value:
 
 
 def _wrong(what: str, error: ConfigurationError) -> UserError:
-    return UserError(f"annotation {what}: {ConfigurationError(map(_named, error.problems))}")
+    return UserError(f"annotation {what}: {ConfigurationError(map(_with_subject, error.problems))}")
 
 
-def _named(problem: Problem) -> Problem:
+def _with_subject(problem: Problem) -> Problem:
     """A problem of the whole text says so: it is no configuration."""
     return problem if problem.path else replace(problem, path="the annotation")
 

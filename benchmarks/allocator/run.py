@@ -1,19 +1,16 @@
-"""How long the allocator takes to decide, and to recover: by the size of the cluster, beside HiveD and first fit.
+"""How long the allocator takes to decide, and to recover: by the size of the cluster, beside first fit.
 
-Usage: python benchmarks/allocator/run.py [--hived 2048,8192,65536]. Writes benchmarks/results/allocator.json and
-allocator.md, and exits with 1 if a promise is not kept. A computer that does other things as well interrupts one
-decision in some hundred, so that the 99th percentile of the wall clock shows those other things. Each kind of decision
-is measured several times, all sizes and HiveD in turns, and the least figure counts. Where the computer is busy at the
-beginning, decisions and recovery are reported and judged by the time that the processor has worked; both are in
-the JSON.
+Usage: python benchmarks/allocator/run.py. Writes benchmarks/results/allocator.json and allocator.md, and exits with 1
+if a promise is not kept. A computer that does other things as well interrupts one decision in some hundred, so that the
+99th percentile of the wall clock shows those other things. Each kind of decision is measured several times, all sizes
+in turns, and the least figure counts. Where the computer is busy at the beginning, decisions and recovery are reported
+and judged by the time that the processor has worked; both are in the JSON.
 
-HiveD is `hived-oracle`, in `$HIVED_ORACLE` or in `../shared/peers/hived` beside the repository: its own package, which
-does the same kinds of work in its process. At 65,536 devices each kind takes it minutes; `--hived ''` leaves it out.
+HiveD's times are in benchmarks/results/allocator-beside-hived.md, from a run with its own code as a program.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -34,26 +31,8 @@ DECISIONS = (
     "nearly full, 8 pods of 1",
     "full, displacing weaker gangs",
 )
-HIVED = Path(os.environ.get("HIVED_ORACLE", ROOT.parent / "shared/peers/hived/hived-oracle"))
-BESIDE = dict(
-    zip(
-        DECISIONS,
-        (
-            ("decisions", "0.5", "mix", 500, "8"),
-            ("decisions", "0.5", "mix", 500, "4", "4"),
-            ("decisions", "0.5", "mix", 500, *"11111111"),
-            ("decisions", "0.97", "whole", 500, "8"),
-            ("decisions", "0.97", "mix", 500, *"11111111"),
-            ("preempt", "1.0", "mix", 200, "8"),
-        ),
-        strict=True,
-    )
-)
-"""What HiveD does: the part of the devices in use, by which gangs, how many decisions, of which pods."""
-LIMIT = 120
-"""Seconds for each part of what HiveD does."""
 ROUNDS = 6
-"""How often each kind of decision is measured, at all sizes in turn; at the largest one, HiveD is measured once."""
+"""How often each kind of decision is measured, at all sizes in turn."""
 GROWTH = 1.2
 """How much longer a decision may take at most in the largest cluster than in the smallest."""
 LENT = ("full of opportunistic gangs, 1 pod of 8", "full of opportunistic gangs, 8 pods of 8")
@@ -77,40 +56,20 @@ def measure(what: str, number: int) -> Figures:
     return dict(json.loads(done.stdout))
 
 
-def hived(what: str, number: int) -> Figures:
-    """HiveD at the same kind of work, in a process of its own."""
-    kind, part, mix, rounds, *sizes = map(str, BESIDE[what])
-    command = [str(HIVED), "bench", kind, str(number), part, mix, rounds, str(LIMIT), *sizes]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    figures = json.loads(done.stdout)
-    keys = ("median", "p99", "cpu median", "cpu p99", "decisions", "refused")
-    selected = {key: round(figures[key], 4) for key in keys}
-    print(f"HiveD, {what}, {number}: {json.dumps(selected)}", flush=True)
-    return selected
-
-
 def least(*rounds: Figures) -> Figures:
     """Of each figure, the least of all rounds: whatever else the computer does can only make them larger."""
     return {figure: min(figures[figure] for figures in rounds) for figure in rounds[0]}
 
 
-def results(beside: list[int]) -> Figures:
-    """All figures; those of HiveD for clusters of these sizes."""
+def results() -> Figures:
+    """All figures."""
     measurements: Figures = {what: {str(n): measure(what, n) for n in SIZES} for what in (*LENT, *PLAIN)}
-    theirs: Figures = {}
     for what in DECISIONS:
-        ours: dict[str, list[Figures]] = {str(n): [] for n in SIZES}
-        other: dict[str, list[Figures]] = {str(n): [] for n in beside}
-        for turn in range(ROUNDS):
+        rounds: dict[str, list[Figures]] = {str(n): [] for n in SIZES}
+        for _ in range(ROUNDS):
             for n in SIZES:
-                ours[str(n)].append(measure(what, n))
-            for n in beside:
-                if turn == 0 or n < SIZES[-1]:
-                    other[str(n)].append(hived(what, n))
-        measurements[what] = {n: least(*rounds) for n, rounds in ours.items()}
-        theirs[what] = {n: least(*rounds) for n, rounds in other.items()}
-    if beside:
-        measurements["HiveD"] = theirs
+                rounds[str(n)].append(measure(what, n))
+        measurements[what] = {n: least(*figures) for n, figures in rounds.items()}
     measurements |= {what: {"2048": measure(what, 2048)} for what in JOURNALED}
     measurements |= {what: measure(what, 8) for what in MACHINES}
     return {**measurements, "recovery": measure("recovery", GANGS)}
@@ -128,16 +87,7 @@ def ratios(measurements: Figures) -> Figures:
         for n in (least, most)
     }
     generated, library = (measurements[what]["median"] for what in MACHINES)
-    times = {
-        f"HiveD's time over ours, {what}": {
-            n: f"{x[middle] / measurements[what][n][middle]:.1f} / {x[last] / measurements[what][n][last]:.1f}"
-            for n, x in sizes.items()
-        }
-        for last in [f"{_clock(measurements)}p99"]
-        for what, sizes in measurements.get("HiveD", {}).items()
-    }
     return {
-        **times,
         f"cost at {most} devices over cost at {least}": {what: round(x, 2) for what, x in growth.items()},
         "times first fit, nearly full": {n: round(x, 1) for n, x in full.items()},
         "times faster than the same machines by transitions": round(library / generated, 1),
@@ -155,12 +105,6 @@ def broken(measurements: Figures) -> list[str]:
         *(
             (f"{w}: grows", measurements["ratios"][f"cost at {large} devices over cost at {small}"][w], GROWTH)
             for w in DECISIONS
-        ),
-        *(
-            (f"{w}: {n} devices, {which}, as HiveD", measurements[w][n][f"{clock}{which}"], figures[f"{clock}{which}"])
-            for w, sizes in measurements.get("HiveD", {}).items()
-            for n, figures in sizes.items()
-            for which in ("median", "p99")
         ),
         *((f"recovery {w}: 5 s", measurements["recovery"][f"{w}{', cpu' if clock else ''}"], 5) for w in RECOVERIES),
     ]
@@ -181,18 +125,13 @@ def page(measurements: Figures) -> str:
         "",
         "A gang of eight devices placed and allocated, in a cluster of racks of 16 nodes of 8 devices with two virtual",
         f"clusters, among others that come and go. Milliseconds: median / 99th percentile{busy if clock else ''}.",
-        f"The least of {ROUNDS} runs, in which all sizes and HiveD had their turns. One run: HiveD with",
-        f"{SIZES[-1]:,} devices, and clusters full of opportunistic gangs.",
+        f"The least of {ROUNDS} runs, in which all sizes had their turns; one run where opportunistic gangs fill all.",
         "",
         f"| | {' | '.join(f'{n:,} devices' for n in SIZES)} |",
         "|---" * (len(SIZES) + 1) + "|",
     ]
     for what in (*DECISIONS, *LENT, *PLAIN):
         lines.append(f"| {what} | " + " | ".join(_cell(measurements[what][str(n)], clock) for n in SIZES) + " |")
-        theirs = measurements.get("HiveD", {}).get(what)
-        if theirs:
-            cells = (_cell(theirs[str(n)], clock) if str(n) in theirs else "" for n in SIZES)
-            lines.append(f"| the same, HiveD | {' | '.join(cells)} |")
     for what in JOURNALED:
         lines.append(f"| half full, {what} (wall clock) | {_cell(measurements[what]['2048'], '')} | | |")
     lines += ["", "First fit knows no virtual clusters, no topology, no priorities and no life cycles.", ""]
@@ -212,15 +151,9 @@ def _cell(figures: Figures, clock: str) -> str:
 
 def main() -> int:
     """Measure, write, judge."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--hived", default=",".join(map(str, SIZES)), help="sizes of clusters to compare with HiveD in")
-    beside = [int(size) for size in parser.parse_args().hived.split(",") if size]
-    if beside and not HIVED.exists():
-        print(f"NOTHING IS COMPARED WITH HIVED: {HIVED} is missing", flush=True)
-        beside = []
     load = os.getloadavg()[0]
     machine = {"python": platform.python_version(), "cores": os.cpu_count(), "system": platform.platform()}
-    measurements = {"machine": {**machine, "load at the beginning": round(load, 1)}, **results(beside)}
+    measurements = {"machine": {**machine, "load at the beginning": round(load, 1)}, **results()}
     measurements["ratios"] = ratios(measurements)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "allocator.json").write_text(json.dumps(measurements, indent=2) + "\n")

@@ -1,12 +1,13 @@
-"""A complete public trace on the cluster that it comes from: the allocator beside first fit and beside HiveD itself.
+"""A complete public trace on the cluster that it comes from: the allocator beside first fit.
 
-Usage: python benchmarks/simulator/public_trace.py [--loads 0.9 1.0 …] [--schedulers allocator hived …] [--plot].
+Usage: python benchmarks/simulator/public_trace.py [--loads 0.9 1.0 …] [--schedulers allocator …] [--plot].
 
 The trace is Alibaba's of 2023 (`openb_node_list_gpu_node.csv`, `openb_pod_list_default.csv`,
-`openb_pod_list_multigpu50.csv`), looked for in `$OPENB` and in `../shared/traces`; HiveD is the program that
-`tests/runtime/hived.py` finds. One engine drives all three, with the same queues, clock and rules. What was measured
-goes to benchmarks/results/public_trace.json, one line a run, where it replaces what was there of the same load and
-scheduler, and as tables to public_trace.md beside it; `--plot` draws docs/pictures/public-trace-*.svg.
+`openb_pod_list_multigpu50.csv`), looked for in `$OPENB` and in `../shared/traces`. One engine drives both, with the
+same queues, clock and rules. What was measured goes to benchmarks/results/public_trace.json, one line a run, where it
+replaces what was there of the same load and scheduler, and as tables to public_trace.md beside it; `--plot` draws
+docs/pictures/public-trace-*.svg. HiveD's rows were measured in the same way with its own code as a program, which is no
+longer provided.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import resource
 import sys
 from math import inf
 from pathlib import Path
@@ -26,9 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests/runtime")]
 
 from baseline import Counting  # noqa: E402
-from hived import PROGRAM, HiveD  # noqa: E402
-from hived_scheduler import HivedScheduler  # noqa: E402
-from public_trace_results import FILLED, FREE, SCHEDULERS, record, recorded  # noqa: E402
+from public_trace_results import FILLED, FREE, record, recorded  # noqa: E402
 
 from runtime import Allocator, Member  # noqa: E402
 from runtime.config import read_configuration  # noqa: E402
@@ -49,21 +47,19 @@ SHARES = {"LS": 76, "Burstable": 20, "Guaranteed": 4, "BE": 0}
 BEGIN = 116 * 86400.0
 """99 % of the pods came in the month that begins here."""
 LOADS = (0.9, 1.0, 1.2, 1.5)
+SCHEDULERS = ("allocator", "first-fit")
+"""Those that run here."""
 
 
 class Measured:
-    """One of the three, and the processor time that its decisions take."""
+    """One of the two, and the processor time that its decisions take."""
 
     def __init__(self, name: str, configuration: dict[str, Any]) -> None:
         self.clock = Clock()
         self.configuration = read_configuration(configuration)
-        self.hived = HiveD() if name == "hived" else None
+        allocator = name == "allocator"
         self.inner: Any = (
-            HivedScheduler(self.hived, configuration)
-            if self.hived is not None
-            else PodByPod(Allocator(self.configuration, self.clock))
-            if name == "allocator"
-            else Counting(self.configuration)
+            PodByPod(Allocator(self.configuration, self.clock)) if allocator else Counting(self.configuration)
         )
         self.seconds = 0.0
         self.isolated = self.inner.isolated
@@ -86,15 +82,10 @@ class Measured:
         self.seconds += process_time() - begun
 
     def simulated(self, requests: list[Request], rules: Rules, width: float | None = None) -> Simulation:
-        """The run; afterwards `seconds` is HiveD's own time, where it is HiveD, without ours of talking to it."""
+        """The run."""
         scheduler: Any = self  # `__init__` adds the methods of `inner`
         simulation = Simulation(self.configuration, scheduler, self.clock, requests, rules=rules, width=width)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         simulation.run()
-        if self.hived is not None:
-            self.hived.close()
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            self.seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return simulation
 
 
@@ -197,9 +188,8 @@ def main() -> None:
     options.add_argument("--schedulers", nargs="*", choices=SCHEDULERS, default=SCHEDULERS)
     options.add_argument("--plot", action="store_true", help="draw what is in the results, after the runs")
     chosen = options.parse_args()
-    missing = [path for path in (TRACES, PROGRAM) if not path.exists()]
-    if missing:
-        sys.exit(f"THE TRACE OR HIVED IS NOT HERE: {', '.join(map(str, missing))}")
+    if not TRACES.exists():
+        sys.exit(f"THE TRACE IS NOT HERE: {TRACES} is missing")
     for name in chosen.schedulers:
         for load in chosen.loads:
             record(replay(name, load))

@@ -1,27 +1,29 @@
-"""Random histories of the allocator beside HiveD itself: both are asked the same, and both do what the leader decides.
+"""The allocator in random histories that HiveD has answered: both are asked the same, and do what the leader decided.
 
-`python tests/runtime/beside_hived.py --histories 10000` runs as many and counts, in how many asks the two differ, and
-how; `--seed 7 --histories 1` runs one again. A difference is classified here, in code. What follows it in the
-same history is not compared any more where the states of the two differ from there on.
+`python tests/runtime/beside_hived.py` runs all recorded histories, and counts in how many asks the two differ, and how;
+`--only ID` runs one, `--show TEXT` prints the asks of some classes. A difference is classified in `sides.py`. Where the
+states of the two differ because of it, what follows in the same history is not compared any more.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from collections import Counter
-from random import Random
+from collections.abc import Iterable
 from typing import Any
 
-from clusters import gang, healthy
-from differences import Difference
-from hived import HiveD, PanicError, RefusedError, bind_info, to_hived, victims
+from differences import OURS, Difference, spread
+from hived import HISTORIES, Record, bind_info, records
 from invariants import check
-from shapes import changed, complete, shape
-from sides import Sides, nodes_of
+from sides import HAS_VIRTUAL, PREEMPTOR, STATE, USER, Answer, Sides, key_of
 
-from runtime import Allocator, Answer, Bind, BindInfo, Phase, Pod, Preempt, UserError, Wait
+from runtime import Allocator, Bind, BindInfo, Phase, Pod, Preempt, UserError
+from runtime.annotations import read_spec
+from runtime.answers import Demotion
 from runtime.pods import OPPORTUNISTIC
+from runtime.preemption.victims import owner
 
 
 class EndedError(Exception):
@@ -29,328 +31,286 @@ class EndedError(Exception):
 
 
 class Histories:
-    """One after the other, with one process of HiveD."""
+    """The results of all that have run."""
 
-    def __init__(self, hived: HiveD) -> None:
-        self.hived = hived
-        self.asks = 0
-        self.found: Counter[Difference] = Counter()
+    def __init__(self) -> None:
+        self.histories = self.asks = self.alike = 0
+        self.differences: Counter[Difference] = Counter()
         self.seen: Counter[str] = Counter()
-        self.first: dict[Difference, int] = {}
-        """The seed of the first history that has a difference."""
+        self.examples: dict[Difference, list[str]] = {}
 
-    def run(self, seed: int, steps: int) -> None:
-        try:
-            history = History(self, seed)
-            for _ in range(steps):
-                history.step()
-        except EndedError:
-            pass
-        except PanicError:
-            self.note(Difference.PANIC, seed)
-        except BaseException as error:
-            error.add_note(f"history {seed}, of {steps} steps")
-            raise
-
-    def note(self, difference: Difference, seed: int) -> None:
-        self.found[difference] += 1
-        self.first.setdefault(difference, seed)
+    def run(self, recorded: Iterable[Record]) -> None:
+        for record in recorded:
+            self.histories += 1
+            history = History(self, record)
+            try:
+                history.run()
+                self.seen["whole histories"] += 1
+            except EndedError:
+                pass
+            except BaseException as error:
+                error.add_note(f"history {record['id']}, event {history.number}")
+                raise
 
 
 class History(Sides):
     """One cluster on both sides."""
 
-    def __init__(self, histories: Histories, seed: int) -> None:
-        self.all, self.hived, self.seed = histories, histories.hived, seed
-        self.random = Random(seed)
-        self.ours_lead = bool(seed % 2)
-        self.configuration = complete(shape(self.random))
-        self.allocator = healthy(self.configuration)
-        self.bad: set[str] = set()
-        self.gangs: dict[str, list[Pod]] = {}
-        self.bound: dict[Pod, BindInfo] = {}
-        self.made = 0
-        self.hived.ask("seed", seed=seed)
-        self.hived.begin(self.configuration, self.names)
+    def __init__(self, results: Histories, record: Record) -> None:
+        self.all, self.record = results, record
+        self.hived_leads = record["lead"] == "hived"
+        self.pods: dict[str, Pod] = {}
+        self.bound, self.groups, self.cells, self.bad = {}, {}, {}, set()
+        self.weights = {}
+        self.number = 0
+        self.configuration: Any = None
+        self.intact = True
+        """The configuration has never changed."""
 
-    @property
-    def names(self) -> list[str]:
-        return sorted(self.allocator.cluster.nodes)
+    def run(self) -> None:
+        acts = {"start": self._start, "ask": self._ask, "delete": self._delete, "node": self._node}
+        for number, event in enumerate(self.record["events"]):
+            self.number, self.event = number, event
+            if event.get("panic") or event.get("double"):
+                self._fails()
+            acts[event["op"]]()
+            check(self.allocator)
+            self._compare()
 
-    def step(self) -> None:
-        """Something happens on both sides; what must hold of ours is checked."""
-        acts = (self.come, self.retry, self.go, self.kill, self.flip, self.restart, self.reconfigure)
-        self.random.choices(acts, (32, 24, 16, 6, 8, 2, 1))[0]()
-        check(self.allocator)
-        places = [(info.node, index) for info in self.bound.values() for index in info.leaf_cells]
-        assert len(set(places)) == len(places), "no device is held twice"
-        self.compare()
+    def _note(self, difference: Difference, text: str = "") -> None:
+        self.all.differences[difference] += 1
+        where = f"{self.record['id']} event {self.number}"
+        self.all.examples.setdefault(difference, []).append(f"{where}: {text}"[:600])
 
-    def end(self, difference: Difference) -> EndedError:
-        self.all.note(difference, self.seed)
+    def _end(self, difference: Difference, text: str = "") -> EndedError:
+        self._note(difference, text)
         return EndedError()
 
-    def compare(self) -> None:
-        """Gangs, their states, and who was demoted.
+    def _fails(self) -> None:
+        """HiveD has failed, or given a device twice: its state is worth nothing from here on."""
+        if self.event.get("double"):
+            assert self.doubled(bind_info(self.event["hived"]["info"])), "it has given a device twice"
+        raise self._end(Difference.FAILS, str(self.event.get("panic", "")))
 
-        Where each side has demoted another gang, HiveD's counts: it may not even be lazy.
-        """
-        groups = {x["metadata"]["name"]: x["status"] for x in self.hived.groups()}
-        mine = {x.name: x for x in self.allocator.groups() if x.state.value != "Pending"}
-        for name in sorted(
-            groups.keys() | mine.keys(), key=lambda x: ("lazyPreemptionStatus" not in groups.get(x, {}), x)
-        ):
-            theirs, gang = groups.get(name), mine.get(name)
-            if gang is None:
-                runs = any(pod in self.bound for pod in self.gangs.get(name, ()))
-                raise self.end(Difference.OURS_FORGETS if runs else Difference.LEAKS)
-            if theirs is None:
-                raise self.end(Difference.TAKES_BACK)
-            demoted = "lazyPreemptionStatus" in theirs
-            if demoted != (gang.demotion is not None):
-                raise self.end(Difference.DEMOTES if demoted else self.demotion(self.allocator.gangs[name]))
-            if theirs["state"] != gang.state.value:
-                raise self.end(Difference.STAYS_PREEMPTED)
+    # Events
 
-    # What happens
+    def _start(self) -> None:
+        """Both know only what bound pods carry."""
+        before = getattr(self, "allocator", None)
+        demoted = before is not None and any(gang.demotion for gang in before.groups())
+        self.intact = self.intact and (before is None or self.event["config"] == self.configuration)
+        self.configuration = self.event["config"]
+        self.allocator = Allocator.from_config(self.configuration, now=lambda: 1000.0)
+        self.bad = set(self.event["bad"])
+        self.all.seen["restarts"] += before is not None
+        self.pods = {uid: pod for uid, pod in self.pods.items() if uid in self.event["bound"]}
+        nodes = {name: name not in self.bad for name in self.allocator.cluster.nodes}
+        recovered = self.allocator.recover([(self.pods[uid], self.bound[uid]) for uid in self.event["bound"]], nodes)
+        changed = recovered.demoted or recovered.missing
+        if recovered.refused or (self.intact and not demoted and changed):
+            raise self._end(Difference.OURS_RECOVERY, str(recovered))
 
-    def come(self) -> None:
-        """A gang of any kind, of one type of leaf cell that its virtual cluster has."""
-        choose = self.random.choice
-        tenants = self.allocator.cluster.tenants
-        tenant = tenants[choose(sorted(tenants))]
-        priority = choose((-1, -1, 1, 1, 5, 9))
-        kinds = sorted({view.chain.leaf_type for view in tenant.views.values() if view.tops})
-        if priority == OPPORTUNISTIC:
-            kinds = sorted({forest.chain.leaf_type for forest in self.allocator.cluster.forests.values()})
-        pinned = choose(sorted(tenant.pinned)) if tenant.pinned and priority >= 0 and choose((0, 0, 1)) else ""
-        if not (kinds or pinned):
-            return
-        self.made += 1
-        sizes = [choose((1, 1, 2, 2, 3, 4)) for _ in range(choose((1, 1, 1, 2, 3, 4)))]
-        name = f"g{self.made}"
-        self.gangs[name] = gang(
-            name,
-            tenant.name,
-            *sizes,
-            priority=priority,
-            pinned_cell=pinned,
-            leaf_type="" if pinned else choose(kinds),
-            lazy_preemption=choose((False, False, True)),
-            ignore_suggested=choose((True, True, False)),
-        )
-        self.place(self.gangs[name])
+    def _node(self) -> None:
+        good, name = self.event["healthy"], self.event["name"]
+        (self.bad.discard if good else self.bad.add)(name)
+        (self.allocator.node_healthy if good else self.allocator.node_bad)(name)
 
-    def retry(self) -> None:
-        """A gang whose pods have no places, or not all, asks again."""
-        waiting = [pods for pods in self.gangs.values() if any(pod not in self.bound for pod in pods)]
-        if waiting:
-            self.place([pod for pod in self.random.choice(waiting) if pod not in self.bound])
+    def _delete(self) -> None:
+        for uid in self.event["pods"]:
+            self.bound.pop(uid, None)
+            if (pod := self.pods.pop(uid, None)) is not None:
+                self.allocator.delete(pod)
 
-    def place(self, pods: list[Pod]) -> None:
-        """The pods of a gang ask, one after the other, as long as they are placed."""
-        offered = [name for name in self.names if self.random.random() < 0.8]
-        for pod in pods:
-            if not self.ask(pod, offered) or self.random.random() < 0.1:
-                return
-
-    def ask(self, pod: Pod, offered: list[str]) -> bool:
-        """Whether the pod was placed."""
+    def _ask(self) -> None:
+        pod = self._pod(self.event["pod"])
+        self.pods[pod.uid] = pod
+        names = sorted(self.allocator.cluster.nodes)
+        offered = names if self.event["offered"] == "all" else self.event["offered"]
+        home = self.allocator.gangs.get(pod.spec.gang.name)
+        was = home.state.value if home is not None else "Pending"
+        self.weigh()
+        ours = self._schedule(pod, offered)
+        kind, theirs = _kind(ours), self.event["hived"]
         self.all.asks += 1
-        kind, ours = self._ours(pod, offered)
-        theirs = self._theirs(pod, offered)
-        if kind != theirs.get("kind"):
-            self._differ(pod, offered, kind, ours, theirs)
-        self.all.seen[f"{kind}"] += kind == theirs["kind"]
-        lead = kind if self.ours_lead else theirs["kind"]
-        if lead == "bind":
-            self._bind(pod, ours, theirs)
-            return True
-        if lead == "preempt":
-            self._kill(pod, offered, ours, theirs)
-        return False
-
-    def _ours(self, pod: Pod, offered: list[str]) -> tuple[str, Answer | None]:
-        try:
-            answer = self.allocator.schedule(pod, offered, Phase.FILTERING)
-        except UserError:
-            return "refuse", None
-        return {Bind: "bind", Preempt: "preempt", Wait: "wait"}[type(answer)], answer
-
-    def _theirs(self, pod: Pod, offered: list[str]) -> dict[str, Any]:
-        try:
-            answer = self.hived.schedule(pod, "Filtering", offered)
-        except RefusedError:
-            return {"kind": "refuse"}
-        return {**answer, "kind": next(x for x in ("bind", "preempt", "wait") if x in answer)}
-
-    def _differ(self, pod: Pod, offered: list[str], kind: str, ours: Answer | None, theirs: dict[str, Any]) -> None:
-        """Classifies an ask that was answered in different ways; the leader's answer counts."""
-        home = self.allocator.homes.get(pod.uid)
-        if home is not None and home.state.value == "BeingPreempted":
-            raise self.end(Difference.BEING_PREEMPTED)
-        worse = kind != "bind" and theirs["kind"] != "wait"
-        if worse and self.frees():
-            raise self.end(Difference.FREES)
-        if worse and theirs["kind"] == "bind" and self.bad & nodes_of(bind_info(theirs["bind"])):
-            raise self.end(Difference.ON_BAD)
-        match kind, theirs["kind"]:
-            case "refuse", _:
-                raise self.end(Difference.REFUSES)
-            case _, "refuse":
-                raise self.end(Difference.HIVED_REFUSES)
-            case "bind", "wait":
-                found = Difference.NO_PLACE
-            case "bind", "preempt":
-                found = Difference.DISPLACES
-            case "preempt", "wait":
-                found = Difference.NO_VICTIMS
-            case "preempt", _:
-                assert isinstance(ours, Preempt)
-                gangs = {self.allocator.homes[victim.uid] for victim in ours.pods()}
-                weak = all(x.priority == OPPORTUNISTIC for x in gangs)
-                found = Difference.OURS_DISPLACES if weak else Difference.OURS_KILLS
-                if weak and self.demoted_for(pod):
-                    found = Difference.LENDS
-                elif weak:
-                    found = self.better(pod, offered, theirs) or found
-            case _, "bind" if self._breaks(pod, theirs):
-                raise self.end(Difference.BREAKS)
-            case _:
-                found = Difference.OURS_WAITS
-        self.all.note(found, self.seed)
-
-    def _breaks(self, pod: Pod, theirs: dict[str, Any]) -> bool:
-        """Whether HiveD fails when its own decision is carried out."""
-        try:
-            self.hived.add(pod, to_hived(bind_info(theirs["bind"])))
-        except PanicError:
-            return True
-        self.hived.delete(pod)
-        return False
-
-    def _bind(self, pod: Pod, ours: Answer | None, theirs: dict[str, Any]) -> None:
-        """Both take the place that the leader has decided."""
-        if self.ours_lead:
-            assert isinstance(ours, Bind)
-            info = ours.info
+        if kind == theirs["kind"]:
+            self.all.alike += 1
+            self.all.seen[kind] += 1
+            self._alike(pod, offered, ours, was)
         else:
-            info = bind_info(theirs["bind"])
+            difference = self.answered(pod, offered, ours, was)
+            self._note(difference, f"{kind}, HiveD {theirs['kind']}: {pod.uid}, {ours}")
+            if self.event["phase"] == "Preempting" or difference is Difference.BEING_PREEMPTED or difference in OURS:
+                raise EndedError
+        lead: Any = self.event.get("lead", theirs)
+        if lead["kind"] == "bind":
+            self._take(pod, bind_info(lead["info"]))
+        elif lead["kind"] == "refuse":
+            self.pods.pop(pod.uid)
+            self.allocator.delete(pod)
+
+    def _pod(self, uid: str) -> Pod:
+        name, _, number = uid.rpartition("-")
+        gang = self.record["gangs"][name]
+        text = json.dumps({**gang["spec"], "leafCellNumber": gang["sizes"][int(number)]})
+        return Pod(uid, uid, read_spec(text, "d", uid), "d")
+
+    def _schedule(self, pod: Pod, offered: list[str]) -> Answer | UserError:
+        try:
+            return self.allocator.schedule(pod, offered, Phase(self.event["phase"]))
+        except UserError as error:
+            return error
+
+    def _alike(self, pod: Pod, offered: list[str], ours: Answer | UserError, was: str) -> None:
+        """Answers of the same kind: whether ours is as good."""
+        if isinstance(ours, Bind) and was == "Pending":
+            if not self.sound(pod, offered, set()):
+                raise self._end(Difference.OURS_UNSOUND, pod.uid)
+            self._measure(pod, ours.info, bind_info(self.event["hived"]["info"]))
+        elif isinstance(ours, Preempt):
+            order, difference = self.victims(pod, offered, ours)
+            if difference is not None:
+                self._note(difference, f"{pod.uid}: {sorted(victim.uid for victim in ours.pods())}")
+            self.all.seen[f"victims: {('less', 'as many', 'more')[order + 1]} devices"] += 1
+            self._reserve(pod, order)
+
+    def _reserve(self, pod: Pod, order: int) -> None:
+        """In the preempting phase, both have reserved cells."""
+        if self.event["phase"] != "Preempting":
+            return
+        self._update()
+        ours, theirs = self.reserved(pod.spec.gang.name)
+        if ours != theirs and order <= 0:
+            raise self._end(Difference.MORE_DISPLACED if order < 0 else Difference.RESERVES, pod.uid)
+
+    def _measure(self, pod: Pod, ours: BindInfo, theirs: BindInfo) -> None:
+        """Where both place a gang: who has it closer."""
+        if ours.chain != theirs.chain:
+            self.all.seen["places: another chain"] += 1
+            return
+        mine, others = self.devices(ours), self.devices(theirs)
+        if {x for own in mine for x in own} == {x for own in others for x in own}:
+            self.all.seen["places: the same devices"] += 1
+            return
+        a, b = spread(mine), spread(others)
+        self.all.seen[f"places: {'as close' if a == b else 'closer' if a < b else 'less close'}"] += 1
+        if a > b and pod.spec.priority > OPPORTUNISTIC:
+            self._note(Difference.OURS_FARTHER, f"{pod.uid}: {a}, HiveD {b}")
+
+    def _take(self, pod: Pod, info: BindInfo) -> None:
+        """Both take the place that the leader has decided. Who loses its guarantee for HiveD's place, loses it here."""
+        if self.hived_leads:
+            self._follow(self.event.get("groups", {}))
+        gang = self.allocator.gangs[pod.spec.gang.name]
+        for slot in (slot for same in gang.places.slots.values() for slot in same):
+            if slot.place.node == info.node and set(slot.place.leaf_cells) == set(info.leaf_cells):
+                info = gang.places.bind_info(slot)
         try:
             self.allocator.allocate(pod, info)
-        except UserError:
-            raise self.end(Difference.CANNOT_FOLLOW) from None
-        self.hived.add(pod, to_hived(info))
-        self.bound[pod] = info
+        except UserError as error:
+            places = {(place.node, x) for same in info.gang for place in same for x in place.leaf_cells}
+            same = places == {(device.host.name, device.index) for device in gang.virtual}
+            raise self._end(Difference.DEALT if same else Difference.OURS_CANNOT_FOLLOW, str(error)) from error
+        self.bound[pod.uid] = info
 
-    def _kill(self, pod: Pod, offered: list[str], ours: Answer | None, theirs: dict[str, Any]) -> None:
-        """The victims that the leader names are gone."""
-        mine = {pod.uid for pod in ours.pods()} if isinstance(ours, Preempt) else set()
-        named = victims(theirs)
-        if mine and named:
-            self.all.seen["other victims"] += mine != named
-            if self.devices(mine) > self.devices(named):
-                raise self.end(self._more(pod, offered, mine, named))
-        for uid in sorted(mine if self.ours_lead else named):
-            self.forget(self._bound_pod(uid))
+    def _follow(self, groups: Record) -> None:
+        for name, group in sorted(groups.items()):
+            gang = self.allocator.gangs.get(name)
+            placed = gang is not None and gang.demotion is None and gang.state.value == "Allocated"
+            if gang is not None and placed and group and group[PREEMPTOR]:
+                gang.demote(Demotion(group[PREEMPTOR], 1000.0))
+                self.allocator.core._changes += 1
 
-    def _more(self, pod: Pod, offered: list[str], mine: set[str], named: set[str]) -> Difference:
-        """Why HiveD's victims weigh less than ours: they may not be all. HiveD goes on without them."""
-        gone: set[str] = set()
-        theirs: dict[str, Any] = {}
-        while named:
-            for uid in sorted(named):
-                self.hived.delete(self._bound_pod(uid))
-            gone |= named
-            theirs = self._theirs(pod, offered)
-            named = victims(theirs) - gone
-        if theirs["kind"] != "bind" or self.devices(gone) >= self.devices(mine):
-            return Difference.IN_TURNS
-        if self.strongest(mine) < self.strongest(gone):
-            return Difference.WEAKER
-        return self.better(pod, offered, theirs, (mine, gone)) or Difference.MORE_VICTIMS
+    # States
 
-    def _bound_pod(self, uid: str) -> Pod:
-        return next(pod for pod in self.bound if pod.uid == uid)
+    def _update(self) -> None:
+        """HiveD's, after this event."""
+        for mine, key in ((self.groups, "groups"), (self.cells, "cells")):
+            for name, value in self.event.get(key, {}).items():
+                if value is None:
+                    mine.pop(name, None)
+                else:
+                    mine[name] = value
 
-    def go(self) -> None:
-        if self.gangs:
-            for pod in list(self.gangs[self.random.choice(sorted(self.gangs))]):
-                self.forget(pod)
+    def _compare(self) -> None:
+        """Gangs, their states, who was demoted; and who uses which device."""
+        self._update()
+        mine = {gang.name: gang for gang in self.allocator.groups() if gang.state.value != "Pending"}
+        names = self.groups.keys() | mine.keys()
+        for name in sorted(names, key=lambda x: (self.groups.get(x, [0, None])[PREEMPTOR] is None, x)):
+            self._compare_gang(name)
+        devices = (device for forest in self.allocator.cluster.forests.values() for device in forest.devices())
+        used = {key_of(device): gang.name for device in devices if (gang := owner(device)) is not None}
+        theirs = {key: cell[USER] for key, cell in self.cells.items() if cell[USER]}
+        self.all.seen["states compared"] += 1
+        if used != theirs:
+            raise self._end(Difference.OURS_CELLS, str(used.items() ^ theirs.items())[:300])
 
-    def kill(self) -> None:
-        if self.gangs:
-            self.forget(self.random.choice(self.gangs[self.random.choice(sorted(self.gangs))]))
-
-    def forget(self, pod: Pod) -> None:
-        """A pod is gone."""
-        self.allocator.delete(pod)
-        self.hived.delete(pod)
-        self.bound.pop(pod, None)
-        pods = self.gangs[pod.spec.gang.name]
-        pods.remove(pod)
-        if not pods:
-            del self.gangs[pod.spec.gang.name]
-
-    def flip(self) -> None:
-        """A node turns bad, or good."""
-        name = self.random.choice(self.names)
-        good = name in self.bad
-        if not good and len(self.bad) >= len(self.names) - 1:
-            return
-        self.bad ^= {name}
-        self.hived.ask("node", name=name, healthy=good)
-        report = self.allocator.node_healthy if good else self.allocator.node_bad
-        report(name)
-
-    def restart(self) -> None:
-        """Both know only what bound pods carry."""
-        self.all.seen["restarts"] += 1
-        known = list(self.bound.items())
-        before = {gang.name: gang.demotion for gang in self.allocator.groups()}
-        self.allocator = Allocator.from_config(self.configuration)
-        self.bad &= set(self.names)
-        found = self.allocator.recover(known, {name: name not in self.bad for name in self.names})
-        assert not (found.refused and known and not before), "whoever was placed is taken back"
-        self.hived.begin(self.configuration, self.names)
-        for name in self.bad:
-            self.hived.ask("node", name=name, healthy=False)
-        for pod, info in known:
-            self.hived.add(pod, to_hived(info))
-
-    def reconfigure(self) -> None:
-        """The same with another configuration."""
-        self.all.seen["reconfigured"] += 1
-        self.configuration = complete(changed(self.random, self.configuration))
-        self.restart()
+    def _compare_gang(self, name: str) -> None:
+        theirs, gang = self.groups.get(name), self.allocator.gangs.get(name)
+        runs = any(uid.rpartition("-")[0] == name for uid in self.bound)
+        if gang is None or gang.state.value == "Pending":
+            raise self._end(Difference.OURS_FORGETS if runs else Difference.LEAKS, name)
+        if theirs is None:
+            raise self._end(Difference.FORGETS if runs else Difference.OURS_KEEPS, name)
+        demoted = theirs[PREEMPTOR] is not None or (gang.spec.priority > OPPORTUNISTIC and not theirs[HAS_VIRTUAL])
+        if demoted and gang.demotion is None:
+            difference = self.demoted_by_hived(name, gang)
+            self._note(difference, f"{name} {theirs}")
+            if difference is not Difference.DEMOTES or not self.hived_leads:
+                raise EndedError
+            self._follow({name: theirs})
+        elif not demoted and gang.demotion is not None:
+            raise self._end(self.demoted_by_us(gang), name)
+        if theirs[STATE] != gang.state.value:
+            stays = theirs[STATE] == "BeingPreempted" and gang.state.value == "Allocated" and not self.wanted(name)
+            raise self._end(Difference.STAYS_PREEMPTED if stays else Difference.OURS_STATE, f"{name} {theirs}")
 
 
-def report(histories: Histories) -> str:
-    """Counts and rates."""
-    lines = [f"{histories.asks} asks; answered alike: {dict(histories.seen)}"]
-    for difference in Difference:
-        count = histories.found[difference]
-        if count:
-            rate = f"{count / histories.asks:.4%} of the asks, first in history {histories.first[difference]}"
-            lines.append(f"{count:6}  {difference.value} ({rate})")
+def _kind(answer: Answer | UserError) -> str:
+    match answer:
+        case UserError():
+            return "refuse"
+        case Bind():
+            return "bind"
+        case Preempt():
+            return "preempt"
+        case _:
+            return "wait"
+
+
+def table(results: Histories) -> str:
+    """The differences by class, as the documents quote them."""
+    differ = results.asks - results.alike
+    lines = [
+        f"{results.histories:,} histories, {results.asks:,} asks, {results.alike:,} answered alike "
+        f"({results.alike / results.asks:.2%}), {differ:,} not.",
+        "",
+        "| difference | times |",
+        "| --- | --- |",
+    ]
+    lines += [f"| {x.value} | {results.differences[x]} |" for x in Difference if results.differences[x]]
     return "\n".join(lines)
+
+
+def report(results: Histories) -> str:
+    """The same, with all that was counted."""
+    counts = "\n".join(f"{count:8} {what}" for what, count in sorted(results.seen.items()))
+    first = "\n".join(f"{x.value}\n    {results.examples[x][0]}" for x in OURS if x in results.examples)
+    return f"{table(results)}\n\n{counts}\n{first}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--histories", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0, help="of the first one; HiveD leads in even ones")
-    parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--every", type=int, default=1_000, help="histories after which the counts so far are printed")
+    parser.add_argument("--only", help="the id of a history")
+    parser.add_argument("--show", help="a part of the name of a class")
     arguments = parser.parse_args()
-    hived = HiveD()
-    histories, begun = Histories(hived), time.monotonic()
-    for number in range(1, arguments.histories + 1):
-        histories.run(arguments.seed + number - 1, arguments.steps)
-        if number % arguments.every == 0 or number == arguments.histories:
-            print(f"{number} histories of {arguments.steps} steps in {time.monotonic() - begun:.0f} s")
-            print(report(histories), flush=True)
-    hived.close()
+    results, begun = Histories(), time.monotonic()
+    results.run(x for x in records(HISTORIES) if arguments.only in (None, x["id"]))
+    print(f"{time.monotonic() - begun:.0f} s")
+    print(report(results))
+    for difference, examples in results.examples.items():
+        if arguments.show and arguments.show in difference.value:
+            print(difference.value, *examples, sep="\n    ")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How the allocator and HiveD can differ: what `beside_hived.py` puts a name to, and what makes two places alike."""
+"""How the allocator and HiveD can differ: the condition of each class is in `sides.py`. And how places are compared."""
 
 from __future__ import annotations
 
@@ -11,38 +11,45 @@ from runtime.cells import Device, PhysicalCell
 class Difference(Enum):
     """Why an ask, or what came of it, was not the same on both sides."""
 
-    PANIC = "fault of HiveD: it fails"
-    DEMOTES = "fault of HiveD: it demotes a gang in an attempt that comes to nothing, or others than it needs"
-    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted when nobody wants its cells any more"
-    LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
-    TAKES_BACK = "fault of HiveD: it forgets a gang that has bound pods"
-    FREES = "fault of HiveD: it counts cells as free that a guaranteed gang uses"
-    BREAKS = "fault of HiveD: it decides for cells that are promised to others, and fails when the pod is bound"
-    ON_BAD = "fault of HiveD: it decides for a bad node"
-    IN_TURNS = "fault of HiveD: when its victims are gone, it names others, or waits all the same"
-    RESTORES = "fault of HiveD: a gang has a guarantee again, on a bad node, for which there is no cell of its kind"
-    HIVED_REFUSES = "limit of HiveD: it refuses a pod that could wait"
     NO_PLACE = "limit of HiveD: it waits where there is a place"
     DISPLACES = "limit of HiveD: it displaces somebody where there is a free place"
     NO_VICTIMS = "limit of HiveD: it waits where a weaker gang could be displaced"
-    CANNOT_FOLLOW = "intended: a place that the other side has decided is refused, as its own books do not allow it"
-    REFUSES = "intended: a pod that contradicts its placed gang is refused"
-    BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
+    MORE_DISPLACED = "limit of HiveD: it reserves cells for which more devices are displaced"
+    DOOMED = "limit of HiveD: it has booked bad cells for a virtual cluster, and has no guarantee for a place on others"
+    DEMOTES = "fault of HiveD: it demotes a gang in the filtering phase, in which nothing has been decided"
+    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted when nobody has reserved its cells"
+    LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
+    FORGETS = "fault of HiveD: it forgets a gang that has bound pods"
+    ON_BAD = "fault of HiveD: it decides for a bad node"
+    FAILS = "fault of HiveD: it fails, or gives a device to two pods"
+    RESERVES = "tie: other cells are reserved, for which as many devices are displaced"
+    DEALT = "tie: a gang has the same cells, dealt out to its pods in another way"
     PINNED = "intended: a gang counts for a pinned cell only where it has asked for it and runs in it"
-    WEAKER = "intended: gangs of lower priority go rather than fewer devices of a gang of higher priority"
     LENDS = "intended: an opportunistic gang goes rather than that one of the same virtual cluster loses its guarantee"
     CLOSER = "intended: opportunistic gangs go rather than that a gang is less close"
     TORN = "intended: opportunistic gangs go rather than that a virtual cluster has less room in one piece"
-    OURS_FORGETS = "ours: it forgets a gang that HiveD knows"
-    OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
-    MORE_VICTIMS = "ours: victims with more devices, guaranteed ones first, than all that HiveD needs in the end"
+    CHAIN = "intended: without a type, the first chain counts in which nobody of the virtual cluster is displaced"
+    BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
+    OTHER_DEMOTED = "limit of ours: which gangs lose their guarantee is not searched for, and may be larger ones"
+    OURS_REFUSES = "ours: it refuses a pod that HiveD does not refuse"
+    OURS_SERVES = "ours: it does not refuse a pod that HiveD refuses"
+    OURS_UNSOUND = "ours: a place that a gang cannot have"
     OURS_WAITS = "ours: it waits where HiveD places or preempts"
-    OURS_DISPLACES = "ours: it displaces opportunistic gangs where HiveD displaces nobody"
-    OURS_KILLS = "ours: it kills guaranteed gangs where HiveD displaces nobody"
+    OURS_DISPLACES = "ours: it displaces gangs where HiveD displaces nobody"
+    OURS_MORE = "ours: more devices are displaced than HiveD needs in the end"
+    OURS_FARTHER = "ours: a guaranteed gang is less close than in HiveD's places"
+    OURS_CANNOT_FOLLOW = "ours: it cannot take a place that the leader has decided"
+    OURS_FORGETS = "ours: it forgets a gang that has bound pods"
+    OURS_KEEPS = "ours: a gang keeps its cells when all its pods are gone"
+    OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
+    OURS_KEEPS_GUARANTEE = "ours: it does not demote a gang that HiveD demotes"
+    OURS_STATE = "ours: a gang is in another state"
+    OURS_CELLS = "ours: other devices are in use"
+    OURS_RECOVERY = "ours: recovery under the same configuration refuses, demotes or misses something"
 
 
 OURS = {x for x in Difference if x.value.startswith("ours")}
-INTENDED = {x for x in Difference if x.value.startswith("intended")}
+"""What nothing explains."""
 
 
 def spread(pods: Sequence[Sequence[Device]]) -> list[int]:

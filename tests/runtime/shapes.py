@@ -120,15 +120,3 @@ def _unpin(cell: dict[str, Any]) -> None:
     cell.pop("pinnedCellId", None)
     for child in cell.get("cellChildren", ()):
         _unpin(child)
-
-
-def complete(configuration: dict[str, Any]) -> dict[str, Any]:
-    """With an entry for each chain: HiveD fails at start, or when a node turns bad, where a chain is nobody's."""
-    tenants = configuration["virtualClusters"].values()
-    named = {x["cellType"].partition(".")[0] for tenant in tenants for x in tenant["virtualCells"]}
-    first = next(iter(tenants), None)
-    for top in configuration["physicalCluster"]["physicalCells"]:
-        if first is not None and top["cellType"] not in named:
-            named.add(top["cellType"])
-            first["virtualCells"].append({"cellType": top["cellType"], "cellNumber": 0})
-    return configuration

@@ -1,4 +1,4 @@
-"""The simulator drives the allocator, first fit and HiveD over the same pressed slice of a public trace.
+"""The simulator drives the allocator and first fit over the same pressed slice of a public trace.
 
 The figures of the complete trace: `benchmarks/simulator/public_trace.py`.
 """
@@ -7,23 +7,11 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hived import HiveD, PanicError, needs_hived
-from hived_scheduler import HivedScheduler
-from simulating import Log
 
-from runtime import Member
-from runtime.config import read_configuration
 from runtime.simulate.convert.alibaba import PODS
-from runtime.simulate.engine import Clock, Rules, Simulation
-from runtime.simulate.observe import Event, Kind
-from runtime.simulate.outages import Outage
-from runtime.simulate.scheduler import Placed
-from runtime.simulate.workload import Request
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks/simulator"))
@@ -53,7 +41,7 @@ def slices(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs_trace
-@pytest.mark.parametrize("name", ["allocator", "first-fit", pytest.param("hived", marks=needs_hived)])
+@pytest.mark.parametrize("name", public_trace.SCHEDULERS)
 def test_a_slice_of_the_trace(name: str, slices: Path) -> None:
     """All that comes starts, and the cluster is as loaded as it was to be."""
     run = public_trace.replay(name, 0.8, slices)
@@ -68,85 +56,13 @@ def test_a_slice_of_the_trace(name: str, slices: Path) -> None:
 
 
 @needs_trace
-@pytest.mark.parametrize("name", ["allocator", "first-fit", pytest.param("hived", marks=needs_hived)])
+@pytest.mark.parametrize("name", public_trace.SCHEDULERS)
 def test_pods_pile_up(name: str, slices: Path) -> None:
     """While there is room all that is asked for is lent; then no device is left, as most pods want one."""
     run = public_trace.fill(name, "openb_pod_list_multigpu50.csv", slices)
     assert all(0 <= lent <= asked for asked, lent in run["curve"])
     assert all(lent == asked for asked, lent in run["curve"] if asked < 0.6)
     assert run["curve"][-1][1] > 0.9
-
-
-CLUSTER: dict[str, Any] = {
-    "physicalCluster": {
-        "cellTypes": {"N": {"childCellType": "G", "childCellNumber": 4, "isNodeLevel": True}},
-        "physicalCells": [{"cellType": "N", "cellAddress": name} for name in ("n0", "n1")],
-    },
-    "virtualClusters": {"A": {"virtualCells": [{"cellType": "N", "cellNumber": 2}]}},
-}
-
-
-def gang(name: str, submitted: float, priority: int, *members: Member) -> Request:
-    return Request(name, "A", submitted, 100.0, members, priority)
-
-
-def log_of(requests: list[Request], outages: Sequence[Outage] = ()) -> list[Event]:
-    """What happens when HiveD places gangs on two nodes."""
-    hived, log = HiveD(), Log()
-    scheduler = HivedScheduler(hived, CLUSTER)
-    rules = Rules(checkpoint=0)
-    Simulation(read_configuration(CLUSTER), scheduler, Clock(), requests, outages, rules).run([log])
-    hived.close()
-    return log.events
-
-
-@needs_hived
-def test_hived_preempts_in_the_simulator() -> None:
-    """Gangs of several pods; one that is in the way leaves, and runs again."""
-    log = log_of(
-        [
-            gang("weak", 0, -1, Member(2, 4)),
-            gang("strong", 10, 0, Member(1, 4), Member(2, 2)),
-            gang("later", 20, 0, Member(1, 1)),
-        ]
-    )
-    assert [(e.time, e.gang) for e in log if e.kind is Kind.PREEMPTED] == [(40, "weak")]
-    assert {e.gang: e.time for e in log if e.kind is Kind.STARTED} == {"strong": 40, "later": 140, "weak": 240}
-    assert {e.gang: e.time for e in log if e.kind is Kind.FINISHED} == {"strong": 140, "later": 240, "weak": 300}
-
-
-@needs_hived
-def test_hived_knows_of_nodes_that_fail_in_the_simulator() -> None:
-    """A gang on both nodes is lost with one, and waits until it is repaired."""
-    log = log_of([gang("both", 0, 0, Member(2, 4))], [Outage("n1", 30, 70)])
-    assert [(e.time, e.kind) for e in log if e.gang] == [
-        (0, Kind.SUBMITTED),
-        (0, Kind.STARTED),
-        (30, Kind.LOST),
-        (70, Kind.STARTED),
-        (140, Kind.FINISHED),
-    ]
-
-
-@needs_hived
-def test_hived_is_started_again_after_a_panic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what its bound pods carry: their devices are not given to others."""
-    hived = HiveD()
-    scheduler = HivedScheduler(hived, CLUSTER)
-    first = scheduler.ask(gang("first", 0, 0, Member(1, 4)))
-    assert isinstance(first, Placed)
-
-    def panic(*_: object) -> dict[str, Any]:
-        raise PanicError("made up")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(hived, "schedule", panic)
-        scheduler.ask(gang("second", 0, 0, Member(1, 4)))
-    assert scheduler.panics == 1
-    second = scheduler.ask(gang("second", 0, 0, Member(1, 4)))
-    assert isinstance(second, Placed)
-    assert {first.pods[0][0], second.pods[0][0]} == {"n0", "n1"}
-    hived.close()
 
 
 def test_a_trace_that_is_made_up(tmp_path: Path) -> None:
