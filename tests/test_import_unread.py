@@ -406,7 +406,7 @@ def test_a_state_is_not_called_dead_where_a_part_was_not_read() -> None:
     available("xstate-source")
     made = imported({"m.ts": MAKER.replace("PART", "on: rows()")})
     assert [x.text for x in spec_text(made, "m.ts")[1]] == [
-        "the state `failed`, with 1 row that leave it: nothing that was read leads to it"
+        "the state `failed`, with 1 row that leaves it: no row that was read leads to it"
     ]
 
 

@@ -10,7 +10,7 @@ from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, package, receiver, statements
 from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Many, Struct, Unknown, text_of
 from fsmdsl.interop.imports.name_words import words_of
-from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.interop.imports.rules import NEVER_FOLLOWED, NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
 from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Source, Span
@@ -97,13 +97,13 @@ class _Reader:
         initial = text_of(self.evaluator, first, env)
         all_rows = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
         rows = tuple({(r.source, r.event): r for r in all_rows}.values())
-        if len(rows) < len(all_rows):
-            self.note("rows of the same event and state replace each other: the last one counts", place)
+        self.left_out += _replaced(all_rows)
         mentions = [initial, *(x for r in rows for x in (r.source, r.target))]
         names = list(dict.fromkeys(x for x in mentions if x is not None)) or ["Unknown"]
         if initial is None:
             self.missed("the initial state is not a constant: the first state of the table is taken", place)
-        states = tuple(State(name, name) for name in names)
+        places = {x: r.place for r in reversed(all_rows) for x in (r.target, r.source)}
+        states = tuple(State(name, name, place=places.get(name, place)) for name in names)
         table = Table(_title(function, call, self.main), names[0], states, rows, place=place)
         return replace(self.with_callbacks(table, callbacks, env), unread=tuple(self.unread))
 
@@ -169,6 +169,19 @@ class _Reader:
         why = "for every row" if general else "of a state or event that the table does not have"
         self.note(f"the callback `{name}`, {why}: {', '.join(f'`{x}`' for x in actions)}", place)
         return table
+
+
+def _replaced(rows: Sequence[Row]) -> Iterator[LeftOut]:
+    """The rows that a later one of the same event and state replaces."""
+    last = {(r.source, r.event): n for n, r in enumerate(rows)}
+    for n, r in enumerate(rows):
+        later = rows[last[r.source, r.event]]
+        if last[r.source, r.event] == n:
+            continue
+        way = f"the row from `{r.source}` to `{r.source if r.target is None else r.target}` on `{r.event}`"
+        line = later.place.source.position(later.place.start)[0]
+        reason = "it is there twice" if later.place == r.place else f"that of line {line} replaces it"
+        yield LeftOut(f"{way} is never followed: {reason}", r.place, NEVER_FOLLOWED)
 
 
 def _acting(row: Row, moment: str, actions: tuple[str, ...]) -> Row:
