@@ -806,3 +806,55 @@ def test_a_parser_that_does_not_come_to_an_end_is_stopped() -> None:
     with pytest.raises(ImportFailedError) as caught:
         read(Source("m.tsx", ENDLESS), "xstate-source")
     assert caught.value.diagnostic.rule.code == "FSM522"
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+TS = "createMachine({ ID initial: 'a', states: { a: { on: { GO: 'b' } }, b: {} } })"
+PY = 'Machine(states=["a", "b"], initial="a", transitions=[["go", "a", "b"]])'
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("const door = MADE", "door"),
+        ("const machine = MADE", "source"),
+        ("export default MADE", "source"),
+        ("export function createDoor() { return MADE }", "Door"),
+        ("const makeDoor = () => MADE", "Door"),
+        ("const all = { door: MADE }", "door"),
+        ("class House { door = MADE }", "door"),
+        ("module.exports.door = MADE", "door"),
+    ],
+)
+@pytest.mark.parametrize("own", ["", "id: '(machine)',"])
+def test_the_name_of_a_machine_in_typescript(text: str, name: str, own: str) -> None:
+    pytest.importorskip("tree_sitter_typescript", reason="SKIPPED: TypeScript needs `tree-sitter-typescript`")
+    source = f"import {{ createMachine }} from 'xstate'\n{text.replace('MADE', TS.replace('ID', own))}\n"
+    assert table("source.ts", source).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("door = MADE", ["door"]),
+        ("machine = MADE", ["source"]),
+        ("def make_door():\n    return MADE", ["door"]),
+        ("def main():\n    m = MADE", ["source"]),
+        ("class House:\n    def __init__(self):\n        self.machine = MODEL", ["House"]),
+        ("class House:\n    def __init__(self):\n        self.door = MODEL\n        self.lamp = MODEL",
+         ["House door", "House lamp"]),
+    ],
+)  # fmt: skip
+def test_the_names_of_machines_in_python(text: str, names: list[str]) -> None:
+    text = text.replace("MADE", PY).replace("MODEL", PY.replace("(", "(self, ", 1))
+    made = imported({"source.py": f"from transitions import Machine\n\n{text}\n"})
+    assert [x.name for x in made.tables] == names
+
+
+def test_methods_of_go_that_build_machines_are_called_by_their_types() -> None:
+    text = "".join(
+        f'func (x *{kind}) build() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\n'
+        for kind in ("Order", "Parcel")
+    )
+    assert [x.name for x in go(text).tables] == ["Order", "Parcel"]
