@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from random_tables import tables
 from test_cli import fsm
 from test_import import _BLOCK, GOLDEN, SAMPLES, available, clean, imported, loaded
@@ -134,11 +135,36 @@ def test_a_spec_is_the_same_as_the_source_that_it_was_imported_from(sources: dic
 @given(tables())
 @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
 def test_any_table_is_the_same_as_its_spec(table: Table) -> None:
-    """But for an event without a name beside a row without an event: the spec cannot tell them apart."""
-    assume("" not in {x.event for x in table.rows})
     made = Imported((table,))
     model = clean(spec_text(made, "random.py")[0])
     assert [x.message for x in drift(model, made, {}, {}).changes] == []
+
+
+@pytest.mark.parametrize("events", [("", None), (None, ""), ("", "go"), ("", "event")])
+def test_an_event_without_a_name_is_no_row_without_an_event(events: tuple[str | None, ...]) -> None:
+    states = tuple(State(x, x) for x in "ABC")
+    table = Table("M", "A", states, tuple(Row("A", x, e) for x, e in zip("BC", events, strict=True)))
+    made = Imported((table,))
+    model = clean(spec_text(made, "m.py")[0])
+    comparison = drift(model, made, {}, {})
+    assert [x.message for x in (*comparison.changes, *comparison.uncertain)] == []
+    fewer = Imported((replace(table, rows=table.rows[:1]),))
+    assert drift(model, fewer, {}, {}).changes
+
+
+def test_a_machine_whose_name_has_no_letter_is_the_same_as_its_source() -> None:
+    dead = "".join(f'<state id="dead{n}"/>' for n in range(5))
+    text = f'<state id="a"><transition event="e" target="b"/></state><final id="b"/>{dead}</scxml>'
+    made = imported({"m.scxml": SCXML.replace(">", ' name="/">') + text})
+    model, _ = loaded(spec_text(made, "m.scxml")[0])
+    assert model is not None
+    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+
+
+def test_python_warns_of_nothing_in_what_is_read(recwarn: pytest.WarningsRecorder) -> None:
+    text = f"from transitions import Machine\npattern = '\\d'\nx = 1if True else 2\nm = {PY}\n"
+    assert len(imported({"m.py": text}).tables) == 1
+    assert list(recwarn) == []
 
 
 # SCXML ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, receiver, statements
+from fsmdsl.interop.imports.python_values import without_warnings
 from fsmdsl.interop.imports.rules import TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, children, text, walk
 from fsmdsl.interop.imports.table import ImportFailedError
@@ -525,7 +526,8 @@ def _string(literal: str) -> Any:
     if literal.startswith("`"):
         return literal.strip("`")
     try:
-        value = ast.literal_eval(literal)
+        with without_warnings():
+            value = ast.literal_eval(literal)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return Unknown(literal)
     return value if isinstance(value, str) else Unknown(literal)
