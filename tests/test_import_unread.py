@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from random_tables import tables
 from test_cli import fsm
 from test_import import _BLOCK, GOLDEN, SAMPLES, available, clean, imported, loaded
@@ -134,11 +135,36 @@ def test_a_spec_is_the_same_as_the_source_that_it_was_imported_from(sources: dic
 @given(tables())
 @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
 def test_any_table_is_the_same_as_its_spec(table: Table) -> None:
-    """But for an event without a name beside a row without an event: the spec cannot tell them apart."""
-    assume("" not in {x.event for x in table.rows})
     made = Imported((table,))
     model = clean(spec_text(made, "random.py")[0])
     assert [x.message for x in drift(model, made, {}, {}).changes] == []
+
+
+@pytest.mark.parametrize("events", [("", None), (None, ""), ("", "go"), ("", "event")])
+def test_an_event_without_a_name_is_no_row_without_an_event(events: tuple[str | None, ...]) -> None:
+    states = tuple(State(x, x) for x in "ABC")
+    table = Table("M", "A", states, tuple(Row("A", x, e) for x, e in zip("BC", events, strict=True)))
+    made = Imported((table,))
+    model = clean(spec_text(made, "m.py")[0])
+    comparison = drift(model, made, {}, {})
+    assert [x.message for x in (*comparison.changes, *comparison.uncertain)] == []
+    fewer = Imported((replace(table, rows=table.rows[:1]),))
+    assert drift(model, fewer, {}, {}).changes
+
+
+def test_a_machine_whose_name_has_no_letter_is_the_same_as_its_source() -> None:
+    dead = "".join(f'<state id="dead{n}"/>' for n in range(5))
+    text = f'<state id="a"><transition event="e" target="b"/></state><final id="b"/>{dead}</scxml>'
+    made = imported({"m.scxml": SCXML.replace(">", ' name="/">') + text})
+    model, _ = loaded(spec_text(made, "m.scxml")[0])
+    assert model is not None
+    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+
+
+def test_python_warns_of_nothing_in_what_is_read(recwarn: pytest.WarningsRecorder) -> None:
+    text = f"from transitions import Machine\npattern = '\\d'\nx = 1if True else 2\nm = {PY}\n"
+    assert len(imported({"m.py": text}).tables) == 1
+    assert list(recwarn) == []
 
 
 # SCXML ---------------------------------------------------------------------------------------------------------------
@@ -406,7 +432,7 @@ def test_a_state_is_not_called_dead_where_a_part_was_not_read() -> None:
     available("xstate-source")
     made = imported({"m.ts": MAKER.replace("PART", "on: rows()")})
     assert [x.text for x in spec_text(made, "m.ts")[1]] == [
-        "the state `failed`, with 1 row that leave it: nothing that was read leads to it"
+        "the state `failed`, with 1 row that leaves it: no row that was read leads to it"
     ]
 
 
@@ -594,8 +620,14 @@ def go(text: str) -> Imported:
         ('return fsm.NewFSM("a", rows(), nil)\n}\nfunc rows() fsm.Events {\nif x { return nil }\n'
          'return fsm.Events{ROWS}', "the events are not a list"),
         ('rows := fsm.Events{ROWS}\nswitch n { case 1: rows = nil }\nreturn fsm.NewFSM("a", rows, nil)', "an event of"),
-        ('build := fsm.NewFSM\nbuild("c", nil, nil)\nreturn fsm.NewFSM("a", fsm.Events{ROWS}, nil)',
+        ('build := fsm.NewFSM\nif debug { build = fake }\nbuild("c", nil, nil)\n'
+         'return fsm.NewFSM("a", fsm.Events{ROWS}, nil)',
          "the machines that `fsm.NewFSM` makes under another name"),
+        ('x.build = fsm.NewFSM\nx.build("c", nil, nil)\nreturn fsm.NewFSM("a", fsm.Events{ROWS}, nil)',
+         "the machines that `fsm.NewFSM` makes under another name"),
+        ('rows := fsm.Events{ROWS}\nif debug { rows[1] = other }\nreturn fsm.NewFSM("a", rows, nil)',
+         "an event of the table"),
+        ('rows := make(fsm.Events, n)\nreturn fsm.NewFSM("a", rows, nil)', "the events are not a list"),
         ('return fsm.NewFSM("a", fsm.Events{ROWS, {Name: "x", Src: []string{get()}, Dst: "b"}}, nil)',
          "a row that only running the code would tell"),
     ],
@@ -649,6 +681,117 @@ def test_callbacks_that_are_assigned_to_a_map() -> None:
     assert [s.entry for s in made.tables[0].states] == [(), ("p.log",)]
 
 
+def test_a_map_of_callbacks_that_is_made() -> None:
+    text = 'func New() *fsm.FSM {\ncalls := make(map[string]fsm.Callback)\ncalls["enter_b"] = p.log\n'
+    text += 'for _, s := range []string{"a", "b"} { calls["leave_"+s] = p.count }\n'
+    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [(s.entry, s.exit) for s in made.tables[0].states] == [((), ("p.count",)), (("p.log",), ("p.count",))]
+
+
+def test_a_callback_that_is_assigned_under_a_condition_is_listed() -> None:
+    text = 'func New() *fsm.FSM {\ncalls := fsm.Callbacks{}\nif debug { calls["enter_b"] = p.log }\n'
+    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [s.entry for s in made.tables[0].states] == [(), ()]
+    assert [x.text for x in made.left_out] == ["a callback whose name only running the code would tell: `p.log`"]
+
+
+@pytest.mark.parametrize(
+    ("body", "actions"),
+    [
+        ("p.one()\np.two()", ("one", "two")),
+        ("if err := p.one(); err != nil { p.alarm() }\np.two()", ("one", "two")),
+        ("x, err := p.one()\ngo p.two()\ndefer p.three()", ("one", "two", "three")),
+        ("if err := p.one(); err != nil { return }\np.two()", ("one",)),
+        ("log.Println(p)", ("enter_b",)),
+    ],
+)
+def test_what_a_callback_calls_whatever_happens(body: str, actions: tuple[str, ...]) -> None:
+    call = f'"enter_b": func(c C, e *fsm.Event) {{\n{body}\n}}'
+    text = f'var m = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, fsm.Callbacks{{{call}}})\n'
+    assert go(text).tables[0].state_by_name["b"].entry == actions
+
+
+def test_a_callback_that_may_cancel_is_listed() -> None:
+    call = '"before_go": func(c C, e *fsm.Event) {\nif bad { e.Cancel(err) }\n}'
+    made = go(f'var m = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, fsm.Callbacks{{{call}}})\n')
+    assert [x.text for x in made.left_out] == ["the callback `before_go` may cancel the event"]
+
+
+def test_methods_of_one_name_that_return_tables() -> None:
+    text = ""
+    for kind, first in (("Order", "a"), ("Parcel", "b")):
+        own = ROWS.replace('"go"', f'"go{kind}"')
+        text += f'func (x *{kind}) first() string {{ return "{first}" }}\n'
+        text += f"func (x *{kind}) rows() fsm.Events {{ return fsm.Events{{{own}}} }}\n"
+        text += f"func (x *{kind}) build() *fsm.FSM {{ return fsm.NewFSM(x.first(), x.rows(), nil) }}\n"
+    text += "func other() *fsm.FSM {\nx := &Order{}\nreturn fsm.NewFSM(x.first(), x.rows(), nil)\n}\n"
+    made = go(text)
+    assert made.missing == ()
+    assert [(x.name, x.initial) for x in made.tables] == [("Order", "a"), ("Parcel", "b"), ("Other", "a")]
+    assert [x.rows[0].event for x in made.tables] == ["goOrder", "goParcel", "goOrder"]
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "func (x *Order) rows() fsm.Events { return EVENTS }",
+        "func rows() fsm.Events { return EVENTS }",
+        "var rows = EVENTS",
+    ],
+)
+def test_what_another_platform_declares_again_is_not_read(declaration: str) -> None:
+    texts = [declaration.replace("EVENTS", f"fsm.Events{{{x}}}") for x in (ROWS, ROWS.replace("go", "run"))]
+    call = "x.rows()" if "(x *" in declaration else "rows()" if "func" in declaration else "rows"
+    text = f'{texts[0]}\n{texts[1]}\nfunc (x *Order) build() *fsm.FSM {{ return fsm.NewFSM("a", {call}, nil) }}\n'
+    assert [x.text for x in go(text).missing] == ["the events are not a list that the source spells out"]
+
+
+def test_a_constant_of_another_platform_is_not_read() -> None:
+    text = f'const First = "a"\nconst First = "b"\nvar m = fsm.NewFSM(First, fsm.Events{{{ROWS}}}, nil)\n'
+    assert [x.text for x in go(text).missing] == [
+        "the initial state is not a constant: the first state of the table is taken"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'func New() *fsm.FSM {\nbuild := fsm.NewFSM\nreturn build("a", fsm.Events{ROWS}, nil)\n}\n',
+        'func New() *fsm.FSM {\nvar build = fsm.NewFSM\nreturn build("a", fsm.Events{ROWS}, nil)\n}\n',
+        'var build = fsm.NewFSM\nfunc New() *fsm.FSM { return build("a", fsm.Events{ROWS}, nil) }\n',
+    ],
+)
+def test_a_variable_that_is_another_name_of_the_maker(text: str) -> None:
+    made = go(text.replace("ROWS", ROWS))
+    assert made.missing == ()
+    assert rows(made.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
+
+
+def test_a_maker_that_is_handed_on_is_named_where_nothing_else_was_read() -> None:
+    with pytest.raises(ImportFailedError) as caught:
+        go("func New() *fsm.FSM { return make_with(fsm.NewFSM) }\n")
+    message = "the machines that `fsm.NewFSM` makes under another name are not read"
+    assert caught.value.diagnostic.message == message
+    span = caught.value.diagnostic.span
+    assert span.source.position(span.start)[0] == 5
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        'const (First = "a"; Second = "b" ); var rows = fsm.Events{ ROWS , } ;\nvar m = fsm.NewFSM(First , rows,nil)\n',
+        'var ( x, y = 1, 2; z string )\nvar m=fsm.NewFSM("a",fsm.Events{ROWS,},nil)\n',
+        'func New() *fsm.FSM {;; m := fsm.NewFSM( "a", fsm.Events{ROWS}, nil ) ;; ; return m ; }\n',
+        "type ( T struct { a int; b string } )\n"
+        'func New() (m *fsm.FSM){m=fsm.NewFSM("a",fsm.Events{ROWS},nil);return}\n',
+    ],
+)
+def test_go_that_gofmt_would_lay_out_in_another_way(layout: str) -> None:
+    made = go(layout.replace("ROWS", ROWS))
+    assert made.missing == ()
+    assert rows(made.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
+
+
 def test_a_declaration_that_is_not_go_is_not_read() -> None:
     made = go(f'func New() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\nfunc bad( {{\n')
     assert [x.text for x in made.missing] == ["a declaration that is not Go"]
@@ -689,3 +832,55 @@ def test_a_parser_that_does_not_come_to_an_end_is_stopped() -> None:
     with pytest.raises(ImportFailedError) as caught:
         read(Source("m.tsx", ENDLESS), "xstate-source")
     assert caught.value.diagnostic.rule.code == "FSM522"
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+TS = "createMachine({ ID initial: 'a', states: { a: { on: { GO: 'b' } }, b: {} } })"
+PY = 'Machine(states=["a", "b"], initial="a", transitions=[["go", "a", "b"]])'
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("const door = MADE", "door"),
+        ("const machine = MADE", "source"),
+        ("export default MADE", "source"),
+        ("export function createDoor() { return MADE }", "Door"),
+        ("const makeDoor = () => MADE", "Door"),
+        ("const all = { door: MADE }", "door"),
+        ("class House { door = MADE }", "door"),
+        ("module.exports.door = MADE", "door"),
+    ],
+)
+@pytest.mark.parametrize("own", ["", "id: '(machine)',"])
+def test_the_name_of_a_machine_in_typescript(text: str, name: str, own: str) -> None:
+    pytest.importorskip("tree_sitter_typescript", reason="SKIPPED: TypeScript needs `tree-sitter-typescript`")
+    source = f"import {{ createMachine }} from 'xstate'\n{text.replace('MADE', TS.replace('ID', own))}\n"
+    assert table("source.ts", source).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("door = MADE", ["door"]),
+        ("machine = MADE", ["source"]),
+        ("def make_door():\n    return MADE", ["door"]),
+        ("def main():\n    m = MADE", ["source"]),
+        ("class House:\n    def __init__(self):\n        self.machine = MODEL", ["House"]),
+        ("class House:\n    def __init__(self):\n        self.door = MODEL\n        self.lamp = MODEL",
+         ["House door", "House lamp"]),
+    ],
+)  # fmt: skip
+def test_the_names_of_machines_in_python(text: str, names: list[str]) -> None:
+    text = text.replace("MADE", PY).replace("MODEL", PY.replace("(", "(self, ", 1))
+    made = imported({"source.py": f"from transitions import Machine\n\n{text}\n"})
+    assert [x.name for x in made.tables] == names
+
+
+def test_methods_of_go_that_build_machines_are_called_by_their_types() -> None:
+    text = "".join(
+        f'func (x *{kind}) build() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\n'
+        for kind in ("Order", "Parcel")
+    )
+    assert [x.name for x in go(text).tables] == ["Order", "Parcel"]

@@ -31,8 +31,9 @@ from fsmdsl.text.source import NOWHERE, Source
 def command(source: str, form: str | None, out: Path | None, module: str | None, budget: Budget) -> None:
     """Write the machines of SOURCE as a spec: a file, the folder of a Go package, or `-`.
 
-    Standard error and the top of the spec list the parts that could not be read, and those that the language cannot
-    express. Nothing that is read is run.
+    Standard error and the top of the spec list the parts that could not be read, those that have no effect in the
+    source (dead states, rows that are never followed), and those that the language cannot express. Nothing that is read
+    is run.
 
     Exit codes: 0 written, 1 the source cannot be read as machines, 2 misuse, 3 written without the parts that could not
     be read.
@@ -47,7 +48,10 @@ def command(source: str, form: str | None, out: Path | None, module: str | None,
     for x in tables.missing:
         say(f"not read: {_place(x)}{x.text}", err=True)
     for y in left_out:
-        say(f"left out: {_place(y)}{y.text}", err=True)
+        if y.rule is None:
+            say(f"left out: {_place(y)}{y.text}", err=True)
+        else:
+            say_text(frame(y.rule.at(y.place, y.text), paint), err=True)
     if out is None:
         say_document(text.rstrip("\n") + "\n")
     else:
@@ -97,5 +101,7 @@ def _is_name(text: str) -> bool:
 def _summary(text: str, tables: Imported, left_out: tuple[LeftOut, ...]) -> str:
     machines = len(re.findall(r"^machine ", text, re.MULTILINE))
     unread = f", {len(tables.missing)} not read" if tables.missing else ""
-    left = f", {len(left_out)} not carried over" if left_out else ""
-    return f"{machines} machine{'s' * (machines != 1)}{unread}{left}"
+    idle = sum(x.rule is not None for x in left_out)
+    without_effect = f", {idle} without effect" if idle else ""
+    left = f", {len(left_out) - idle} not carried over" if len(left_out) > idle else ""
+    return f"{machines} machine{'s' * (machines != 1)}{unread}{without_effect}{left}"

@@ -122,7 +122,7 @@ def _paired(specs: Mapping[str, Moves], tables: Sequence[Written]) -> Iterator[t
     ambiguous = {key(x.source.name) for x in tables if keys[key(x.source.name)] > 1 and x.name not in specs}
     for code in tables:
         name = key(code.source.name)
-        if keys[name] > 1 and name not in ambiguous and code.name in left:
+        if (not name or (keys[name] > 1 and name not in ambiguous)) and code.name in left:
             yield left.pop(code.name), code
             continue
         same = [x for x in left.values() if key(x.name) == name]

@@ -41,6 +41,9 @@ class Moves:
     written_events: Mapping[str, str] = field(default_factory=dict)
 
 
+NAMELESS = "(no name)"
+"""The trigger of an event whose name is empty. The empty trigger is that of rows without an event."""
+
 ALWAYS = (None, m.Constant(True, m.BOOL))
 """Guards that say nothing."""
 
@@ -83,12 +86,13 @@ def of_table(table: Table, states: Mapping[str, str] | None = None, events: Mapp
     places = {name: table.state_by_name[name].place for name in leaves}
     triggers = tuple(dict.fromkeys(x.trigger for x in moves))
     initial = table.entered(table.initial)
-    return Moves(table.name, initial, places, names, triggers, moves, table.place, states or {}, events or {})
+    written_events = {x or NAMELESS: name for x, name in (events or {}).items()}
+    return Moves(table.name, initial, places, names, triggers, moves, table.place, states or {}, written_events)
 
 
 def _trigger(row: Row) -> str:
     if row.event is not None:
-        return row.event
+        return row.event or NAMELESS
     return "" if row.after is None else _canonical_trigger(f"after {row.after}")
 
 

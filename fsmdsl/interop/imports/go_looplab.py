@@ -8,16 +8,16 @@ from typing import Any
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, package, receiver, statements
-from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Many, Struct, Unknown, text_of
+from fsmdsl.interop.imports.go_values import Env, Evaluator, GoList, Many, Struct, Unknown, may_return, text_of
 from fsmdsl.interop.imports.name_words import words_of
-from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
+from fsmdsl.interop.imports.rules import NEVER_FOLLOWED, NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, span, text, walk
 from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Row, State, Table, Unread
 from fsmdsl.text.source import Source, Span
 
 LOOPLAB = "github.com/looplab/fsm"
 _EMPTY_WORDS = frozenset(
-    {"new", "create", "init", "make", "state", "states", "machine", "fsm", "internal", "get", "sm"}
+    {"new", "create", "init", "make", "build", "setup", "state", "states", "machine", "fsm", "internal", "get", "sm"}
 )
 _LOGGING = frozenset({"log", "zap", "fmt", "klog", "logger", "slog"})
 
@@ -51,6 +51,9 @@ class _Reader:
             if self.main.unread:
                 raise ImportFailedError(NOT_READ.at(self.main.unread[0].place, "this is not Go"))
             problem = NOT_READ.at(Span(first, 0, 0), "no table is given to `fsm.NewFSM` in this package")
+            for node, place in self.aliases():
+                problem = NOT_READ.at(place, f"the machines that `{text(node)}` makes under another name are not read")
+                raise ImportFailedError(problem.help("call `fsm.NewFSM` itself"))
             raise ImportFailedError(problem.help("name the folder of the package that calls `fsm.NewFSM`"))
         unread = [x for y in self.evaluator.packages.values() for x in y.unread]
         aliases = [
@@ -60,14 +63,29 @@ class _Reader:
         return Imported(tuple(tables), tuple(self.left_out), (*unread, *aliases))
 
     def aliases(self) -> Iterator[tuple[Node, Span]]:
-        """Where `fsm.NewFSM` is not called but handed on."""
+        """Where `fsm.NewFSM` is not called but handed on, other than as a variable that stands for nothing else."""
         for file, root in self.main.trees:
             name = _maker(file)
             for node in walk(root) if name is not None else ():
                 called = node.parent is not None and node == node.parent.child_by_field_name("function")
                 whole = node.type == "selector_expression" or (node.type == "identifier" and "." not in str(name))
-                if whole and not called and text(node) == name:
+                if whole and not called and text(node) == name and not self.is_read(node):
                     yield node, span(file.source, node)
+
+    def is_read(self, node: Node) -> bool:
+        """Is it given to a variable, the calls of which are read?"""
+        here = node.parent
+        while here is not None and here.type in ("expression_list", "var_spec", "short_var_declaration"):
+            if here.type != "expression_list":
+                variable = text(next(iter(here.children_by_field_name("name")), here.child_by_field_name("left")))
+                around = next((x for x in self.declared() if _is_inside(here, x.node)), None)
+                return variable in (_makers(around) if around is not None else _variables_of_maker(self.main))
+            here = here.parent
+        return False
+
+    def declared(self) -> Iterator[Declared]:
+        """The functions of the package."""
+        return iter(self.main.functions.values())
 
     def tables(self, function: Declared) -> Iterator[Table]:
         """The tables that a function makes, with what its statements assign before."""
@@ -97,13 +115,13 @@ class _Reader:
         initial = text_of(self.evaluator, first, env)
         all_rows = [replace(r, target=None) if r.target == r.source else r for r in self.rows(events, env, place)]
         rows = tuple({(r.source, r.event): r for r in all_rows}.values())
-        if len(rows) < len(all_rows):
-            self.note("rows of the same event and state replace each other: the last one counts", place)
+        self.left_out += _replaced(all_rows)
         mentions = [initial, *(x for r in rows for x in (r.source, r.target))]
         names = list(dict.fromkeys(x for x in mentions if x is not None)) or ["Unknown"]
         if initial is None:
             self.missed("the initial state is not a constant: the first state of the table is taken", place)
-        states = tuple(State(name, name) for name in names)
+        places = {x: r.place for r in reversed(all_rows) for x in (r.target, r.source)}
+        states = tuple(State(name, name, place=places.get(name, place)) for name in names)
         table = Table(_title(function, call, self.main), names[0], states, rows, place=place)
         return replace(self.with_callbacks(table, callbacks, env), unread=tuple(self.unread))
 
@@ -146,7 +164,7 @@ class _Reader:
             if name is None:
                 self.note(f"a callback whose name only running the code would tell: `{_line(node)}`", place)
                 continue
-            if "Cancel()" in text(node):
+            if re.search(r"\.Cancel\(", text(node)):
                 self.note(f"the callback `{name}` may cancel the event", place)
             table = self.with_callback(table, name, tuple(_actions(node, name)), place)
         return table
@@ -171,6 +189,19 @@ class _Reader:
         return table
 
 
+def _replaced(rows: Sequence[Row]) -> Iterator[LeftOut]:
+    """The rows that a later one of the same event and state replaces."""
+    last = {(r.source, r.event): n for n, r in enumerate(rows)}
+    for n, r in enumerate(rows):
+        later = rows[last[r.source, r.event]]
+        if last[r.source, r.event] == n:
+            continue
+        way = f"the row from `{r.source}` to `{r.source if r.target is None else r.target}` on `{r.event}`"
+        line = later.place.source.position(later.place.start)[0]
+        reason = "it is there twice" if later.place == r.place else f"that of line {line} replaces it"
+        yield LeftOut(f"{way} is never followed: {reason}", r.place, NEVER_FOLLOWED)
+
+
 def _acting(row: Row, moment: str, actions: tuple[str, ...]) -> Row:
     return replace(row, actions=(*actions, *row.actions) if moment == "before" else (*row.actions, *actions))
 
@@ -190,19 +221,25 @@ def _actions(node: Node, name: str) -> Iterator[str]:
     if function is None:
         yield text(node)
         return
-    called = [x for s in statements(function.child_by_field_name("body")) for x in _calls(s)]
+    called: list[str] = []
+    for statement in statements(function.child_by_field_name("body")):
+        called += _calls(statement)
+        if may_return(statement):
+            break  # what follows is done only if it does not
     yield from dict.fromkeys(called or [name])
 
 
 def _calls(statement: Node) -> Iterator[str]:
-    """The method that a statement calls, if it does nothing else."""
+    """The method that a statement calls whatever happens, if it does nothing else."""
     expression: Node | None = None
     match statement.type:
-        case "expression_statement":
+        case "expression_statement" | "go_statement" | "defer_statement":
             expression = statement.named_children[0]
-        case "assignment_statement":
+        case "assignment_statement" | "short_var_declaration":
             values = statement.child_by_field_name("right").named_children
             expression = values[0] if len(values) == 1 else None
+        case "if_statement" if (initializer := statement.child_by_field_name("initializer")) is not None:
+            yield from _calls(initializer)
     if expression is None or expression.type != "call_expression":
         return
     function = expression.child_by_field_name("function")
@@ -260,5 +297,43 @@ def _maker(file: GoFile) -> str | None:
 
 
 def _calls_of_maker(declared: Declared) -> list[Node]:
+    names = _makers(declared)
+    return [x for x in walk(declared.node) if any(_is_call(x, name) for name in names)] if names else []
+
+
+def _makers(declared: Declared) -> list[str]:
+    """What `NewFSM` is called in a function: its own name, and variables that stand for nothing else."""
     name = _maker(declared.file)
-    return [] if name is None else [x for x in walk(declared.node) if _is_call(x, name)]
+    own = [] if name is None else [name]
+    assigned = dict(_assigned(declared.node))
+    local = [x for x, values in assigned.items() if values == own and x.isidentifier()]
+    return [*own, *local, *(x for x in _variables_of_maker(declared.package) if x not in assigned)]
+
+
+def _variables_of_maker(go_package: Package) -> list[str]:
+    """The variables of a package that stand for `NewFSM` and nothing else."""
+    changed = {x for function in go_package.functions.values() for x, _ in _assigned(function.node)}
+    return [
+        name
+        for name, x in go_package.variables.items()
+        if x.node.type != "call_expression" and text(x.node) == _maker(x.file) and name not in changed
+    ]
+
+
+def _assigned(node: Node) -> Iterator[tuple[str, list[str]]]:
+    """Each name that is given values inside of a node, with these."""
+    values: dict[str, list[str]] = {}
+    for x in walk(node):
+        if x.type not in ("short_var_declaration", "assignment_statement", "var_spec", "parameter_declaration"):
+            continue
+        left = x.child_by_field_name("left")
+        names = left.named_children if left is not None else x.children_by_field_name("name")
+        right = x.child_by_field_name("right") or x.child_by_field_name("value")
+        rights = [text(y) for y in right.named_children] if right is not None else []
+        for n, name in enumerate(names):
+            values.setdefault(text(name), []).append(rights[n] if len(rights) == len(names) else "")
+    yield from values.items()
+
+
+def _is_inside(inner: Node, outer: Node) -> bool:
+    return bool(outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte and inner != outer)

@@ -45,6 +45,8 @@ class Package:
     trees: list[tuple[GoFile, Node]] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     """The declarations that are not Go."""
+    ambiguous: set[str] = field(default_factory=set)
+    """Constants, variables and functions that are declared several times, for several platforms."""
 
 
 @cache
@@ -65,6 +67,8 @@ def package(path: str, sources: Sequence[Source]) -> Package:
     go_package = Package(path)
     for source in sources:
         root = root_of(_parser(), source)
+        if root.has_error:
+            root = root_of(_parser(), Source(source.name, _with_terminators(source.text)))
         file = GoFile(source, dict(_imports(root)))
         go_package.files.append(file)
         go_package.trees.append((file, root))
@@ -78,6 +82,39 @@ def package(path: str, sources: Sequence[Source]) -> Package:
             else:
                 _declare(go_package, file, node)
     return go_package
+
+
+_TOKEN = re.compile(
+    r"""//[^\n]* | /\*.*?(?:\*/|\Z) | `[^`]*(?:`|\Z) | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \w+ | \s+ | .""",
+    re.DOTALL | re.VERBOSE,
+)
+_GROUPS = ("const", "var", "type", "import")
+
+
+def _with_terminators(text: str) -> str:
+    """The text with the terminators that the parser needs, and without those that it does not know; its positions are
+    those of the text.
+
+    Go allows `const (A = 1; B = 2 )` and `;;` on one line, as nobody who uses gofmt writes it.
+    """
+    tokens: list[str] = []
+    depth, group = 0, -1
+    last = ""
+    for token in _TOKEN.findall(text):
+        if token == "(":
+            depth += 1
+            group = depth if last in _GROUPS else group
+        elif token == ")":
+            if depth == group:
+                group = -1
+                if tokens[-1].isspace() and "\n" not in tokens[-1] and last != ";":
+                    tokens[-1] = f"{tokens[-1][:-1]};"
+            depth -= 1
+        if token == ";" and last in ("", ";", "{"):
+            token = " "
+        tokens.append(token)
+        last = last if token.isspace() or token.startswith(("//", "/*")) else token
+    return "".join(tokens)
 
 
 def statements(block: Node | None) -> list[Node]:
@@ -120,6 +157,8 @@ def _function(go_package: Package, name: str, declared: Declared) -> None:
     """One function. There may be several `init`, and one of a name for each platform."""
     n = 2
     unique = name
+    if name in go_package.functions and name != "init":
+        go_package.ambiguous.add(name)
     while unique in go_package.functions:
         unique = f"{name} {n}"
         n += 1
@@ -145,11 +184,18 @@ def _constants(go_package: Package, file: GoFile, node: Node) -> None:
             last = (values.named_children, text(kind))
         names = [x for x in spec.children_by_field_name("name") if x.type == "identifier"]
         for name, value in zip(names, last[0], strict=False):
-            go_package.consts[text(name)] = Declared(value, file, go_package, iota, last[1])
+            _declare_value(go_package, go_package.consts, text(name), Declared(value, file, go_package, iota, last[1]))
 
 
 def _variable(go_package: Package, file: GoFile, spec: Node) -> None:
     values = spec.child_by_field_name("value")
     names = spec.children_by_field_name("name")
     for name, value in zip(names, values.named_children if values is not None else [], strict=False):
-        go_package.variables[text(name)] = Declared(value, file, go_package)
+        _declare_value(go_package, go_package.variables, text(name), Declared(value, file, go_package))
+
+
+def _declare_value(go_package: Package, values: dict[str, Declared], name: str, declared: Declared) -> None:
+    earlier = values.get(name)
+    if earlier is not None and (text(earlier.node), earlier.iota) != (text(declared.node), declared.iota):
+        go_package.ambiguous.add(name)
+    values[name] = declared

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, statements
+from fsmdsl.interop.imports.go_package import Declared, GoFile, Package, receiver, statements
+from fsmdsl.interop.imports.python_values import without_warnings
 from fsmdsl.interop.imports.rules import TOO_DEEP
 from fsmdsl.interop.imports.syntax_tree import Node, children, text, walk
 from fsmdsl.interop.imports.table import ImportFailedError
@@ -51,6 +52,14 @@ class Struct:
     """Where the value of each key is written."""
 
 
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """The receiver of a method: nothing but its type is known."""
+
+    type: str
+    package: Package = field(compare=False, repr=False, hash=False)
+
+
 @dataclass(slots=True)
 class GoList:
     """An array or a slice."""
@@ -82,6 +91,8 @@ class Evaluator:
     def __init__(self, packages: Mapping[str, Package]) -> None:
         self.packages = packages
         self.steps = 0
+        self.conditions = 0
+        """The number of `if` statements around the statement at hand."""
 
     def step(self, env: Env) -> None:
         self.steps += 1
@@ -127,6 +138,8 @@ class Evaluator:
 
     def declared(self, name: str, package: Package, level: int) -> Any:
         """A constant or variable of a package."""
+        if name in package.ambiguous:
+            return Unknown(name)
         constant = package.consts.get(name)
         if constant is not None:
             inner = Env(package, constant.file, {}, level + 1, constant.iota)
@@ -223,10 +236,12 @@ class Evaluator:
             return self.plain(arguments[0], env)
         if name == "append" and arguments:
             return self.appended(arguments, env)
+        if name == "make" and arguments:
+            return self.empty(node, arguments, env)
         if name in ("fmt.Sprintf", "fmt.Sprint", "strings.ToLower", "strings.ToUpper"):
             return self.formatted(name, node, [self.string(x, env) for x in arguments])
         if function.type == "selector_expression":
-            returned = self.method(function, env)
+            returned = self.method(function, arguments, env)
             if returned is not None:
                 return returned
         declared = self.value(function, env)
@@ -253,6 +268,15 @@ class Evaluator:
         spread_items = [y for x in spread for y in (x.items if isinstance(x, GoList) else [Unknown("…")])]
         return GoList([*begun, *more, *spread_items])
 
+    def empty(self, node: Node, arguments: list[Node], env: Env) -> Any:
+        """What `make` gives: a map, or a slice without items."""
+        kind = text(arguments[0])
+        if kind.startswith("map[") or kind.endswith("Callbacks"):
+            return Struct(kind, {}, node, env.file, env.package)
+        is_slice = kind.startswith("[]") or kind.endswith("Events")
+        size = _number(self.value(arguments[1], env)) if len(arguments) > 1 else None
+        return GoList([]) if is_slice and size == 0 else Unknown(text(node))
+
     def formatted(self, name: str, node: Node, texts: list[str | None]) -> Any:
         if not texts or any(x is None for x in texts):
             return Unknown(text(node))
@@ -269,14 +293,16 @@ class Evaluator:
         left = iter(rest)
         return re.sub(r"%[sv]", lambda _: next(left), pattern)
 
-    def method(self, function: Node, env: Env) -> Any:
-        """A method of a constant's type, such as `String`; None where it is none."""
+    def method(self, function: Node, arguments: list[Node], env: Env) -> Any:
+        """What a method of a known type returns, such as `String` of a constant; None where it is none."""
         owner = self.value(function.child_by_field_name("operand"), env)
         name = text(function.child_by_field_name("field"))
-        if isinstance(owner, Const):
-            declared = owner.package.functions.get(f"{owner.type}.{name}")
-            return None if declared is None else self.result(declared, [], env.level, owner)
-        return None
+        if not isinstance(owner, Const | Instance | Struct):
+            return None
+        declared = owner.package.functions.get(f"{owner.type}.{name}")
+        if declared is None or f"{owner.type}.{name}" in owner.package.ambiguous:
+            return None
+        return self.result(declared, [self.value(x, env) for x in arguments], env.level, owner)
 
     def result(self, function: Declared, arguments: list[Any], level: int, owner: Any = None) -> Any:
         """What a function returns: the value of its last `return` that is reached, with loops followed."""
@@ -296,7 +322,7 @@ class Evaluator:
         method = function.node.child_by_field_name("receiver")
         for x in walk(method) if method is not None else ():
             if x.type == "identifier":
-                names[text(x)] = Unknown(text(x)) if owner is None else owner
+                names[text(x)] = Instance(receiver(function.node), function.package) if owner is None else owner
         return Env(function.package, function.file, names, level + 1)
 
     # Statements ------------------------------------------------------------------------------------------------------
@@ -313,7 +339,7 @@ class Evaluator:
                 case "expression_switch_statement":
                     return self.switched(statement, env)
                 case _:
-                    if _returns(statement):
+                    if may_return(statement):
                         return Unknown(text(statement))
                     self.statement(statement, env)
         return Unknown("nothing is returned")
@@ -360,6 +386,8 @@ class Evaluator:
                 owner = self.value(left.child_by_field_name("operand"), env)
                 index = self.value(left.child_by_field_name("index"), env)
                 where = rights[n] if n < len(rights) else left
+                if self.conditions:
+                    index = assigned = Unknown(text(node))
                 _put(owner, index, assigned, where)
         for literal in (x for y in rights for x in walk(y) if x.type == "func_literal"):
             self.forget(literal, env)
@@ -382,10 +410,12 @@ class Evaluator:
         if initializer is not None:
             self.statement(initializer, env)
         before = dict(env.names)
+        self.conditions += 1
         for field_name in ("consequence", "alternative"):
             block = node.child_by_field_name(field_name)
             if block is not None:
                 self.statement(block, env)
+        self.conditions -= 1
         for name, earlier in before.items():
             now = env.names[name]
             if now is not earlier:
@@ -440,7 +470,7 @@ class Evaluator:
         return default
 
 
-def _returns(statement: Node) -> bool:
+def may_return(statement: Node) -> bool:
     """May a function end in this statement? The function literals in it are functions of their own."""
     waiting = [statement]
     while waiting:
@@ -496,7 +526,8 @@ def _string(literal: str) -> Any:
     if literal.startswith("`"):
         return literal.strip("`")
     try:
-        value = ast.literal_eval(literal)
+        with without_warnings():
+            value = ast.literal_eval(literal)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return Unknown(literal)
     return value if isinstance(value, str) else Unknown(literal)

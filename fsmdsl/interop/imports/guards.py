@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.interop.imports.table import Condition, LeftOut, Row
+from fsmdsl.interop.imports.table import Condition, Row
 
 MAX_CONDITIONS = 12
 """Maximum number of conditions of an event that become parameters of it."""
@@ -52,27 +52,33 @@ class GuardedRow:
     guard: Guard
 
 
-def guarded(rows: Sequence[Row]) -> tuple[list[GuardedRow], list[LeftOut]]:
+@dataclass(frozen=True, slots=True)
+class Shadowed:
+    """A row that is never followed, and why not."""
+
+    row: Row
+    reason: str
+
+
+def guarded(rows: Sequence[Row]) -> tuple[list[GuardedRow], list[Shadowed]]:
     """The rows with whole guards, and those that are never followed."""
     before: dict[_Start, dict[tuple[Condition, ...], None]] = defaultdict(dict)
     first_numbers = _first_numbers(rows)
     guarded_rows: list[GuardedRow] = []
-    left_out: list[LeftOut] = []
+    shadowed: list[Shadowed] = []
     for row in rows:
         earlier = before[row.source, row.event, row.after]
         mine = tuple(dict.fromkeys(row.conditions))
         first = first_numbers.get((row.source, row.event))
         guard = _guard(mine, list(earlier)) if first is None else _numbered_guard(mine, earlier, first)
         if guard is None:
-            way = f"`{row.source}` to `{row.source if row.target is None else row.target}`"
-            why = "its conditions contradict each other" if _opposed(mine, mine) else "a row before it always applies"
-            left_out.append(
-                LeftOut(f"the row from {way} on `{row.event or 'nothing'}` is never followed: {why}", row.place)
-            )
+            opposed = _opposed(mine, mine)
+            reason = "its conditions contradict each other" if opposed else "a row before it always applies"
+            shadowed.append(Shadowed(row, reason))
             continue
         earlier[mine] = None
         guarded_rows.append(GuardedRow(row, guard))
-    return guarded_rows, left_out
+    return guarded_rows, shadowed
 
 
 _Start = tuple[str, str | None, str | None]

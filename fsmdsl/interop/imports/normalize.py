@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 from fsmdsl.dataclasses import replace
 from fsmdsl.interop.imports.guards import guarded
+from fsmdsl.interop.imports.rules import DEAD_STATE, NEVER_FOLLOWED
 from fsmdsl.interop.imports.table import LeftOut, Row, State, Table
+from fsmdsl.text.source import NOWHERE
 
 START = "start"
 """The event that stands for the beginning, where an instance would have to act as soon as it is made."""
@@ -105,8 +108,41 @@ def _spelled(row: Row) -> str:
 
 def _followed(table: Table) -> tuple[Table, list[LeftOut]]:
     """Without rows that the rows before them never leave anything to."""
-    rows, left_out = guarded(table.rows)
+    rows, shadowed = guarded(table.rows)
+    without_effect = [x.row for x in shadowed]
+    groups: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+    for x in shadowed:
+        together = [r for r in table.rows if r.place == x.row.place and r.place.source is not NOWHERE.source]
+        twice = sum(_same_guard(r, x.row) for r in together) > 1
+        is_finding = twice or _is_finding(table, together, without_effect)
+        reason = "it is there twice" if twice else x.reason
+        stays = x.row.target is None and x.row.source
+        groups[x.row.place, x.row.event, x.row.target, stays, reason, is_finding].append(x.row)
+    left_out = [
+        LeftOut(_never_followed(group, str(key[-2])), group[0].place, NEVER_FOLLOWED if key[-1] else None)
+        for key, group in groups.items()
+    ]
     return replace(table, rows=tuple(row.row for row in rows)), left_out
+
+
+def _never_followed(group: Sequence[Row], reason: str) -> str:
+    """The rows of one place in a sentence."""
+    first = group[0]
+    sources = [f"`{x}`" for x in dict.fromkeys(r.source for r in group)]
+    way = f"{', '.join(sources[:4])}{', …' if len(sources) > 4 else ''} to `{first.target or first.source}`"
+    return f"the row from {way} on `{first.event or 'nothing'}` is never followed: {reason}"
+
+
+def _same_guard(one: Row, other: Row) -> bool:
+    return (one.source, one.event, one.conditions) == (other.source, other.event, other.conditions)
+
+
+def _is_finding(table: Table, together: Sequence[Row], without_effect: Sequence[Row]) -> bool:
+    """Is it a finding about the source that some rows of one place are never followed? What the source has for all
+    states, or for several events, gives way to the rows before it on purpose."""
+    states = {s.name for s in table.states if s.name not in table.children}
+    is_general = {x.source for x in together} >= states or len({x.event for x in together}) > 1
+    return not is_general or all(x in without_effect for x in together)
 
 
 def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
@@ -120,15 +156,15 @@ def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
     left = replace(table, states=_begin_again(states), rows=rows)
     leading = Counter(r.source for r in table.rows)
     return left, [
-        LeftOut(_dead(s, leading[s.name], bool(table.unread)), s.place)
+        LeftOut(_dead(s, leading[s.name], bool(table.unread)), s.place, None if table.unread else DEAD_STATE)
         for s in dropped
         if not s.implied or leading[s.name]
     ]
 
 
 def _dead(state: State, rows: int, incomplete: bool) -> str:
-    leave = "" if not rows else f", with {rows} row{'s' * (rows != 1)} that leave it"
-    return f"the state `{state.title}`{leave}: nothing{' that was read' if incomplete else ''} leads to it"
+    leave = "" if not rows else f", with {rows} row{'s' * (rows != 1)} that leave{'s' * (rows == 1)} it"
+    return f"the state `{state.title}`{leave}: no row{' that was read' if incomplete else ''} leads to it"
 
 
 def _begin_again(states: list[State]) -> tuple[State, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from fsmdsl.interop.imports.python_values import Called, Class
+from fsmdsl.interop.imports.python_values import Called, Class, Function
 from fsmdsl.interop.imports.python_walk import Program, program
 from fsmdsl.interop.imports.rules import NOT_READ
 from fsmdsl.interop.imports.table import Imported, ImportFailedError, LeftOut, Table, Unread
@@ -15,6 +16,23 @@ from fsmdsl.text.source import Source, Span
 
 _KIND = re.compile(r"(?:^|\.)\w*(?:[Mm]achine|machine_cls)$")
 _FLAT = ("Machine", "GraphMachine", "LockedMachine", "LockedGraphMachine", "AsyncMachine", "AsyncGraphMachine")
+_EMPTY_WORDS = (
+    "make",
+    "create",
+    "build",
+    "new",
+    "get",
+    "init",
+    "setup",
+    "state",
+    "machine",
+    "fsm",
+    "main",
+    "test",
+    "a",
+)
+"""Words of functions that do not say what a machine is."""
+
 _POSITIONS = ("model", "states", "initial", "transitions")
 
 
@@ -27,14 +45,15 @@ def read(source: Source) -> Imported:
     left_out: list[LeftOut] = []
     unread: list[Unread] = []
     tables: list[Table] = []
-    for call in code.calls:
-        if _makes(call, code):
-            draft = _draft(call, code)
-            if draft.states and (len(draft.states) > 1 or draft.rows or draft.unread):
-                tables.append(draft.table())
-                left_out += draft.left_out
-            else:
-                unread += draft.unread
+    makers = [call for call in code.calls if _makes(call, code)]
+    titles = _titles(makers, code)
+    for call in makers:
+        draft = _draft(call, code, titles[id(call)])
+        if draft.states and (len(draft.states) > 1 or draft.rows or draft.unread):
+            tables.append(draft.table())
+            left_out += draft.left_out
+        else:
+            unread += draft.unread
     if not tables:
         problem = NOT_READ.at(Span(source, 0, 0), "no machine of the `transitions` library is made here")
         raise ImportFailedError(problem.help("its states and transitions must be written as lists, dicts or calls"))
@@ -61,12 +80,11 @@ def _derived(declaration: Class, code: Program) -> bool:
     return False
 
 
-def _draft(call: Called, code: Program) -> Draft:
+def _draft(call: Called, code: Program, title: str = "") -> Draft:
     """The machine as the library would make it."""
     span = code.span(call.node)
     own = call.function.endswith("__init__")
     separator = code.names["NestedState.separator"]
-    title = _title(call, own, code)
     nests = _nests(call, own)
     draft = Draft(title, span, code.span, separator if isinstance(separator, str) else "_", nests=nests)
     draft.others = lambda other: _draft(other, code) if other is not call else None
@@ -126,8 +144,22 @@ def _models(call: Called, model: object, own: bool, code: Program) -> Iterator[C
             yield model_class
 
 
+def _titles(makers: Sequence[Called], code: Program) -> dict[int, str]:
+    """What the machines are called, by the `id` of their calls. Where a class has several, their attributes tell them
+    apart."""
+    titles = {id(x): _title(x, x.function.endswith("__init__"), code) for x in makers}
+    counts = Counter(titles.values())
+    for call in makers:
+        title = titles[id(call)]
+        if counts[title] > 1:
+            attributes = [k for c in code.classes if c.name == title for k, x in c.names.items() if x is call]
+            titles[id(call)] = f"{title} {attributes[0]}" if attributes else title
+    return titles
+
+
 def _title(call: Called, own: bool, code: Program) -> str:
-    """What the machine is called: by its `name`, its class, or the name that it is assigned to."""
+    """What the machine is called: by its `name`, its class, the name that it is assigned to, the function that makes
+    it, or the file."""
     name = call.keywords.get("name")
     if isinstance(name, str) and name:
         return name
@@ -140,5 +172,9 @@ def _title(call: Called, own: bool, code: Program) -> str:
     if call.function in code.names:
         return call.function
     variable = next((k for k, x in code.names.items() if x is call), None)
-    stem = re.split(r"[/\\]", code.source.name)[-1].split(".")[0]
-    return variable if variable is not None and variable not in ("machine", "m") else stem
+    if variable is not None and variable not in ("machine", "m"):
+        return variable
+    functions = [x.node for x in code.names.values() if isinstance(x, Function)]
+    around = [x.name for x in functions if x.lineno <= call.node.lineno <= (x.end_lineno or x.lineno)]
+    words = [x for name in around for x in name.split("_") if x and x.lower() not in _EMPTY_WORDS]
+    return "_".join(words) or re.split(r"[/\\]", code.source.name)[-1].split(".")[0]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from fsmdsl.dataclasses import dataclass, field
 
@@ -135,6 +137,14 @@ class Scope:
                 return scope.names[name]
             scope = scope.outer
         return None
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """What Python warns of in a source that is parsed is no concern of whoever reads machines."""
+    with catch_warnings():
+        simplefilter("ignore")
+        yield
 
 
 def value(node: ast.expr, scope: Scope) -> Any:

@@ -20,6 +20,7 @@ from fsmdsl.interop.imports.python_values import (
     items,
     merge,
     value,
+    without_warnings,
 )
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP
 from fsmdsl.interop.imports.table import ImportFailedError
@@ -51,7 +52,8 @@ class Program:
 def program(source: Source) -> Program:
     """Read a file. Raises `ImportFailedError` where it is not Python."""
     try:
-        tree = ast.parse(source.text)
+        with without_warnings():
+            tree = ast.parse(source.text)
         walk = _Walk()
         walk.body(tree.body, walk.top)
     except SyntaxError as error:

@@ -57,4 +57,40 @@ Write the part out in the source, or add the missing rows to the spec by hand.
 """,
 )
 
-RULES = (NOT_READ, TOO_DEEP, UNREAD)
+DEAD_STATE = Rule(
+    "FSM524",
+    "import-dead-state",
+    Severity.WARNING,
+    "a state of a source that no row leads to",
+    """
+No row takes the machine of the source into this state. `fsm import` leaves the state out of the spec, with the rows
+that leave it. In most cases, a row is missing, or a name is misspelled in one. Calls that set a state without a row
+(`job.to_lost()` of `transitions`, `SetState` of `looplab/fsm`) are not read.
+
+```console
+$ fsm import job.py --out job.fsm
+```
+
+Add the missing row to the source, or delete the state.
+""",
+)
+
+NEVER_FOLLOWED = Rule(
+    "FSM525",
+    "import-row-never-followed",
+    Severity.WARNING,
+    "a row of a source that is never followed",
+    """
+Another row of the same state and event always comes before this row, replaces it, or says the same again; or its own
+conditions contradict each other. `fsm import` leaves the row out of the spec. Rows for every state (`*`) may come
+behind rows for some of them: that is no finding.
+
+```console
+$ fsm import job.py --out job.fsm
+```
+
+Give one of the rows a condition or another event, or delete it.
+""",
+)
+
+RULES = (NOT_READ, TOO_DEEP, UNREAD, DEAD_STATE, NEVER_FOLLOWED)

@@ -6,13 +6,15 @@ import ast
 import re
 from collections.abc import Iterator
 
+from fsmdsl.interop.imports.python_values import without_warnings
 from fsmdsl.interop.imports.table import Condition
 
 
 def conditions_of(text: str, holds: bool) -> Iterator[Condition]:
     """The conditions of an expression: `a and !b` are two; what must not hold is not split at `and`, but at `or`."""
     try:
-        tree = ast.parse(_spelled(text), mode="eval").body
+        with without_warnings():
+            tree = ast.parse(_spelled(text), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         yield Condition(text, holds)
         return

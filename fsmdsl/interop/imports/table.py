@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.diagnostics import Diagnostic, Rule
 from fsmdsl.text.source import NOWHERE, Span
 
 
@@ -121,6 +121,8 @@ class LeftOut:
 
     text: str
     place: Span = field(compare=False, default=NOWHERE)
+    rule: Rule | None = field(compare=False, default=None)
+    """It has no effect in the source either, which is a finding about the source."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ def _header(origin: str, left_out: Sequence[LeftOut], unread: Sequence[Unread]) 
     yield comment(f"Imported from {origin}.")
     for title, parts in (
         ("Not read, so that states and rows may be missing:", unread),
-        ("Not carried over:", left_out),
+        ("Without effect in the source:", [x for x in left_out if x.rule is not None]),
+        ("Not carried over:", [x for x in left_out if x.rule is None]),
     ):
         if not parts:
             continue

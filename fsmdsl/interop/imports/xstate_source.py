@@ -124,12 +124,42 @@ def _setups(function: Node, level: int) -> Iterator[Node]:
             return
 
 
+_AROUND = (
+    "as_expression", "satisfies_expression", "parenthesized_expression", "return_statement", "statement_block",
+    "arrow_function", "function_expression",
+)  # fmt: skip
+"""What may be between a machine and what holds or makes it."""
+
+_EMPTY_WORDS = ("make", "create", "build", "new", "get", "init", "setup", "machine", "fsm", "m", "default", "exports")
+"""Words that do not say what a machine is."""
+
+
 def _assigned(call: Node) -> str | None:
-    """The constant that holds the machine."""
+    """The constant, the property or the function that holds or makes the machine, unless its name says no more than
+    that."""
     here = call.parent
-    while here is not None and here.type in ("as_expression", "satisfies_expression", "parenthesized_expression"):
+    while here is not None and here.type in _AROUND:
         here = here.parent
-    return text(here.child_by_field_name("name")) if here is not None and here.type == "variable_declarator" else None
+    field_name = None if here is None else _HOLDERS.get(here.type)
+    if here is None or field_name is None:
+        return None
+    name = text(here.child_by_field_name(field_name)).rpartition(".")[2].strip("'\"#")
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
+    if all(x.lower() in _EMPTY_WORDS for x in words):
+        return None
+    return re.sub(r"^(?:make|create|build|get|new|init|setup)(?=[A-Z])", "", name)
+
+
+_HOLDERS = {
+    "variable_declarator": "name",
+    "function_declaration": "name",
+    "method_definition": "name",
+    "public_field_definition": "name",
+    "field_definition": "property",
+    "pair": "key",
+    "assignment_expression": "left",
+}
+"""What holds or makes a machine, and the field of its name."""
 
 
 def _places(config: Keyed, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], int]]:
