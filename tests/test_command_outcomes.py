@@ -7,13 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
-from tests.test_cli import DOOR, ROOT, fsm
+from fsmdsl.cli import cli
+from tests.test_cli import DOOR, ROOT
 
 MACHINE = """\
 machine Lamp {
@@ -23,6 +27,23 @@ machine Lamp {
     Off -> On, On -> Off on flip
 }
 """
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def fsm(*arguments: str, cwd: Path, text: str | None = None) -> Done:
+    """Run a command in a folder, in this process."""
+    with chdir(cwd):
+        result = CliRunner().invoke(cli, arguments, input=text)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture
@@ -76,8 +97,8 @@ def test_a_file_counts_once(command: tuple[str, ...], once: str, paths: tuple[st
     assert printed.count(once) == (2 if command[0] == "fmt" else 1), printed
 
 
-def test_standard_input_is_read_once() -> None:
-    done = fsm("check", "-", "-", text=DOOR)
+def test_standard_input_is_read_once(tmp_path: Path) -> None:
+    done = fsm("check", "-", "-", cwd=tmp_path, text=DOOR)
     assert (done.returncode, done.stdout) == (0, "1 file, 1 machine, 2 transitions: clean\n")
 
 
@@ -304,6 +325,7 @@ def test_two_modules_of_one_name_are_both_left_out(specs: Path) -> None:
     assert done.returncode == 1
     assert "door.Door" in done.stdout
     assert "lamp." not in done.stdout
+    assert "`specs/lamp.fsm` (another file has the same module), `specs/other.fsm` (1 error)" in done.stderr
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(specs: Path) -> None:
@@ -373,9 +395,7 @@ scenario second "one step" { m: M  m.go  expect m.n == 1 }
 def test_a_scenario_that_was_not_played_is_undecided_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from click.testing import CliRunner
-
-    from fsmdsl.cli import cli, test_command
+    from fsmdsl.cli import test_command
     from fsmdsl.text.budget import LimitError
 
     (tmp_path / "slow.fsm").write_text(SLOW)

@@ -16,6 +16,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from fsmdsl.text.budget import INTERRUPTED as BY_HAND
+from fsmdsl.text.budget import LimitError
 from fsmdsl.text.terminal import printable
 
 COMMANDS = {
@@ -79,7 +81,9 @@ class _Commands(click.Group):
             if ctx.meta.get(FAILED) and end.code in (None, 0, BOUNDED):
                 sys.exit(FINDINGS)
             raise
-        return FINDINGS if ctx.meta.get(FAILED) else result
+        if ctx.meta.get(FAILED):
+            sys.exit(FINDINGS)
+        return result
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -198,6 +202,9 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
         vars(error)["message"] = printable(error.message)
         error.show()
         return MISUSE
+    except LimitError as limit:
+        _complain(str(limit))
+        return INTERRUPTED if str(limit) == BY_HAND else BOUNDED
     except RecursionError:
         _complain("this spec is nested too deeply to be handled; name the inner parts with `let`")
         return MISUSE

@@ -12,7 +12,7 @@ import click
 from fsmdsl import model as m
 from fsmdsl.cli import BOUNDED, FINDINGS
 from fsmdsl.cli.common import documented_option, loaded_or_exit, ordered_model, paint, paths_argument
-from fsmdsl.cli.limits import MINUTES, limit_options, within
+from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.narrative import story
@@ -54,7 +54,7 @@ def command(
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, summary)
     out.finish(lambda: _results(model, done, open_, budget.reached or "", click.unstyle(summary)))
-    sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
+    sys.exit(exit_code(budget, FINDINGS if failed else BOUNDED if open_ else 0))
 
 
 def played(
