@@ -549,3 +549,81 @@ def test_the_report_uses_the_same_word(tmp_path: Path) -> None:
     assert "1 of 3 rows never followed" in page
     assert "done from Stopping (job.fsm:11:5)" in page
     assert "never fire" not in page
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        ("Runing -> Done on cancl", ["Runing", "cancl"]),
+        ("Runing -> Don on cancel", ["Runing", "Don"]),
+        ("Runing -> Don on cancl when size == 1 do { length = 2 }", ["Runing", "Don", "cancl", "size", "length"]),
+        ("Runing, Runin -> Done on cancel(x)", ["Runing", "Runin", "`cancel` has 0 parameters, not 1"]),
+        ("Running -> Done on cancl(who) when who == 1", ["cancl"]),
+    ],
+)
+def test_every_unknown_name_of_a_row_is_reported(row: str, names: list[str], tmp_path: Path) -> None:
+    machine = f"machine M {{ initial state Running  state Done  event cancel from environment\n    {row}\n}}\n"
+    (tmp_path / "m.fsm").write_text(machine)
+    done = fsm("check", "m.fsm", cwd=tmp_path)
+    assert done.returncode == 1
+    for name in names:
+        assert (f"`{name}`" if name.isidentifier() else name) in done.stdout
+    assert done.stdout.endswith(f"\n{len(names)} error{'s' * (len(names) != 1)}\n")
+
+
+@pytest.mark.parametrize("state", ["state B", "initial state B"])
+def test_two_initial_states_inside_a_state_are_an_error(state: str, tmp_path: Path) -> None:
+    others = "state A" if state.startswith("initial") else "initial state A"
+    (tmp_path / "m.fsm").write_text(
+        f"machine M {{\n    {others}\n    {state} {{ initial state C  initial state D }}\n"
+        "    event e, f, g from environment\n    A -> C on e\n    A -> D on f\n    C, D -> A on g\n}\n"
+    )
+    done = fsm("check", "m.fsm", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "error[FSM109]: state `B` has a second initial state" in done.stdout
+
+
+def test_drift_suggests_names_of_the_spec(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(
+        'machine Job {\n    initial state Pending "pending"\n    state Running "running"\n    final state Done "done"\n'
+        "    event start, finish from environment\n    Pending -> Running on start\n    Running -> Done on finish\n}\n"
+    )
+    (tmp_path / "job.py").write_text(
+        "from transitions import Machine\nclass Job:\n    states = ['pending', 'running', 'done', 'very late']\n"
+        "    def __init__(self):\n        m = Machine(model=self, states=Job.states, initial='running')\n"
+        "        m.add_transition('start', 'pending', 'running')\n"
+        "        m.add_transition('finish', 'running', 'pending')\n"
+        "        m.add_transition('start', 'running', 'very late')\n"
+    )
+    done = fsm("drift", "job.fsm", "job.py", cwd=tmp_path)
+    assert done.returncode == 1
+    advice = re.findall(r"help: write `(.*)` in the spec", done.stdout)
+    assert set(advice) == {"Running", "Running -> Pending on finish", "Running -> VeryLate on start", "state VeryLate"}
+    code = fsm("drift", "job.fsm", "job.py", "--leads", "spec", cwd=tmp_path)
+    assert "write `Running -> Done on finish` in the code" in code.stdout
+
+
+# A first folder ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["specs", "."])
+def test_init_does_not_add_to_specs_that_are_there(folder: str, specs: Path) -> None:
+    before = sorted(specs.rglob("*"))
+    done = fsm("init", folder, cwd=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"`{folder}` has specs already, such as `specs/" in done.stderr
+    assert "`fsm init demo`" in done.stderr
+    assert sorted(specs.rglob("*")) == before
+
+
+def test_the_first_steps_of_the_readme_verify_one_folder(specs: Path) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^\.venv/bin/fsm (.*)$", readme, re.MULTILINE)
+    assert commands == ["init demo", "verify demo"]
+    begun, verified = (fsm(*line.split(), cwd=specs) for line in commands)
+    assert (begun.returncode, verified.returncode) == (0, 0)
+    assert "lamp" not in verified.stdout
+    assert fsm("verify", cwd=specs / "demo").stdout.startswith("holds     lease.")
