@@ -7,13 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
-from tests.test_cli import DOOR, ROOT, fsm
+from fsmdsl.cli.parser import cli
+from tests.test_cli import DOOR, ROOT
 
 MACHINE = """\
 machine Lamp {
@@ -23,6 +27,23 @@ machine Lamp {
     Off -> On, On -> Off on flip
 }
 """
+
+
+class Done(NamedTuple):
+    """What came of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def fsm(*arguments: str, cwd: Path, text: str | None = None) -> Done:
+    """Run a command in a folder, in this process."""
+    with chdir(cwd):
+        result = CliRunner().invoke(cli, arguments, input=text)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture
@@ -76,8 +97,8 @@ def test_a_file_counts_once(command: tuple[str, ...], once: str, paths: tuple[st
     assert printed.count(once) == (2 if command[0] == "fmt" else 1), printed
 
 
-def test_standard_input_is_read_once() -> None:
-    done = fsm("check", "-", "-", text=DOOR)
+def test_standard_input_is_read_once(tmp_path: Path) -> None:
+    done = fsm("check", "-", "-", cwd=tmp_path, text=DOOR)
     assert (done.returncode, done.stdout) == (0, "1 file, 1 machine, 2 transitions: clean\n")
 
 
@@ -304,6 +325,7 @@ def test_two_modules_of_one_name_are_both_left_out(specs: Path) -> None:
     assert done.returncode == 1
     assert "door.Door" in done.stdout
     assert "lamp." not in done.stdout
+    assert "`specs/lamp.fsm` (another file has the same module), `specs/other.fsm` (1 error)" in done.stderr
 
 
 def test_a_file_that_cannot_be_read_does_not_stop_the_others(specs: Path) -> None:
@@ -373,10 +395,7 @@ scenario second "one step" { m: M  m.go  expect m.n == 1 }
 def test_a_scenario_that_was_not_played_is_undecided_everywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from click.testing import CliRunner
-
     from fsmdsl.cli import test_command
-    from fsmdsl.cli.parser import cli
     from fsmdsl.text.budget import LimitError
 
     (tmp_path / "slow.fsm").write_text(SLOW)
@@ -530,3 +549,81 @@ def test_the_report_uses_the_same_word(tmp_path: Path) -> None:
     assert "1 of 3 rows never followed" in page
     assert "done from Stopping (job.fsm:11:5)" in page
     assert "never fire" not in page
+
+
+# Names ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        ("Runing -> Done on cancl", ["Runing", "cancl"]),
+        ("Runing -> Don on cancel", ["Runing", "Don"]),
+        ("Runing -> Don on cancl when size == 1 do { length = 2 }", ["Runing", "Don", "cancl", "size", "length"]),
+        ("Runing, Runin -> Done on cancel(x)", ["Runing", "Runin", "`cancel` has 0 parameters, not 1"]),
+        ("Running -> Done on cancl(who) when who == 1", ["cancl"]),
+    ],
+)
+def test_every_unknown_name_of_a_row_is_reported(row: str, names: list[str], tmp_path: Path) -> None:
+    machine = f"machine M {{ initial state Running  state Done  event cancel from environment\n    {row}\n}}\n"
+    (tmp_path / "m.fsm").write_text(machine)
+    done = fsm("check", "m.fsm", cwd=tmp_path)
+    assert done.returncode == 1
+    for name in names:
+        assert (f"`{name}`" if name.isidentifier() else name) in done.stdout
+    assert done.stdout.endswith(f"\n{len(names)} error{'s' * (len(names) != 1)}\n")
+
+
+@pytest.mark.parametrize("state", ["state B", "initial state B"])
+def test_two_initial_states_inside_a_state_are_an_error(state: str, tmp_path: Path) -> None:
+    others = "state A" if state.startswith("initial") else "initial state A"
+    (tmp_path / "m.fsm").write_text(
+        f"machine M {{\n    {others}\n    {state} {{ initial state C  initial state D }}\n"
+        "    event e, f, g from environment\n    A -> C on e\n    A -> D on f\n    C, D -> A on g\n}\n"
+    )
+    done = fsm("check", "m.fsm", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "error[FSM109]: state `B` has a second initial state" in done.stdout
+
+
+def test_drift_suggests_names_of_the_spec(tmp_path: Path) -> None:
+    (tmp_path / "job.fsm").write_text(
+        'machine Job {\n    initial state Pending "pending"\n    state Running "running"\n    final state Done "done"\n'
+        "    event start, finish from environment\n    Pending -> Running on start\n    Running -> Done on finish\n}\n"
+    )
+    (tmp_path / "job.py").write_text(
+        "from transitions import Machine\nclass Job:\n    states = ['pending', 'running', 'done', 'very late']\n"
+        "    def __init__(self):\n        m = Machine(model=self, states=Job.states, initial='running')\n"
+        "        m.add_transition('start', 'pending', 'running')\n"
+        "        m.add_transition('finish', 'running', 'pending')\n"
+        "        m.add_transition('start', 'running', 'very late')\n"
+    )
+    done = fsm("drift", "job.fsm", "job.py", cwd=tmp_path)
+    assert done.returncode == 1
+    advice = re.findall(r"help: write `(.*)` in the spec", done.stdout)
+    assert set(advice) == {"Running", "Running -> Pending on finish", "Running -> VeryLate on start", "state VeryLate"}
+    code = fsm("drift", "job.fsm", "job.py", "--leads", "spec", cwd=tmp_path)
+    assert "write `Running -> Done on finish` in the code" in code.stdout
+
+
+# A first folder ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["specs", "."])
+def test_init_does_not_add_to_specs_that_are_there(folder: str, specs: Path) -> None:
+    before = sorted(specs.rglob("*"))
+    done = fsm("init", folder, cwd=specs)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"`{folder}` has specs already, such as `specs/" in done.stderr
+    assert "`fsm init demo`" in done.stderr
+    assert sorted(specs.rglob("*")) == before
+
+
+def test_the_first_steps_of_the_readme_verify_one_folder(specs: Path) -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    commands = re.findall(r"^\.venv/bin/fsm (.*)$", readme, re.MULTILINE)
+    assert commands == ["init demo", "verify demo"]
+    begun, verified = (fsm(*line.split(), cwd=specs) for line in commands)
+    assert (begun.returncode, verified.returncode) == (0, 0)
+    assert "lamp" not in verified.stdout
+    assert fsm("verify", cwd=specs / "demo").stdout.startswith("holds     lease.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -205,12 +206,14 @@ def _left_out(everything: Files, sound: Files, errors: Sequence[Diagnostic]) -> 
     """The named files that are not used, each with the reason."""
     parts = []
     used = {p.source.name for p in sound.parsed}
+    names = Counter(module_name(p.module) for p in everything.parsed)
     for p in everything.parsed[: everything.root_count]:
         name = p.source.name
         if name in used:
             continue
         own = [d for d in errors if d.span.source.name == name]
-        parts.append((name, tally(own) or IMPORTS_ERRORS))
+        why = "another file has the same module" if names[module_name(p.module)] > 1 else IMPORTS_ERRORS
+        parts.append((name, tally(own) or why))
     return tuple(parts)
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from fsmdsl.cli import BOUNDED, usage
 from fsmdsl.cli.common import documented_option, links_option, paint
 from fsmdsl.cli.completions import versions as offered
-from fsmdsl.cli.limits import MINUTES, command_budget, within
+from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say, say_document, say_text, unstyled
 from fsmdsl.cli.output_files import earlier, force_option, write, write_folder
 from fsmdsl.cli.versions import Revisions, models_of, versions
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.draw.svg import is_drawing
-from fsmdsl.report.compare import Bounds, Difference, compare
+from fsmdsl.report.compare import Bounds, Difference, compare_runs, compare_texts
 from fsmdsl.report.compare.as_markdown import as_markdown
 from fsmdsl.report.compare.page import page
 from fsmdsl.report.compare.pictures import as_svg, merged
@@ -24,10 +24,12 @@ from fsmdsl.report.compare.render_text import lines, tally
 from fsmdsl.report.compare.to_json import as_data
 from fsmdsl.report.data import document
 from fsmdsl.report.frames import frame
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.terminal import printable_json, printable_line
 
 DIFFERENT = 1
+PAGE = "index.html"
 
 
 @usage.command("diff")
@@ -40,11 +42,9 @@ DIFFERENT = 1
 @usage.option(
     "--max-states", type=usage.integer(1), default=Bounds().pairs, show_default=True, help="For each comparison."
 )
-@usage.option(
-    "--max-seconds",
-    type=usage.number(0, min_open=True),
-    help=f"For each comparison, and for each exploration (default: {Bounds().seconds:g}), and to read both versions "
-    f"(default: {MINUTES:g}).",
+@limit_options(
+    each=f"each comparison and exploration (default: {Bounds().seconds:g}), and to read both versions and to draw "
+    f"(default: {MINUTES:g} each)"
 )
 @documented_option
 @without_option
@@ -61,7 +61,7 @@ def command(
     quick: bool,
     no_verdicts: bool,
     max_states: int,
-    max_seconds: float | None,
+    budget: Budget,
     as_documented: bool,
     without: tuple[str, ...],
     out: Path | None,
@@ -80,10 +80,13 @@ def command(
     """
     before, after = versions(old, new, path)
     revisions = Revisions()
-    with within(command_budget(max_seconds or MINUTES, None), (old, *(x for x in (new, path) if x is not None))):
-        models = models_of((before, after), revisions, as_documented, without)
-    bounds = Bounds(max_states, max_seconds or Bounds().seconds)
-    difference = compare(*models, bounds, run=not quick, verify=not (quick or no_verdicts))
+    paths = (old, *(x for x in (new, path) if x is not None))
+    bounds = Bounds(max_states, budget.seconds or Bounds().seconds, budget.memory)
+    budget.seconds = budget.seconds or MINUTES
+    printed: Form = "text" if form == "text" else "document"
+    with within(budget, paths, printed):
+        texts = compare_texts(*models_of((before, after), revisions, as_documented, without))
+    difference = compare_runs(texts, bounds, run=not quick, verify=not (quick or no_verdicts))
     names = before.label, after.label
     match form:
         case "json":
@@ -100,14 +103,16 @@ def command(
         write(output, unstyled(revisions.substitute(text)) + "\n")
         say(tally(difference))
     if out is not None:
-        _write(difference, names, out, revisions.substitute, force)
+        with within(budget.renewed(), paths, "document", before="all was drawn, so no page was written"):
+            files = _page(difference, names, revisions.substitute)
+        write_folder(out, "diff", files, ours=earlier(is_drawing), force=force)
+        count = len(files) - 1
+        say(f"{out / PAGE}: {count} diagram{'s' * (count != 1)}", err=True)
     sys.exit(DIFFERENT if difference.is_different else BOUNDED if difference.undecided else 0)
 
 
-def _write(
-    difference: Difference, names: tuple[str, str], folder: Path, with_revisions: Callable[[str], str], force: bool
-) -> None:
-    """The diagrams and the page. Where Graphviz is missing, the page has none."""
+def _page(difference: Difference, names: tuple[str, str], with_revisions: Callable[[str], str]) -> dict[str, str]:
+    """The diagrams and the page, by file name. Where Graphviz is missing, the page has none."""
     svgs: dict[str, str] = {}
     for part in difference.parts:
         both = merged(part)
@@ -119,6 +124,4 @@ def _write(
             break
         svgs[part.name] = drawn
     files = {f"{name}.svg": with_revisions(svg) for name, svg in svgs.items()}
-    files["index.html"] = with_revisions(page(difference, *names, svgs))
-    write_folder(folder, "diff", files, ours=earlier(is_drawing), force=force)
-    say(f"{folder / 'index.html'}: {len(svgs)} diagram{'s' * (len(svgs) != 1)}", err=True)
+    return {**files, PAGE: with_revisions(page(difference, *names, svgs))}

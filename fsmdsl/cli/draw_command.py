@@ -12,6 +12,7 @@ from fsmdsl.cli import FINDINGS, usage
 from fsmdsl.cli.common import chosen, documented_option, has_left_out, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.completions import machine_names
 from fsmdsl.cli.counts import counted, counts_option
+from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.draw.detail import Detail, detailed
@@ -21,6 +22,7 @@ from fsmdsl.draw.restyle import Theme
 from fsmdsl.draw.svg import is_drawing, picture
 from fsmdsl.report.drawing import drawing
 from fsmdsl.report.frames import frame
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic, did_you_mean
 
 _PICTURES = enumerated(PICTURES, "and")
@@ -71,6 +73,7 @@ _PICTURES = enumerated(PICTURES, "and")
     show_default=True,
     help="Colours of SVG; `auto` follows the reader's light or dark mode.",
 )
+@limit_options(MINUTES)
 @force_option
 def command(
     paths: tuple[str, ...],
@@ -83,6 +86,7 @@ def command(
     direction: str | None,
     detail: Detail,
     theme: Theme,
+    budget: Budget,
     force: bool,
 ) -> None:
     """Draw the machines of specs: a file for each, called `module.Machine`.
@@ -90,25 +94,23 @@ def command(
     A manifest in the folder lists what was written. When all machines of the same paths are drawn again, in the same
     format, the diagrams of those that are gone are removed.
     """
-    model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
-    machines = _chosen(model, names)
-    if form == "json":
-        say_json("draw", {"machines": [drawing(x.qualified, graph_of(x)) for x in machines]})
-        return
-    if theme != "auto" and form != "svg":
+    if theme != "auto" and form not in ("svg", "json"):
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
-    look = _Look(BY_NAME[form], None if direction is None else _DIRECTIONS[direction], detail, theme)
-    marks = _marks(model, machines, overlay, counts)
-    drawn: dict[str, str | bytes] = {}
-    for machine in machines:
-        content = _drawn(machine, look, marks.get(machine.qualified))
-        if isinstance(content, Diagnostic):
-            say_text(frame(content, paint), err=True)
-            sys.exit(FINDINGS)
-        if out == "-":
+    printed: Form = "json" if form == "json" else "document" if out == "-" else "text"
+    with within(budget, paths, printed, before="all was drawn, so nothing was written"):
+        model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
+        machines = _chosen(model, names)
+        if form == "json":
+            graphs = [drawing(x.qualified, graph_of(x)) for x in machines]
+        else:
+            look = _Look(BY_NAME[form], None if direction is None else _DIRECTIONS[direction], detail, theme)
+            drawn = _all_drawn(machines, look, _marks(model, machines, overlay, counts, budget))
+    if form == "json":
+        say_json("draw", {"machines": graphs})
+    elif out == "-":
+        for content in drawn.values():
             say_document(content if isinstance(content, bytes) else f"{content}\n")
-        drawn[f"{machine.qualified}.{look.form.ending}"] = content
-    if out != "-":
+    else:
         purpose = f"draw {' '.join(chosen(paths))} --format {form}"
         write_folder(
             Path(out), purpose, drawn, ours=earlier(is_drawing), force=force, prune=not (names or has_left_out())
@@ -116,8 +118,20 @@ def command(
         say(f"{len(machines)} diagram{'s' * (len(machines) != 1)} in {out}")
 
 
+def _all_drawn(machines: list[m.Machine], look: _Look, marks: Mapping[str, Overlay]) -> dict[str, str | bytes]:
+    """The contents of the files, by name. The command ends with 1 where Graphviz cannot draw one."""
+    drawn: dict[str, str | bytes] = {}
+    for machine in machines:
+        content = _drawn(machine, look, marks.get(machine.qualified))
+        if isinstance(content, Diagnostic):
+            say_text(frame(content, paint), err=True)
+            sys.exit(FINDINGS)
+        drawn[f"{machine.qualified}.{look.form.ending}"] = content
+    return drawn
+
+
 def _marks(
-    model: m.Model, machines: list[m.Machine], overlay: str | None, counts: Path | None
+    model: m.Model, machines: list[m.Machine], overlay: str | None, counts: Path | None, budget: Budget
 ) -> Mapping[str, Overlay]:
     if overlay is not None and counts is not None:
         misuse("a picture has one overlay: either `--overlay` or `--counts`")
@@ -129,7 +143,7 @@ def _marks(
         return {}
     from fsmdsl.report.coverage import reached
 
-    return reached(model, machines, overlay)
+    return reached(model, machines, overlay, budget)
 
 
 _DIRECTIONS: dict[str, Direction] = {"down": "TB", "right": "LR"}

@@ -9,7 +9,7 @@ from fsmdsl.cli.common import documented_option, format_option, links_option, pa
 from fsmdsl.cli.completions import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
-from fsmdsl.cli.limits import limit_options
+from fsmdsl.cli.limits import Form, limit_options
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Rule, did_you_mean
@@ -53,7 +53,7 @@ def command(
     metrics_port: int | None,
     budget: Budget,
     as_documented: bool,
-    form: str,
+    form: Form,
 ) -> None:
     """Explain a rule by its code (FSM201) or name; without one, list all rules.
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, cast
 
-from fsmdsl.cli import FINDINGS
+from fsmdsl.cli import BOUNDED, FINDINGS
 from fsmdsl.cli.common import follows_links, model_or_exit, paint, say_json
 from fsmdsl.cli.explain_watch import Watch, check, following, metrics
-from fsmdsl.cli.limits import within
+from fsmdsl.cli.limits import Form, end_bounded, exit_code, within
 from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.text.budget import Budget
+from fsmdsl.text.budget import Budget, LimitError
 from fsmdsl.text.files import reason
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from fsmdsl.interop.logs.lines import Line, Match, Readable
     from fsmdsl.interop.logs.mapping import LogMapping
     from fsmdsl.interop.logs.rules import LogError
-
-UNDECIDED = 3
-"""The exit code where it cannot be said whether a log is explained."""
 
 STRETCH = 16
 """Lines between two looks at the limits."""
@@ -65,12 +62,12 @@ class Request:
     budget: Budget
 
 
-def explain_log(request: Request, form: str) -> None:
+def explain_log(request: Request, form: Form) -> None:
     """Explain a log, print the answer, and end with its exit code."""
     from fsmdsl.interop.logs.render_text import coverage, details, summary
     from fsmdsl.interop.logs.to_json import data
 
-    with within(request.budget, request.specs):
+    with within(request.budget, request.specs, form):
         mapping = _mapping(request, form)
         reading = _reading(request, mapping, form)
     name = "<stdin>" if request.log == "-" else request.log
@@ -87,8 +84,8 @@ def explain_log(request: Request, form: str) -> None:
             say(line)
         for line in ("  rows:", *coverage(explanation)) if request.output.coverage else ():
             say(line)
-    if explanation.outcome != "explained":
-        sys.exit(UNDECIDED if explanation.outcome == "undecided" else FINDINGS)
+    code = {"explained": 0, "undecided": BOUNDED}.get(explanation.outcome, FINDINGS)
+    sys.exit(exit_code(request.budget, code))
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
@@ -167,7 +164,7 @@ def _refuse(error: LogError, form: str) -> NoReturn:
 # Explaining ----------------------------------------------------------------------------------------------------------
 
 
-def _explained(request: Request, reading: Reading, form: str, name: str) -> Explanation:
+def _explained(request: Request, reading: Reading, form: Form, name: str) -> Explanation:
     from fsmdsl.interop.logs.explanation import Explainer
     from fsmdsl.interop.logs.lines import lines
     from fsmdsl.interop.logs.nearest import LINES_AFTER
@@ -182,7 +179,7 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
     watch = request.watch
     check(watch, whole=request.output.show)
     try:
-        with metrics(watch, reading) as report, _guarded() as match:
+        with metrics(watch, reading) as report, _limited(request), _guarded() as match:
             opened = following(request.log, report.tick) if watch.follow else _opened(request.log)
             with opened as file:
                 log = _in_time(lines(file, growing=watch.follow), request.budget)
@@ -197,10 +194,22 @@ def _explained(request: Request, reading: Reading, form: str, name: str) -> Expl
                     return explanation
                 outcome = explanation.outcome if explanation.failure else "undecided"
                 return replace(explanation, outcome=outcome, undecided=f"line {explanation.tally.lines}: {reached}")
+    except LimitError:  # in the middle of a line
+        end_bounded(request.budget, request.specs, form, "the log was explained")
     except LogError as error:
         _refuse(error, form)
     except OSError as error:
         misuse(f"`{request.log}` cannot be read: {reason(error)}")
+
+
+@contextmanager
+def _limited(request: Request) -> Iterator[None]:
+    """The limits hold inside a line too, which gets the time to end. Ctrl-C is the usual end of `--follow`."""
+    if request.watch.follow:
+        yield
+        return
+    with request.budget, request.budget.patience():
+        yield
 
 
 def _in_time(log: Iterable[Line], budget: Budget) -> Iterator[Line]:
@@ -283,14 +292,13 @@ def _guarded() -> Iterator[Match]:
         raise TimeoutError(f"more than {PATTERN_TIME:g} s")
 
     def guarded(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
-        signal.setitimer(signal.ITIMER_REAL, PATTERN_TIME)
+        handler = signal.signal(signal.SIGALRM, interrupt)
+        timer = signal.setitimer(signal.ITIMER_REAL, PATTERN_TIME)
         try:
             return search(pattern, text)
-        finally:
+        finally:  # the timer of the budget continues
             signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
+            signal.setitimer(signal.ITIMER_REAL, *timer)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        yield guarded
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    yield guarded

@@ -12,6 +12,7 @@ from fsmdsl import model as m
 from fsmdsl.cli import FINDINGS, usage
 from fsmdsl.cli.common import documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.output_files import write
 from fsmdsl.cli.verify_command import chosen_systems, settings_of
@@ -21,6 +22,7 @@ from fsmdsl.interop.export.refusals import RefusedError
 from fsmdsl.model.workspace import Loaded
 from fsmdsl.step import FaultError, TooManyValuesError, Universe
 from fsmdsl.step.describe import fault_message
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import did_you_mean
 
 GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networkx": graphs.node_link}
@@ -37,6 +39,7 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
 )
 @usage.option("--max-states", type=usage.integer(1), default=graphs.MAX_STATES, show_default=True, help="Of a graph.")
 @usage.option("--output", type=usage.path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
+@limit_options(MINUTES)
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
@@ -46,6 +49,7 @@ def command(
     target: str,
     max_states: int,
     output: Path | None,
+    budget: Budget,
 ) -> None:
     """Write a system in the language of another model checker (promela, tla), a machine as a statechart of another
     tool (scxml, xstate), or the states of a system, or of a machine, as a graph (graphml; networkx: its node-link
@@ -54,7 +58,8 @@ def command(
     Of a system, one step there is one step here, so that both count the same states. Of a machine, what the other tool
     cannot say is listed on standard error.
 
-    Exit codes: 0 written, 1 errors in the specs, something that the language cannot say, or too many states, 2 misuse.
+    Exit codes: 0 written, 1 errors in the specs, something that the language cannot say, or too many states, 2 misuse,
+    3 a limit came first.
     """
     if target in MACHINE_TARGETS and name is not None:
         misuse(f"`--to {target}` writes a machine; say which with `--machine`")
@@ -62,22 +67,25 @@ def command(
         misuse(f"`--to {target}` writes a system; say which with `--system`")
     if machine is not None and name is not None:
         misuse("`--system` or `--machine`, not both")
-    loaded = loaded_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
-    if target in MACHINE_TARGETS:
-        text = _chart(loaded, machine, target)
-    elif machine is not None:
-        text = _graph(target, lambda: graphs.machine(_machine(loaded, machine)))
-    else:
-        model, systems = chosen_systems(loaded, () if name is None else (name,))
-        only = _only(systems)
-        if target in TARGETS:
-            text = _text(model, only, target)
-        else:
-            text = _graph(target, lambda: _states(model, only, max_states))
+    with within(budget, paths, "document", before="the export was made, so nothing was written"):
+        loaded = loaded_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
+        text = _exported(loaded, target, name, machine, max_states)
     if output is None:
         say_document(text)
     else:
         write(output, text)
+
+
+def _exported(loaded: Loaded, target: str, name: str | None, machine: str | None, max_states: int) -> str:
+    if target in MACHINE_TARGETS:
+        return _chart(loaded, machine, target)
+    if machine is not None:
+        return _graph(target, lambda: graphs.machine(_machine(loaded, machine)))
+    model, systems = chosen_systems(loaded, () if name is None else (name,))
+    only = _only(systems)
+    if target in TARGETS:
+        return _text(model, only, target)
+    return _graph(target, lambda: _states(model, only, max_states))
 
 
 def _graph(target: str, model: Callable[[], Any]) -> str:

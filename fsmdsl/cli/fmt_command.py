@@ -9,12 +9,14 @@ from pathlib import Path
 
 from fsmdsl.cli import FINDINGS, usage
 from fsmdsl.cli.common import existing, follows_links, format_option, paint, paths_argument, say_json, serious
+from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say, say_document, say_text
 from fsmdsl.cli.output_files import write
 from fsmdsl.model.workspace import read
 from fsmdsl.report.data import diagnostics
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.syntax.format import format_source
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic
 
 
@@ -22,15 +24,15 @@ from fsmdsl.text.diagnostics import Diagnostic
 @paths_argument
 @usage.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
 @usage.option("--diff", "show_diff", is_flag=True, help="Print the changes instead of making them.")
+@limit_options(MINUTES)
 @format_option
-def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, form: str) -> None:
+def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, budget: Budget, form: Form) -> None:
     """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""
-    parsed, problems = read(existing(paths), follow_links=follows_links())
+    with within(budget, paths, "document" if form == "text" else form, before="all was read, so nothing was written"):
+        parsed, problems = read(existing(paths), follow_links=follows_links())
+        texts = [(p, format_source(p)) for p in parsed if not serious(p.diagnostics)]
     changed: list[str] = []
-    for p in parsed:
-        if serious(p.diagnostics):
-            continue
-        text = format_source(p)
+    for p, text in texts:
         if p.source.name == "<stdin>":
             say_document(text)
         elif text != p.source.text:

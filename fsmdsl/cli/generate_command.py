@@ -16,8 +16,10 @@ from fsmdsl.cli.common import (
     paths_argument,
     say_json,
 )
+from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.output_files import force_option, generated, write_folder
+from fsmdsl.text.budget import Budget
 from fsmdsl.text.files import manifest
 
 PURPOSE = "generate"
@@ -31,10 +33,18 @@ PURPOSE = "generate"
     "--target", type=usage.choice(list(emit.TARGETS)), default="python", show_default=True, help="What to write."
 )
 @usage.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
+@limit_options(MINUTES)
 @force_option
 @format_option
 def command(
-    paths: tuple[str, ...], as_documented: bool, out: Path, target: str, only_check: bool, force: bool, form: str
+    paths: tuple[str, ...],
+    as_documented: bool,
+    out: Path,
+    target: str,
+    only_check: bool,
+    budget: Budget,
+    force: bool,
+    form: Form,
 ) -> None:
     """Write the classes of every machine: one package for each module, in a folder of its own.
 
@@ -43,11 +53,13 @@ def command(
     A manifest in the folder lists what was written. Files of modules that are gone are removed; others are neither
     removed nor overwritten.
     """
-    model = model_or_exit(paths, form, as_documented=as_documented)
     files: dict[str, str] = {}
-    for module in model.modules:
-        files.update(emit.TARGETS[target](model, module.name))
-    for x in (x for module in model.modules for x in emit.left_out(target, model, module.name)):
+    with within(budget, paths, form, before="the code was made, so nothing was written"):
+        model = model_or_exit(paths, form, as_documented=as_documented)
+        for module in model.modules:
+            files.update(emit.TARGETS[target](model, module.name))
+        omissions = [x for module in model.modules for x in emit.left_out(target, model, module.name)]
+    for x in omissions:
         say(f"left out: {x.span}: {x.text}", err=True)
     prune = not has_left_out()  # a module with errors is not gone
     if only_check:

@@ -42,7 +42,7 @@ def command(source: str, form: str | None, out: Path | None, module: str | None,
         module = out.stem if _is_name(out.stem) else None
     if module is not None and not _is_name(module):
         misuse(f"`{module}` cannot be the name of a module: write letters, digits, `_` and dots between parts")
-    with within(budget, (source,)):
+    with within(budget, (source,), "document", before="the source was read and written as a spec"):
         tables = imported(source, form)
         text, left_out = spec_text(tables, source, module)
     for x in tables.missing:

@@ -18,10 +18,14 @@ from fsmdsl.text.files.write import create
 def command(folder: Path, form: str) -> None:
     """Start a folder of specs with a small machine that checks, runs, and can be changed.
 
-    Nothing that exists is overwritten.
+    Nothing that exists is overwritten, and a folder that has specs is left as it is.
     """
     path = folder / "lease.fsm"
     try:
+        other = next(folder.rglob("*.fsm"), None)
+        if other is not None and other != path:
+            why = f"`{folder}` has specs already, such as `{other}`, and nothing was written"
+            misuse(f"{why}; name a new folder: `fsm init demo`")
         folder.mkdir(parents=True, exist_ok=True)
         create(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
     except FileExistsError:

@@ -1,4 +1,8 @@
-"""`--max-seconds` and `--max-memory`: the budget of a command, which begins before the first byte is read."""
+"""`--max-seconds` and `--max-memory`: the budget of a command, which begins before the first byte is read.
+
+A command declares that it has limits with `limit_options`, and does its work inside `within`. `UNLIMITED` lists the
+others, each with the reason.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,35 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from fsmdsl.cli import BOUNDED, usage
-from fsmdsl.cli.common import chosen, paint
+from fsmdsl.cli import INTERRUPTED as INTERRUPTED_CODE
+from fsmdsl.cli.common import chosen, paint, say_json
 from fsmdsl.cli.invocation import invocation
 from fsmdsl.cli.messages import say, unstyled
 from fsmdsl.model.workspace import UNFINISHED
 from fsmdsl.text.budget import INTERRUPTED, Budget, LimitError, available, resident
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Source, Span
 
 if TYPE_CHECKING:
     from fsmdsl.cli.printing import Printing
-    from fsmdsl.report.formats.results import Results
+
+UNLIMITED = {
+    "serve": "it runs until it is ended; each exploration on the page has limits of its own",
+    "lsp": "it runs until the editor ends it; each exploration in it has limits of its own",
+    "init": "it writes one small file",
+    "cache": "it lists one folder, whose size is bounded",
+    "completion": "it prints one small text",
+}
+"""The commands without limits, each with the reason: they cannot take long, or are there to take long."""
 
 MINUTES = 300.0
 """The limit of commands that are done in seconds unless something is wrong."""
+
+Form = Literal["text", "json", "document"]
+"""What a command without `Printing` prints: lines for a person, a JSON document, or what could be a file."""
 
 
 def limit_options(
@@ -56,9 +73,14 @@ def command_budget(seconds: float | None, gigabytes: float | None, *, shared: bo
 
 
 @contextmanager
-def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) -> Iterator[None]:
-    """Inside, the limits hold. Where one is reached the command ends with `BOUNDED`, for nothing is known; Ctrl-C ends
-    it as ever."""
+def within(
+    budget: Budget,
+    paths: Sequence[str],
+    out: Printing | Form = "text",
+    before: str = "the specs were read and checked",
+) -> Iterator[None]:
+    """Inside, the limits hold. Where one is reached the command ends with `BOUNDED`, for nothing is known: it says
+    `before` what. Ctrl-C ends it as ever."""
     try:
         with budget, _uncollected():
             budget.check()
@@ -66,15 +88,42 @@ def within(budget: Budget, paths: Sequence[str], out: Printing | None = None) ->
             return
     except LimitError:
         pass
+    except MemoryError:
+        budget.stop("stopped: no memory is left")
+    end_bounded(budget, paths, out, before)
+
+
+def end_bounded(budget: Budget, paths: Sequence[str], out: Printing | Form, before: str) -> NoReturn:
+    """End a command whose limit came before what it is for; see `within`."""
     if budget.reached == INTERRUPTED:
         raise KeyboardInterrupt
-    message = f"{paint('bounded ', 'warning')}  {budget.reached}, before the specs were read and checked"
-    if out is None:
-        say(message)
-    else:
-        out.say(message)
-        out.finish(lambda: _unfinished(unstyled(message), paths))
+    message = f"{paint('bounded ', 'warning')}  {budget.reached}, before {before}"
+    unfinished = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), unstyled(message))
+    match out:
+        case "text":
+            say(message)
+        case "document":
+            say(message, err=True)
+        case "json":
+            from fsmdsl.report.data import diagnostics
+
+            say_json("diagnostics", diagnostics([unfinished]))
+        case _:
+            _finish(out, message, unfinished)
     sys.exit(BOUNDED)
+
+
+def _finish(out: Printing, message: str, unfinished: Diagnostic) -> None:
+    from fsmdsl.report.formats.check_results import from_check
+
+    out.say(message)
+    out.finish(lambda: from_check([unfinished], [unfinished], (), unstyled(message), "diagnostics"))
+
+
+def exit_code(budget: Budget, code: int) -> int:
+    """The code that a command ends with, where it has printed what it knew when Ctrl-C came: never one that says that
+    something is wrong, or that all is well."""
+    return INTERRUPTED_CODE if budget.reached == INTERRUPTED else code
 
 
 @contextmanager
@@ -90,10 +139,3 @@ def _uncollected() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def _unfinished(message: str, paths: Sequence[str]) -> Results:
-    from fsmdsl.report.formats.check_results import from_check
-
-    d = UNFINISHED.at(Span(Source(" ".join(chosen(paths)), ""), 0, 0), message)
-    return from_check([d], [d], (), message, "diagnostics")

@@ -5,17 +5,21 @@ from __future__ import annotations
 from fsmdsl import model as m
 from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say_json
+from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.report.data import listing
+from fsmdsl.text.budget import Budget
 
 
 @usage.command("list")
 @paths_argument
 @documented_option
+@limit_options(MINUTES)
 @format_option
-def command(paths: tuple[str, ...], as_documented: bool, form: str) -> None:
+def command(paths: tuple[str, ...], as_documented: bool, budget: Budget, form: Form) -> None:
     """List the machines of specs with their states and transitions."""
-    model = model_or_exit(paths, form, as_documented=as_documented)
+    with within(budget, paths, form):
+        model = model_or_exit(paths, form, as_documented=as_documented)
     if form == "json":
         say_json("list", listing(model, frozenset(x.name for x in model.modules)))
         return

@@ -12,7 +12,7 @@ from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.check_command import looked_for
 from fsmdsl.cli.common import checked, documented_option, left_out_message, paint, paths_argument, refuse
 from fsmdsl.cli.counts import counted, counts_option
-from fsmdsl.cli.limits import MINUTES, limit_options, within
+from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import printing, printing_options
@@ -46,7 +46,7 @@ NAME = "index.html"
 @usage.option("--max-states", type=usage.integer(1), help="A limit for each system.")
 @usage.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
 @counts_option
-@limit_options(MINUTES, "each system, and for all scenarios; reading and checking count for the first")
+@limit_options(MINUTES, "each system, all scenarios, and the drawing; reading and checking count for the first")
 @jobs_option
 @force_option
 @printing_options
@@ -98,12 +98,15 @@ def command(
     played, unplayed = play_all(model, [x for module in model.modules for x in module.scenarios], budget.renewed())
     for scenario in unplayed:
         say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}", err=True)
-    report, undrawn = assemble(title, model, problems, done, played, rendered_together, version(), counts=logged)
-    report = replace(report, origin=origin(paths), since=since or "", changed=changed)
+    drawing = Budget(budget.seconds, budget.memory)
+    with within(drawing, paths, output, before="the page was drawn, so nothing was written"):
+        report, undrawn = assemble(title, model, problems, done, played, rendered_together, version(), counts=logged)
+        report = replace(report, origin=origin(paths), since=since or "", changed=changed)
+        content = page(report)
     for problem in undrawn:
         say_text(frame(problem, paint), err=True)
     path = out / NAME
-    write_folder(out, "report", {NAME: page(report)}, ours=earlier(is_page), force=force)
+    write_folder(out, "report", {NAME: content}, ours=earlier(is_page), force=force)
     totals = report.totals
     summed = ", ".join(f"{n:,} {name.removesuffix('s') if n == 1 else name}" for name, n in totals.items())
     output.say(f"{path}: {summed}")
@@ -111,7 +114,7 @@ def command(
     why = budget.reached or ""
     output.finish(lambda: from_report(model, problems, explored, played, unplayed, why, summed, looked_for(), extra))
     bad = totals["violations"] or totals["failing"] or any(d.severity for d in problems)
-    sys.exit(FINDINGS if bad else BOUNDED if totals["undecided"] else 0)
+    sys.exit(exit_code(budget, FINDINGS if bad else BOUNDED if totals["undecided"] else 0))
 
 
 def _explored(

@@ -9,6 +9,7 @@ import sys
 from contextlib import suppress
 
 from fsmdsl.cli import (
+    BOUNDED,
     CLOSED_PIPE,
     COMMANDS,
     INTERNAL,
@@ -22,6 +23,8 @@ from fsmdsl.cli import (
 )
 from fsmdsl.cli.invocation import begin
 from fsmdsl.cli.usage import plain_values
+from fsmdsl.text.budget import INTERRUPTED as BY_HAND
+from fsmdsl.text.budget import LimitError
 
 _UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """What the system says where a file cannot take more."""
@@ -51,6 +54,9 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
         return ended(cause)
     except (BrokenPipeError, ClosedPipeError):
         return _silenced(CLOSED_PIPE)
+    except LimitError as limit:
+        complain(str(limit))
+        return INTERRUPTED if str(limit) == BY_HAND else BOUNDED
     except RecursionError:
         complain("this spec is nested too deeply to be handled; name the inner parts with `let`")
         return MISUSE

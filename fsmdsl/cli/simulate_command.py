@@ -9,10 +9,12 @@ from fsmdsl.cli import usage
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
+from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.verify_command import settings_of
 from fsmdsl.cli.walkthrough import PastRun, walkthrough
 from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
+from fsmdsl.text.budget import Budget
 
 
 @usage.command("simulate")
@@ -29,6 +31,7 @@ from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, rec
 @usage.option(
     "--traces", type=usage.path(path_type=Path), help="Runs to walk along: what `fsm verify --format json` printed."
 )
+@limit_options(MINUTES, "all that comes before the first state")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
@@ -36,6 +39,7 @@ def command(
     machine: str | None,
     settings: tuple[str, ...],
     traces: Path | None,
+    budget: Budget,
 ) -> None:
     """Walk through a system step by step: see what is possible, choose, undo, save the run as a scenario.
 
@@ -43,12 +47,13 @@ def command(
     """
     if system is not None and machine is not None:
         misuse("`--system` or `--machine`, not both")
-    model = model_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
-    try:
-        session = begin(model, subject(model, system, machine))
-    except NoSuchError as error:
-        misuse(str(error))
-    runs = [] if traces is None else _runs(session, traces)
+    with within(budget, paths, before="the first state was there"):
+        model = model_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
+        try:
+            session = begin(model, subject(model, system, machine))
+        except NoSuchError as error:
+            misuse(str(error))
+        runs = [] if traces is None else _runs(session, traces)
     rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
     walkthrough(session, runs, lambda path: f"fsm test {path} {rest}", own=bool(settings))
 

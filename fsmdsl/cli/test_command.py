@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fsmdsl import model as m
 from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.common import documented_option, loaded_or_exit, ordered_model, paint, paths_argument
-from fsmdsl.cli.limits import MINUTES, limit_options, within
+from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
 from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.report.frames import frame
@@ -53,7 +53,7 @@ def command(
         out.say(f"{paint('unknown', 'warning')}  {scenario.qualified}  {budget.reached}")
     _left_out(out, model, verbose, summary)
     out.finish(lambda: _results(model, done, open_, budget.reached or "", unstyled(summary)))
-    sys.exit(FINDINGS if failed else BOUNDED if open_ else 0)
+    sys.exit(exit_code(budget, FINDINGS if failed else BOUNDED if open_ else 0))
 
 
 def played(

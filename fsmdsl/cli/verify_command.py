@@ -21,7 +21,7 @@ from fsmdsl.cli.common import (
     paths_argument,
 )
 from fsmdsl.cli.completions import system_names
-from fsmdsl.cli.limits import limit_options, within
+from fsmdsl.cli.limits import exit_code, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import Printing, printing, printing_options
@@ -104,7 +104,7 @@ def command(**values: Any) -> None:
     task = _read(options)
     explorations = _explore(options, task)
     opinions = _report(options, task, explorations)
-    sys.exit(agreed_code(code(opinions, _exit_code(explorations))))
+    sys.exit(agreed_code(exit_code(options.budget, code(opinions, _exit_code(explorations)))))
 
 
 @dataclass(frozen=True, slots=True)

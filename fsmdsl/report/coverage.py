@@ -11,8 +11,12 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.draw.graph import Graph, Mark, Overlay
 from fsmdsl.draw.text import safe
 from fsmdsl.report.counts import Counts
-from fsmdsl.search import Exploration, Means, Played, Tally, explore, play
+from fsmdsl.search import Exploration, Limits, Means, Played, Tally, explore, play
 from fsmdsl.step import Followed
+from fsmdsl.text.budget import Budget, LimitError
+
+ALL_STATES = Limits(after_violation=None)
+"""A picture that says what is never reached needs all states, whatever is violated in some."""
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,18 @@ def logged(machine: m.Machine, counts: Counts) -> Reach:
 # On diagrams ---------------------------------------------------------------------------------------------------------
 
 
-def reached(model: m.Model, machines: Iterable[m.Machine], by: str) -> dict[str, Overlay]:
-    """The marks of machines, by qualified name: `by` is `explored` (all systems are explored for it) or `scenarios`."""
+def reached(model: m.Model, machines: Iterable[m.Machine], by: str, budget: Budget) -> dict[str, Overlay]:
+    """The marks of machines, by qualified name: `by` is `explored` (all systems are explored for it) or `scenarios`.
+    Raises `LimitError` where `budget`, which the caller has entered, ends first: of a part, nothing can be said to be
+    reached never."""
     if by == "scenarios":
         played = [play(model, x) for module in model.modules for x in module.scenarios]
         return {x.qualified: overlay(covered(x, played)) for x in machines}
-    explorations = [explore(model, x, means=Means(counted=True)) for x in model.systems.values()]
+    explorations = []
+    for x in model.systems.values():
+        explorations.append(explore(model, x, ALL_STATES, means=Means(counted=True), budget=budget))
+        if budget.reached is not None:
+            raise LimitError(budget.reached)
     return {x.qualified: overlay(explored(x, explorations)) for x in machines}
 
 

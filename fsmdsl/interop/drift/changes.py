@@ -9,6 +9,7 @@ from typing import Literal
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.interop.drift.moves import Move, Moves
 from fsmdsl.interop.drift.name_matching import key, matched, same_event
+from fsmdsl.interop.imports.names import event_name, state_name
 from fsmdsl.text.source import NOWHERE, Span
 
 Kind = Literal["added", "removed", "changed", "renamed"]
@@ -33,6 +34,8 @@ class Drift:
     machine: str
     spec: Side
     code: Side
+    in_spec: str = field(compare=False, default="")
+    """What the code has, in the names of the spec."""
 
     @property
     def message(self) -> str:
@@ -49,13 +52,13 @@ class Drift:
 
     def advice(self, leads: str) -> str:
         """What has to be done, where the code or the spec leads."""
-        follower, has = ("spec", self.code) if leads == "code" else ("code", self.spec)
+        follower, text = ("spec", self.in_spec or self.code.text) if leads == "code" else ("code", self.spec.text)
         if self.kind == "renamed":
             renaming = f"{self.code.text}={self.spec.text}"
-            return f"write `{has.text}` in the {follower}, or say `--rename {renaming}`"
-        if not has.text:
+            return f"write `{text}` in the {follower}, or say `--rename {renaming}`"
+        if not text:
             return f"take it out of the {follower}"
-        return f"write `{has.text}` in the {follower}"
+        return f"write `{text}` in the {follower}"
 
 
 def differences(spec: Moves, code: Moves, renames: Mapping[str, str]) -> Iterator[Drift]:
@@ -69,8 +72,32 @@ def differences(spec: Moves, code: Moves, renames: Mapping[str, str]) -> Iterato
     initial = states.get(code.initial, code.initial)
     if initial != spec.initial:
         sides = Side(spec.place, spec.initial), Side(code.place, code.initial)
-        yield Drift("changed", "initial state", spec.initial, spec.name, *sides)
-    yield from _rows(spec, renamed, dict(zip(renamed.moves, code.moves, strict=True)))
+        name = _states_in_spec(code, states).get(code.initial, code.initial)
+        yield Drift("changed", "initial state", spec.initial, spec.name, *sides, name)
+    in_spec = _states_in_spec(code, states), _triggers_in_spec(code, triggers)
+    rows = {
+        new: _Row(row_text(old), row_text(_renamed(old, *in_spec)))
+        for new, old in zip(renamed.moves, code.moves, strict=True)
+    }
+    yield from _rows(spec, renamed, rows)
+
+
+def _states_in_spec(code: Moves, states: Mapping[str, str]) -> dict[str, str]:
+    """What a spec calls the states of the code: as it does, or as an import would."""
+    return {**{x: state_name(code.names[x][-1]) for x in code.states}, **code.written_states, **states}
+
+
+def _triggers_in_spec(code: Moves, triggers: Mapping[str, str]) -> dict[str, str]:
+    written = {x: event_name(x) for x in code.triggers if x and not x.startswith("after ")}
+    return {**written, **code.written_events, **triggers}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of the code: as the code has it, and in the names of the spec."""
+
+    text: str
+    in_spec: str
 
 
 def _renamed(x: Move, states: Mapping[str, str], triggers: Mapping[str, str]) -> Move:
@@ -107,6 +134,7 @@ def _states(spec: Moves, code: Moves, states: Mapping[str, str]) -> Iterator[Dri
     for name, place in code.states.items():
         if name not in states:
             title = code.names[name][-1]
+            in_spec = f"state {_states_in_spec(code, states)[name]}"
             yield Drift(
                 "added",
                 "state",
@@ -114,13 +142,14 @@ def _states(spec: Moves, code: Moves, states: Mapping[str, str]) -> Iterator[Dri
                 spec.name,
                 Side(),
                 Side(place if place is not NOWHERE else code.place, f"state {title}"),
+                in_spec,
             )
     for name, place in spec.states.items():
         if name not in states.values():
             yield Drift("removed", "state", name, spec.name, Side(place, f"state {name}"), Side(code.place))
 
 
-def _rows(spec: Moves, code: Moves, written: Mapping[Move, Move]) -> Iterator[Drift]:
+def _rows(spec: Moves, code: Moves, rows: Mapping[Move, _Row]) -> Iterator[Drift]:
     """Rows of one state and trigger are one row that leads elsewhere where each side has one that the other lacks."""
     ours, theirs = (_by_start(x.moves) for x in (spec, code))
     for start in dict.fromkeys([*ours, *theirs]):
@@ -128,13 +157,14 @@ def _rows(spec: Moves, code: Moves, written: Mapping[Move, Move]) -> Iterator[Dr
         removed = [x for x in mine if x not in other]
         added = [x for x in other if x not in mine]
         if len(removed) == len(added) == 1:
-            sides = Side(removed[0].place, row_text(removed[0])), Side(added[0].place, row_text(written[added[0]]))
-            yield Drift("changed", "row", row_text(removed[0]), spec.name, *sides)
+            row = rows[added[0]]
+            sides = Side(removed[0].place, row_text(removed[0])), Side(added[0].place, row.text)
+            yield Drift("changed", "row", row_text(removed[0]), spec.name, *sides, row.in_spec)
             continue
         for x in removed:
             yield Drift("removed", "row", row_text(x), spec.name, Side(x.place, row_text(x)), Side(code.place))
         for x in added:
-            yield Drift("added", "row", row_text(x), spec.name, Side(), Side(x.place, row_text(written[x])))
+            yield Drift("added", "row", row_text(x), spec.name, Side(), Side(x.place, rows[x].text), rows[x].in_spec)
 
 
 def _by_start(moves: tuple[Move, ...]) -> dict[tuple[str, str], dict[Move, None]]:

@@ -8,17 +8,29 @@ from typing import TypeVar
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.report.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour
+from fsmdsl.report.compare.behaviour import Behaviour, Bounds, Run, alone, behaviour, interruptible
 from fsmdsl.report.compare.changes import Change, Compared, Match
 from fsmdsl.report.compare.machine_matching import renamed, under
 from fsmdsl.report.compare.machines import compared
 from fsmdsl.report.compare.source_text import Names, essence
 from fsmdsl.report.compare.verdicts import Answers, Turn, played, turns
-from fsmdsl.search import Limits
 from fsmdsl.step import Universe
 from fsmdsl.text.budget import Budget, LimitError
 
-__all__ = ["Behaviour", "Bounds", "Change", "Compared", "Difference", "Match", "Run", "Turn", "compare"]
+__all__ = [
+    "Behaviour",
+    "Bounds",
+    "Change",
+    "Compared",
+    "Difference",
+    "Match",
+    "Run",
+    "Texts",
+    "Turn",
+    "compare",
+    "compare_runs",
+    "compare_texts",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +63,31 @@ def compare(
 ) -> Difference:
     """Compare two models: their texts, with `run` their behaviour, with `verify` their verdicts. What means the same in
     both is not looked at twice."""
-    limits = bounds or Bounds()
+    return compare_runs(compare_texts(old, new), bounds or Bounds(), run=run, verify=verify)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Two models whose texts were compared. What has a new name now has it in the old model, too."""
+
+    old: m.Model
+    new: m.Model
+    parts: tuple[Compared, ...]
+
+
+def compare_texts(old: m.Model, new: m.Model) -> Texts:
+    """Compare the texts of two models, and run nothing."""
     names_now = renamed(old, new)
     old = under(old, names_now)
-    parts = compared(old, new, {now: was for was, now in names_now.items()})
+    return Texts(old, new, compared(old, new, {now: was for was, now in names_now.items()}))
+
+
+def compare_runs(texts: Texts, bounds: Bounds, *, run: bool = True, verify: bool = True) -> Difference:
+    """Compare what the models do, each part within its bounds. Raises `KeyboardInterrupt` after Ctrl-C."""
+    old, new, parts = texts.old, texts.new, texts.parts
     names = {x.name: x.states for x in parts if x.owner == "machine"}
-    behaviours = tuple(_behaviours(old, new, names, limits)) if run else ()
-    answers = list(_answers(old, new, Limits(seconds=limits.seconds))) if verify else []
+    behaviours = tuple(_behaviours(old, new, names, bounds)) if run else ()
+    answers = list(_answers(old, new, bounds)) if verify else []
     turns, undecided = ([y for x in answers for y in x.turns], [y for x in answers for y in x.undecided])
     return Difference(parts, behaviours, tuple(turns), tuple(undecided))
 
@@ -85,10 +115,12 @@ T = TypeVar("T", Behaviour, Behaviour | None)
 
 def _within(bounds: Bounds, name: str, comparison: Callable[[Budget], T]) -> T | Behaviour:
     """A comparison within its limits."""
+    budget = bounds.budget()
     try:
-        with Budget(bounds.seconds) as budget:
+        with budget:
             return comparison(budget)
     except LimitError as error:
+        interruptible(budget)
         return Behaviour(name, "unknown", f"{error}, before the first state was looked at")
 
 
@@ -106,13 +138,13 @@ def _of_machine(
     return None if before is None or after is None else behaviour(before, after, names, bounds, budget)
 
 
-def _answers(old: m.Model, new: m.Model, limits: Limits) -> Iterator[Answers]:
+def _answers(old: m.Model, new: m.Model, bounds: Bounds) -> Iterator[Answers]:
     for name in dict.fromkeys([*old.systems, *new.systems]):
         if name in old.systems and name in new.systems and _means(old, name) == _means(new, name):
             continue
-        yield turns(old, new, name, limits)
+        yield turns(old, new, name, bounds)
     if _all(old) != _all(new):
-        yield played(old, new, limits)
+        yield played(old, new, bounds)
 
 
 def _means(model: m.Model, name: str) -> object:

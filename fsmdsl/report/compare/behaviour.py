@@ -18,6 +18,7 @@ from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.report.compare.observations import Observed, Version
 from fsmdsl.report.compare.source_text import Names
 from fsmdsl.runs.trace import Trace, run
+from fsmdsl.search import Limits, budget_of
 from fsmdsl.step import (
     EventStep,
     Followed,
@@ -32,7 +33,7 @@ from fsmdsl.step import (
     within,
 )
 from fsmdsl.step.describe import fault_message
-from fsmdsl.text.budget import Budget, LimitError
+from fsmdsl.text.budget import INTERRUPTED, Budget, LimitError
 
 Steps = Mapping[Any, tuple[Step, Result]]
 """What is allowed next, by what it is called in both versions."""
@@ -44,6 +45,12 @@ class Bounds:
 
     pairs: int = 50_000
     seconds: float = 10.0
+    memory: int | None = None
+    """Bytes of the process; None: three quarters of what is free."""
+
+    def budget(self) -> Budget:
+        """For one comparison or exploration, from now on."""
+        return budget_of(Limits(seconds=self.seconds)) if self.memory is None else Budget(self.seconds, self.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +85,7 @@ def behaviour(
 
     Takes time in proportion to the pairs of states that a common run leads to.
     """
-    name, budget = new.system.qualified, budget or Budget(bounds.seconds)
+    name, budget = new.system.qualified, budget or bounds.budget()
     before, after = ([x.name for x in u.system.instances] for u in (old, new))
     if before != after:
         return _not_comparable(name, f"the instances were {_list(before)}, and are {_list(after)}")
@@ -94,8 +101,15 @@ def behaviour(
         return _not_comparable(name, f"the environment would have to choose among {error}")
     except LimitError:
         both.stopped = both.within(bounds)
+    interruptible(budget)
     runs = tuple(both.runs[version] for version in ("old", "new") if version in both.runs)
     return Behaviour(name, "different" if runs else "unknown" if both.stopped else "same", both.basis(), runs)
+
+
+def interruptible(budget: Budget) -> None:
+    """Ctrl-C ends a comparison, and not only a part of it."""
+    if budget.reached == INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def _not_comparable(name: str, why: str) -> Behaviour:

@@ -7,8 +7,9 @@ from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
+from fsmdsl.report.compare.behaviour import Bounds, interruptible
 from fsmdsl.runs.replay import with_runs
-from fsmdsl.search import Limits, Played, Trace, Verdict, budget_of, explore, play
+from fsmdsl.search import Played, Trace, Verdict, explore, play
 from fsmdsl.text.budget import LimitError
 
 Key = tuple[str, str, str]
@@ -65,9 +66,9 @@ class _Verdicts:
         return None if key[0] != "fault" else "holds" if self.complete else "unknown"
 
 
-def turns(old: m.Model, new: m.Model, name: str, limits: Limits) -> Answers:
+def turns(old: m.Model, new: m.Model, name: str, bounds: Bounds) -> Answers:
     """Of a system, by qualified name; of one that is only in one version, what does not hold there."""
-    before, after = (_verdicts(model, name, limits) for model in (old, new))
+    before, after = (_verdicts(model, name, bounds) for model in (old, new))
     there = [x for x in (before, after) if x is not None]
     changed = []
     for key in dict.fromkeys(key for x in there for key in x.by_key):
@@ -91,24 +92,25 @@ def _question(v: Verdict) -> str:
     return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
 
 
-def _verdicts(model: m.Model, name: str, limits: Limits) -> _Verdicts | None:
+def _verdicts(model: m.Model, name: str, bounds: Bounds) -> _Verdicts | None:
     """None: this version has no such system."""
     system = model.systems.get(name)
     if system is None:
         return None
-    budget = budget_of(limits)
-    x = with_runs(lambda: explore(model, system, limits, budget=budget), model, budget)
+    budget = bounds.budget()
+    x = with_runs(lambda: explore(model, system, budget=budget), model, budget)
+    interruptible(budget)
     verdicts = (v for v in x.verdicts if v.kind != "fault" or v.outcome == "violated")
     by_key: dict[Key, Verdict] = {(v.kind, v.machine or "", v.name): v for v in verdicts}
     undecided = not x.complete or any(v.outcome in ("unknown", "not checked") for v in x.verdicts)
     return _Verdicts(by_key, x.complete, undecided)
 
 
-def played(old: m.Model, new: m.Model, limits: Limits) -> Answers:
+def played(old: m.Model, new: m.Model, bounds: Bounds) -> Answers:
     """Of scenarios."""
     changed, undecided = [], []
     for name in dict.fromkeys([*old.scenarios, *new.scenarios]):
-        results = [_played(model, name, limits) if name in model.scenarios else None for model in (old, new)]
+        results = [_played(model, name, bounds) if name in model.scenarios else None for model in (old, new)]
         before, after = (x if x is None or isinstance(x, str) else "passes" if x.passed else "fails" for x in results)
         if "unknown" in (before, after):
             undecided.append(f"scenario {name}")
@@ -122,9 +124,11 @@ def played(old: m.Model, new: m.Model, limits: Limits) -> Answers:
     return Answers(tuple(changed), tuple(undecided))
 
 
-def _played(model: m.Model, name: str, limits: Limits) -> Played | Literal["unknown"]:
+def _played(model: m.Model, name: str, bounds: Bounds) -> Played | Literal["unknown"]:
+    budget = bounds.budget()
     try:
-        with budget_of(limits):
+        with budget:
             return play(model, model.scenarios[name])
     except LimitError:
+        interruptible(budget)
         return "unknown"

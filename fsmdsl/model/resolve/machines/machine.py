@@ -144,13 +144,15 @@ def _check_initial(scope: Scope, names: MachineNames) -> None:
     }
     for state in names.states.values():
         _check_flags(scope, state)
-        if state.children and (state.name.text in entered or "initial" in state.flags):
-            _one_initial(scope, state.name, list(state.children), f"state `{state.name.text}`")
+        if state.children:
+            is_entered = state.name.text in entered or "initial" in state.flags
+            _one_initial(scope, state.name, list(state.children), f"state `{state.name.text}`", needed=is_entered)
 
 
-def _one_initial(scope: Scope, name: s.Name, states: list[s.StateDecl], whose: str) -> None:
+def _one_initial(scope: Scope, name: s.Name, states: list[s.StateDecl], whose: str, *, needed: bool = True) -> None:
+    """A composite that only rows into its states enter needs none; two are wrong everywhere."""
     initial = [x for x in states if "initial" in x.flags]
-    if not initial:
+    if needed and not initial:
         diagnostic = rules.INITIAL.at(name.span, f"{whose} has no initial state")
         scope.report(
             diagnostic.help(f"write `initial` before `state {states[0].name.text}`, or before another of its states")

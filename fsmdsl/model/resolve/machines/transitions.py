@@ -27,10 +27,11 @@ class Numbering:
 
 
 def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering: Numbering) -> Iterator[m.Transition]:
-    """The arrows of one line; none when its trigger is wrong."""
+    """The arrows of one line; none when its trigger is wrong, but what is wrong in the rest of the line is reported."""
     assert scope.machine is not None
     resolved_trigger = _trigger(scope, decl.trigger)
     if resolved_trigger is None:
+        _report_rest(scope, scope.machine, decl)
         return
     trigger, inner = resolved_trigger
     guard = None if decl.guard is None else condition(inner, decl.guard)
@@ -44,16 +45,26 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
         )
 
 
+def _report_rest(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> None:
+    """Report what is wrong beside the trigger. Names of its arguments mean nothing, so where it has some, that is not
+    all."""
+    list(_arrows(scope, machine, decl))
+    if isinstance(decl.trigger, s.On) and decl.trigger.arguments is None:
+        if decl.guard is not None:
+            condition(scope, decl.guard)
+        effects(Place(scope, "transition"), decl.effects)
+
+
 def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iterator[tuple[str, str | None, bool]]:
     for edge in decl.edges:
-        if edge.target is not None and own_state(scope, edge.target) is None:
-            continue
+        leads_somewhere = edge.target is None or own_state(scope, edge.target) is not None
         target = edge.target.text if edge.target is not None else None
-        for n in edge.sources:
-            if n.text == "*":
+        sources = [n.text for n in edge.sources if n.text == "*" or own_state(scope, n) is not None]
+        for source in sources if leads_somewhere else ():
+            if source == "*":
                 yield from ((name, target, True) for name in lasting(machine))
-            elif own_state(scope, n) is not None:
-                yield n.text, target, False
+            else:
+                yield source, target, False
 
 
 def _trigger(scope: Scope, trigger: s.On | s.After | None) -> tuple[m.Trigger, Scope] | None:

@@ -122,13 +122,13 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
         return None
     target, arguments = apart(call)
     located = event_call(scope, target, arguments)
+    guard = None if o.guard is None else condition(scope, o.guard)
     if located is None:
         return None
     to, event, machine, values = located
     if not event.from_environment:
         diagnostic = rules.SENDER.at(o.span, f"`{event.name}` does not come from the environment")
         scope.report(diagnostic.label(event.span, f"declared here, from {' and '.join(event.senders)}"))
-    guard = None if o.guard is None else condition(scope, o.guard)
     return m.Offer(variables, to, machine, event.name, values, guard, o.span)
 
 
