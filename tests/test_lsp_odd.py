@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 from editor import Editor, Message
 from test_lsp import CELL, uri
+
+from fsmdsl.editor.lsp.log import MAX_LINES, PERIOD, Bounded, OneLine
 
 NUMBERS: list[Any] = [
     2**31,
@@ -99,3 +102,55 @@ def test_odd_messages_are_answered_and_logged_in_short_lines(odd: Editor, tmp_pa
     assert len(lines) < 3 * len(messages)
     assert "\x1b" not in odd.log
     assert "Traceback" not in odd.log
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
+def test_what_an_editor_sends_without_a_pause_is_not_kept(odd: Editor, tmp_path: Path) -> None:
+    """Each command comes with 200 kB, and the whole with 60 MB."""
+
+    def resident() -> int:
+        return int(Path(f"/proc/{odd.process.pid}/statm").read_text().split()[1]) * 4096
+
+    def send(numbers: range) -> None:
+        for n in numbers:
+            arguments = [uri(tmp_path), "Small", "x" * 200_000]
+            odd.send(
+                {
+                    "id": n,
+                    "method": "workspace/executeCommand",
+                    "params": {"command": "fsm.verify", "arguments": arguments},
+                }
+            )
+        odd.until(lambda: numbers[-1] in odd.answers)
+        odd.answers.clear()
+
+    send(range(1000, 1050))
+    before = resident()
+    send(range(2000, 2300))
+    assert resident() - before < 30_000_000
+
+
+def test_the_log_has_so_many_lines_in_a_minute(odd: Editor, tmp_path: Path) -> None:
+    for n in range(1000, 1000 + 5 * MAX_LINES):
+        odd.send({"id": n, "method": "textDocument/hover", "params": {"textDocument": n}})
+    odd.until(lambda: 1000 + 5 * MAX_LINES - 1 in odd.answers)
+    assert 0 < len(odd.log.splitlines()) <= MAX_LINES
+
+
+def test_the_log_says_what_it_leaves_out() -> None:
+    now = [0.0]
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(OneLine().format(record))
+
+    handler = Lines()
+    handler.addFilter(Bounded(lambda: now[0]))
+    for n in range(MAX_LINES + 7):
+        handler.handle(logging.makeLogRecord({"msg": f"odd {n}", "levelname": "ERROR"}))
+    assert len(lines) == MAX_LINES
+    now[0] = PERIOD
+    for _ in range(2):
+        handler.handle(logging.makeLogRecord({"msg": "again", "levelname": "ERROR"}))
+    assert lines[MAX_LINES:] == ["error: (7 lines were left out) again", "error: again"]
