@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
 import sys
@@ -13,7 +15,9 @@ import pytest
 from editor import Editor, Message
 from test_lsp import CELL, uri
 
+from fsmdsl.editor.lsp.idle import MAX_YOUNG, Idle
 from fsmdsl.editor.lsp.log import MAX_LINES, PERIOD, Bounded, OneLine
+from fsmdsl.editor.lsp.server import server
 
 NUMBERS: list[Any] = [
     2**31,
@@ -104,30 +108,38 @@ def test_odd_messages_are_answered_and_logged_in_short_lines(odd: Editor, tmp_pa
     assert "Traceback" not in odd.log
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at /proc")
-def test_what_an_editor_sends_without_a_pause_is_not_kept(odd: Editor, tmp_path: Path) -> None:
-    """Each command comes with 200 kB, and the whole with 60 MB."""
+def test_no_part_of_a_request_is_kept_after_its_answer() -> None:
+    """A command is a request with a part; both may fail, or be cancelled."""
+    protocol = server("0").protocol
+    results: list[str] = []
 
-    def resident() -> int:
-        return int(Path(f"/proc/{odd.process.pid}/statm").read_text().split()[1]) * 4096
+    async def part(outcome: str) -> str:
+        await asyncio.sleep(0)
+        if outcome == "fails":
+            raise ValueError(outcome)
+        return outcome
 
-    def send(numbers: range) -> None:
-        for n in numbers:
-            arguments = [uri(tmp_path), "Small", "x" * 200_000]
-            odd.send(
-                {
-                    "id": n,
-                    "method": "workspace/executeCommand",
-                    "params": {"command": "fsm.verify", "arguments": arguments},
-                }
-            )
-        odd.until(lambda: numbers[-1] in odd.answers)
-        odd.answers.clear()
+    def request(outcome: str) -> Iterator[Any]:
+        results.append((yield part, (outcome,), {}))
 
-    send(range(1000, 1050))
-    before = resident()
-    send(range(2000, 2300))
-    assert resident() - before < 30_000_000
+    async def run() -> None:
+        for n, outcome in enumerate(("ends", "fails") * 10):
+            protocol._execute_handler(n, request, lambda future: future.exception(), (outcome,))
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+    assert results == ["ends"] * 10
+    assert protocol._request_futures == {}
+
+
+def test_garbage_is_collected_without_a_pause() -> None:
+    before = gc.get_threshold()
+    try:
+        Idle().begin()
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] == MAX_YOUNG
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_the_log_has_so_many_lines_in_a_minute(odd: Editor, tmp_path: Path) -> None:
