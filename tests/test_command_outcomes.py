@@ -338,6 +338,17 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(specs: Path) -> Non
     assert "FSM108" not in done.stderr  # the module is there
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [("verify", "--system", "user.One"), ("draw", "--machine", "B"), ("export", "--to", "scxml", "--machine", "B")],
+    ids=lambda x: x[0],
+)
+def test_a_name_may_be_in_a_file_with_errors(arguments: tuple[str, ...], unfinished: Path) -> None:
+    done = fsm(*arguments, "specs", cwd=unfinished)
+    assert done.returncode == 2
+    assert f"no file without errors has a {arguments[-2].removeprefix('--')} `{arguments[-1]}`" in done.stderr
+
+
 def test_where_no_file_is_sound_nothing_is_done(unfinished: Path) -> None:
     for command in ("verify", "test", "draw", "generate", "list", "report"):
         done = fsm(command, "specs/names.fsm", "specs/user.fsm", cwd=unfinished)

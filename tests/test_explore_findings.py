@@ -10,6 +10,7 @@ from stepping import compiled
 from test_explore import COUNTER, explored, verdict
 
 from fsmdsl import search as module
+from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.search import Limits, data, diagnostics, explore, lines
 from fsmdsl.text.diagnostics import Severity
 
@@ -106,4 +107,6 @@ def test_the_example_of_a_rule_breaks_it(rule: object) -> None:
     assert isinstance(rule, type(module.RULES[0]))
     text = rule.explanation.split("```fsm\n")[1].split("```")[0]
     model = compiled(text)
-    assert rule in {d.rule for d in diagnostics(*(explore(model, x) for x in model.systems.values()))}
+    explorations = [explore(model, x) for x in model.systems.values()]
+    findings = [x.diagnostic for x in from_verify(explorations, model, diagnostics(*explorations), {}).never_followed]
+    assert rule in {d.rule for d in (*diagnostics(*explorations), *findings)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +14,10 @@ from typing import Any
 import pytest
 from editor import Editor, Message
 from test_lsp import CELL, uri
+
+from fsmdsl.editor.lsp.idle import MAX_YOUNG, Idle
+from fsmdsl.editor.lsp.log import MAX_LINES, PERIOD, Bounded, OneLine
+from fsmdsl.editor.lsp.server import server
 
 NUMBERS: list[Any] = [
     2**31,
@@ -99,3 +106,63 @@ def test_odd_messages_are_answered_and_logged_in_short_lines(odd: Editor, tmp_pa
     assert len(lines) < 3 * len(messages)
     assert "\x1b" not in odd.log
     assert "Traceback" not in odd.log
+
+
+def test_no_part_of_a_request_is_kept_after_its_answer() -> None:
+    """A command is a request with a part; both may fail, or be cancelled."""
+    protocol = server("0").protocol
+    results: list[str] = []
+
+    async def part(outcome: str) -> str:
+        await asyncio.sleep(0)
+        if outcome == "fails":
+            raise ValueError(outcome)
+        return outcome
+
+    def request(outcome: str) -> Iterator[Any]:
+        results.append((yield part, (outcome,), {}))
+
+    async def run() -> None:
+        for n, outcome in enumerate(("ends", "fails") * 10):
+            protocol._execute_handler(n, request, lambda future: future.exception(), (outcome,))
+        await asyncio.sleep(0.05)
+
+    asyncio.run(run())
+    assert results == ["ends"] * 10
+    assert protocol._request_futures == {}
+
+
+def test_garbage_is_collected_without_a_pause() -> None:
+    before = gc.get_threshold()
+    try:
+        Idle().begin()
+        assert gc.isenabled()
+        assert gc.get_threshold()[0] == MAX_YOUNG
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_the_log_has_so_many_lines_in_a_minute(odd: Editor, tmp_path: Path) -> None:
+    for n in range(1000, 1000 + 5 * MAX_LINES):
+        odd.send({"id": n, "method": "textDocument/hover", "params": {"textDocument": n}})
+    odd.until(lambda: 1000 + 5 * MAX_LINES - 1 in odd.answers)
+    assert 0 < len(odd.log.splitlines()) <= MAX_LINES
+
+
+def test_the_log_says_what_it_leaves_out() -> None:
+    now = [0.0]
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(OneLine().format(record))
+
+    handler = Lines()
+    handler.addFilter(Bounded(lambda: now[0]))
+    for n in range(MAX_LINES + 7):
+        handler.handle(logging.makeLogRecord({"msg": f"odd {n}", "levelname": "ERROR"}))
+    assert len(lines) == MAX_LINES
+    now[0] = PERIOD
+    for _ in range(2):
+        handler.handle(logging.makeLogRecord({"msg": "again", "levelname": "ERROR"}))
+    assert lines[MAX_LINES:] == ["error: (7 lines were left out) again", "error: again"]

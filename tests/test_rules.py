@@ -13,6 +13,7 @@ from sources import modules, nodes
 from fsmdsl.check.all_rules import all_rules
 from fsmdsl.check.rule_pages import pages, write
 from fsmdsl.model.resolve import resolve
+from fsmdsl.report.formats.gather import from_verify
 from fsmdsl.search import Limits, diagnostics, explore, play
 from fsmdsl.syntax.parse import parse
 from fsmdsl.text.diagnostics import Rule, Severity
@@ -33,8 +34,9 @@ def found_codes(text: str) -> set[str]:
     found = findings([source])
     model = resolve([parse(source).module]).model
     if model is not None and not any(d.severity is Severity.ERROR for d in found):
-        for system in model.systems.values():
-            found += diagnostics(explore(model, system, Limits(states=2000)))
+        explorations = [explore(model, x, Limits(states=2000)) for x in model.systems.values()]
+        found += diagnostics(*explorations)
+        found += [x.diagnostic for x in from_verify(explorations, model, found, {}).never_followed]
         for scenario in model.scenarios.values():
             failure = play(model, scenario).failure
             found += [failure] if failure is not None else []

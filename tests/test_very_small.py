@@ -18,6 +18,7 @@ from fsmdsl.dataclasses import replace
 from fsmdsl.search import Exploration, Limits, Means, compose, data, explore
 from fsmdsl.search.definition_search import Search
 from fsmdsl.step import Universe
+from fsmdsl.text.budget import Budget
 
 LINE = "machine M {{ n: 0..{most} initial state A event go from environment A on go when n < {most} do n = n + 1 }}"
 
@@ -67,6 +68,16 @@ def test_very_small_is_what_has_few_states_and_instances(
     monkeypatch.setattr(compose, "SMALL_SECONDS", 60)
     found = compose.run(Universe(model, system), Limits(), Means())
     assert isinstance(found, Search) is definition
+
+
+def test_verdicts_of_a_very_small_system_have_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what is left of the time in which it had to prove small."""
+    model = compiled(LINE.format(most=1) + "system S { m: M }")
+    monkeypatch.setattr(compose, "_loaded", lambda: False)
+    monkeypatch.setattr(compose, "SMALL_SECONDS", 60)
+    universe, budget = Universe(model, model.systems["test.S"]), Budget(5.0)
+    assert compose.run(universe, Limits(), Means(), budget=budget).budget is budget
+    assert compose.run(universe, Limits(seconds=7.0), Means()).budget.seconds == 7.0
 
 
 def test_nothing_of_the_packed_search_is_loaded_for_it(tmp_path: Path) -> None:

@@ -254,6 +254,11 @@ def has_left_out() -> bool:
     return invocation().has_left_out
 
 
+def absent(kind: str, name: str) -> str:
+    """That nothing is called so; it may be in a file that was left out."""
+    return f"no file without errors has a {kind} `{name}`" if has_left_out() else f"there is no {kind} `{name}`"
+
+
 def _refuse_all(x: Checked, paths: Sequence[str], form: str | Printing, **options: Any) -> NoReturn:
     errors = _caused_by_options(list(x.errors), paths, **options)
     if form == "json":

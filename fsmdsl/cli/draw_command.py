@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.cli import FINDINGS, usage
-from fsmdsl.cli.common import chosen, documented_option, has_left_out, model_or_exit, paint, paths_argument, say_json
+from fsmdsl.cli.common import (
+    absent,
+    chosen,
+    documented_option,
+    has_left_out,
+    model_or_exit,
+    paint,
+    paths_argument,
+    say_json,
+)
 from fsmdsl.cli.completions import machine_names
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
@@ -171,5 +180,5 @@ def _chosen(model: m.Model, names: tuple[str, ...]) -> list[m.Machine]:
     by_name = {name: x for x in model.machines.values() for name in (x.name, x.qualified)}
     for name in names:
         if name not in by_name:
-            misuse(f"there is no machine `{name}`; {did_you_mean(name, by_name) or '`fsm list` names them'}")
+            misuse(f"{absent('machine', name)}; {did_you_mean(name, by_name) or '`fsm list` names them'}")
     return list(dict.fromkeys(by_name[name] for name in names))

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.cli import FINDINGS, usage
-from fsmdsl.cli.common import documented_option, loaded_or_exit, paths_argument
+from fsmdsl.cli.common import absent, documented_option, loaded_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document
@@ -127,7 +127,7 @@ def _machine(loaded: Loaded, name: str | None) -> m.Machine:
         if not candidates:
             names = [x.name for x in machines]
             there = ", ".join(f"`{x}`" for x in names) or "none"
-            misuse(f"there is no machine `{name}`; {did_you_mean(name, names) or f'there are {there}'}")
+            misuse(f"{absent('machine', name)}; {did_you_mean(name, names) or f'there are {there}'}")
     if len(candidates) != 1:
         listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in candidates)
         misuse(f"this export is of one machine; say which with `--machine`: {listed_names or 'there is none'}")

@@ -12,14 +12,15 @@ from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
-from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import (
+    absent,
     documented_option,
     loaded_or_exit,
     ordered_model,
     paint,
     paths_argument,
 )
+from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completions import system_names
 from fsmdsl.cli.limits import exit_code, limit_options, within
 from fsmdsl.cli.messages import misuse
@@ -372,5 +373,5 @@ def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
             advice = (
                 did_you_mean(name, by_name) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
             )
-            misuse(f"there is no system `{name}`; {advice}")
+            misuse(f"{absent('system', name)}; {advice}")
     return list(dict.fromkeys(by_name[name] for name in names))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
+from fsmdsl.model.workspace import shipped
 from fsmdsl.report.data import Data, place
 from fsmdsl.report.frames import Paint, plain
 from fsmdsl.runs.causes import Cause, causes, groups
@@ -165,6 +166,11 @@ class UnfollowedRow:
         return f"{label} from {', '.join(dict.fromkeys(t.source for t in self.transitions))}"
 
     @property
+    def is_shipped(self) -> bool:
+        """Is it a row of the library?"""
+        return shipped(self.span.source.name)
+
+    @property
     def placed(self) -> str:
         """With its machine and place: `Cell e4 from Used (cell.fsm:7:5)`."""
         return f"{self.machine.name} {self.name} ({self.span})"
@@ -202,27 +208,37 @@ def never_followed_lines(x: Exploration, model: m.Model, paint: Paint = plain, *
     violated, it is only said with `every`: rows may be followed behind the violation."""
     rows = unfollowed_rows(x, model) if every or not x.violations else []
     if rows and every and len(rows) > MAX_ROWS:
-        yield f"  {paint(_never_followed(x, rows), 'warning')}:"
+        yield f"  {paint(_count(len(rows)) + _never_followed(x), 'warning')}:"
         yield from (f"    {row.placed}" for row in rows)
     elif rows:
-        more = "; `fsm verify --all` lists them" if len(rows) > MAX_ROWS else ""
-        yield f"  {paint(_never_followed(x, rows), 'warning')}: {_first_rows(rows)}{more}"
+        phrase, is_whole = _phrase(x, rows, paint)
+        yield f"  {phrase}{'' if is_whole else '; `fsm verify --all` lists them'}"
 
 
 def never_followed_summary(x: Exploration, model: m.Model) -> str:
     """The same in a phrase; empty if there is nothing to say."""
     rows = unfollowed_rows(x, model) if not x.violations else []
-    return f"{_never_followed(x, rows)}: {_first_rows(rows)}" if rows else ""
+    return _phrase(x, rows, plain)[0] if rows else ""
 
 
-def _never_followed(x: Exploration, rows: Sequence[UnfollowedRow]) -> str:
-    within = " within the bound" if x.beyond else ""
-    return f"{len(rows)} row{'s' * (len(rows) != 1)} never followed{within}"
+def _phrase(x: Exploration, rows: Sequence[UnfollowedRow], paint: Paint) -> tuple[str, bool]:
+    """How many rows and which, and whether these are all. Rows of the library, which nobody can change, are counted."""
+    own = [row for row in rows if not row.is_shipped]
+    shipped = len(rows) - len(own)
+    if not own:
+        return paint(f"{_count(shipped)} of the library{_never_followed(x)}", "quiet"), False
+    more = f" and {len(own) - MAX_ROWS} more" if len(own) > MAX_ROWS else ""
+    names = ", ".join(row.placed for row in own[:MAX_ROWS])
+    library = f", and {shipped} of the library" if shipped else ""
+    return f"{paint(_count(len(own)) + _never_followed(x), 'warning')}: {names}{more}{library}", not (more or library)
 
 
-def _first_rows(rows: Sequence[UnfollowedRow]) -> str:
-    more = f" and {len(rows) - MAX_ROWS} more" if len(rows) > MAX_ROWS else ""
-    return ", ".join(row.placed for row in rows[:MAX_ROWS]) + more
+def _count(rows: int) -> str:
+    return f"{rows} row{'s' * (rows != 1)}"
+
+
+def _never_followed(x: Exploration) -> str:
+    return f" never followed{' within the bound' if x.beyond else ''}"
 
 
 def exploration(x: Exploration, model: m.Model) -> Data:

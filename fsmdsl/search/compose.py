@@ -54,6 +54,8 @@ def run(
         small = Search(universe, Limits(SMALL), None, plan, Budget(SMALL_SECONDS), counted=means.counted)
         small.run()
         if small.stopped is None:
+            # Verdicts, which may take longer, have the time that was asked for.
+            small.budget = budget or Budget(limits.seconds)
             return small
     from fsmdsl.search.shapes import UnpackableError
 

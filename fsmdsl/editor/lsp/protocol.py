@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -53,6 +54,25 @@ class TextProtocol(LanguageServerProtocol):
             if isinstance(data.get("id"), int | str) and "method" in data:
                 self._send_response(data["id"], error=error.to_response_error())
             raise
+
+    def _execute_handler(
+        self,
+        msg_id: str | int,
+        handler: Callable[..., Any],
+        callback: Callable[[Any], Any],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Handle a message, or a part of it. A part has an id of its own, under which the library would keep its result
+        to the end of the process."""
+
+        def done(future: Any) -> None:
+            self._request_futures.pop(msg_id, None)
+            if not future.cancelled():
+                future.exception()  # nobody asks for it where the request was cancelled, and asyncio would log that
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, done, args, kwargs)
 
     @lsp_method(t.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: Any) -> None:

@@ -57,13 +57,13 @@ def from_verify(
 
 
 def _never_followed(done: Sequence[Exploration], model: m.Model) -> Iterator[Finding]:
-    """The rows that no system follows which has the machine, where all of them were explored to the end."""
+    """The user's rows that no system follows which has the machine, where all of them were explored to the end."""
     names = {x.system.qualified for x in done if x.complete}
     others = {i.machine for x in model.systems.values() if x.qualified not in names for i in x.instances}
     systems_of = Counter(machine for x in done for machine in {i.machine for i in x.system.instances})
     counts = Counter(key for x in done for key in x.coverage.unfollowed)
     unfollowed = [key for key, n in counts.items() if n == systems_of[key[0]] and key[0] not in others]
-    for row in rows_of(unfollowed, model):
+    for row in (x for x in rows_of(unfollowed, model) if not x.is_shipped):
         yield Finding(NEVER_FOLLOWED.at(row.span, f"no run follows `{row.name}` of `{row.machine.name}`"))
 
 

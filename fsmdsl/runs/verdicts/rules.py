@@ -354,10 +354,20 @@ Every system with this machine was explored to the end, and in none of them does
 say nothing about it. `fsm verify` lists such rows below the verdict of each system. This note is in SARIF alone, once
 for all systems. It changes no verdict and no exit code.
 
-```console
-$ fsm verify job.fsm
-holds     job.One: 3 states, 2 transitions, depth 2, 0.00 s (exhaustive)
-  1 row never followed: Job done from Stopping (job.fsm:10:5)
+```fsm
+machine Job {
+    initial state Running
+    final state Done
+    event finish, cancel  from environment
+
+    finished:   Running -> Done  on finish
+    cancelled:  Running -> Done  on cancel
+}
+
+system One {
+    job: Job
+    environment { job.finish }
+}
 ```
 
 Send the event that the row waits for, give a parameter the value that its guard asks for, or remove the row.
