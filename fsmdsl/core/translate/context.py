@@ -178,10 +178,13 @@ class Context:
 
     `closed`: no event comes from outside that is not offered. Then the arguments of an event are as wide as those that
     are offered, and they may be anything otherwise.
+
+    `fused`: besides, each step that is offered is taken at once. Then it does not require again what it was offered
+    for, and evaluates its guards itself: see `Offer.tentative`.
     """
 
-    def __init__(self, elaboration: Elaboration, *, closed: bool = False) -> None:
-        self.elaboration, self.closed = elaboration, closed
+    def __init__(self, elaboration: Elaboration, *, closed: bool = False, fused: bool = False) -> None:
+        self.elaboration, self.closed, self.fused = elaboration, closed or fused, fused
         self.model, self.system = elaboration.model, elaboration.system
         if self.system is None:
             self.machines = tuple(self.model.machines.values())
