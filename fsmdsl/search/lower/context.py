@@ -15,7 +15,7 @@ from fsmdsl.core.translate.context import NONE, instance_of
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder
-from fsmdsl.program.nodes import Bool, Element, Expr, Function, Int, Operand, Var
+from fsmdsl.program.nodes import ZERO, Bool, Element, Expr, Function, Int, Operand, Var
 from fsmdsl.runs.liveness.plan import Delivery, FairnessConstraint, MessageWaits, Obligation
 from fsmdsl.search.layout import Layout, QueueLayout, has_cuts, kinds
 from fsmdsl.search.lower.fault_codes import FIRST
@@ -66,6 +66,8 @@ class Context:
     """How many codes there are of what a step can come to."""
     handlers: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
+    steps: dict[s.Name, str] = field(default_factory=dict)
+    """The functions for steps that are called."""
     followed: dict[tuple[str, int], int] = field(default_factory=dict)
     """Where it is kept that a transition was followed."""
     guards: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class Context:
         universe = self.universe
         self.bits = max((s.bits for s in self.layout.shapes), default=0)
         elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
-        self.core = translate.Context(elaboration)
+        self.core = translate.Context(elaboration, fused=True)
 
     @property
     def universe(self) -> Universe:
@@ -103,11 +105,9 @@ class Context:
         self.bits = max(self.bits, result.bits)
         return result
 
-    def procedure(
-        self, name: s.Name, write: Callable[[translate.Context, m.Machine], s.Procedure], machine: m.Machine
-    ) -> s.Procedure:
-        """A procedure about a machine, which is written if it is not there yet."""
-        return self.core.procedures.get(name) or write(self.core, machine)
+    def procedure(self, kind: s.ProcedureKind, owner: str = "", subject: str = "") -> s.Procedure:
+        """A procedure of the system."""
+        return translate.procedure(self.core, s.Name(kind, owner, subject))
 
     @property
     def rounds(self) -> bool:
@@ -129,6 +129,10 @@ class Context:
         if key not in self.handlers:
             self.handlers[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.handlers)}"
         return self.handlers[key]
+
+    def step(self, procedure: s.Procedure) -> str:
+        """The function that takes a step, up to its round; it will be written if it is not there yet."""
+        return self.steps.setdefault(procedure.name, f"step_{len(self.steps)}")
 
     def doubt(self, names: Sequence[str], why: str) -> int:
         """The number of a doubt, from 1 on."""
@@ -198,6 +202,16 @@ class Scope:
     where that decides, and the leaves of each transition. See `crashes`."""
     trial: bool = False
     """Whether transitions are selected, but not followed."""
+    offer: Callable[[Scope, s.Statement], None] | None = None
+    """In a function that takes the steps that are offered: writes what offers one, and how it comes to that."""
+    end: Expr = ZERO
+    """What a function returns that is worth no value."""
+    places: Mapping[s.Queue, Expr] = field(default_factory=dict)
+    """Where a queue begins that is asked about several times."""
+    message: Var | None = None
+    """The variable with the message that is delivered."""
+    waits: bool = False
+    """Whether it goes on waiting where it is not handled: then nothing happens."""
     leave: Callable[[], None] | None = None
     """Writes the end of the innermost loop."""
     shared: dict[Hashable, Var] | None = None

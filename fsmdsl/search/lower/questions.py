@@ -12,8 +12,8 @@ from fsmdsl.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function,
 from fsmdsl.runs.circular_wait import CircularWaits
 from fsmdsl.search.layout import kinds
 from fsmdsl.search.lower.context import AT, Context, Fail, S, Scope
-from fsmdsl.search.lower.machines.handlers import each_of
 from fsmdsl.search.lower.values.expressions import in_leaves
+from fsmdsl.search.lower.values.loops import each_of
 from fsmdsl.search.shapes import LARGEST, to_number
 from fsmdsl.step.world import Value
 

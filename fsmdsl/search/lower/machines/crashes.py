@@ -7,17 +7,17 @@ from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate import machines as core
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import ZERO, Function, Int, Var, call, number
 from fsmdsl.runs.liveness.plan import Crashes
 from fsmdsl.search.layout import WAIT, awaitable, kinds, struck
 from fsmdsl.search.lower.context import AT, Context, F, Fail, Scope, T
-from fsmdsl.search.lower.machines.handlers import machine_scope, read_state, stretches
+from fsmdsl.search.lower.machines.handlers import machine_scope
 from fsmdsl.search.lower.symmetry.orders import in_doubt_of_fault, lost_apart
 from fsmdsl.search.lower.values import masks
-from fsmdsl.search.lower.values.expressions import in_leaves
+from fsmdsl.search.lower.values.expressions import in_leaves, read_state
+from fsmdsl.search.lower.values.loops import stretches
 
 CHOSEN, ALL = Var("chosen"), Var("all")
 
@@ -86,7 +86,7 @@ class _Choice:
     """What an instance of a machine chooses in a crash."""
 
     def __init__(self, context: Context, machine: m.Machine) -> None:
-        self.body = context.procedure(s.Name("choose crash", machine.qualified), core.choose_crash, machine).body
+        self.body = context.procedure("choose crash", machine.qualified).body
         self.leaves: dict[int, frozenset[str]] = {}
         """Of each transition that is chosen by the state alone."""
         passing: list[str] = []
@@ -130,7 +130,7 @@ def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
             state = scope.at(context.column(machine.qualified, ""), AT)
             b.set(CHOSEN, state if choice.is_foreseen else T[context.layout.choice + AT])
             scope.choice = CHOSEN, choice.leaves if choice.is_foreseen else None
-            scope.execute(context.procedure(s.Name("follow crash", machine.qualified), core.follow_crash, machine).body)
+            scope.execute(context.procedure("follow crash", machine.qualified).body)
     return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
 
 
@@ -157,7 +157,7 @@ def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None
     first = layout.encode(universe.start)
     for n, machine in enumerate(universe.machines):
         if machine in machines:
-            body = context.procedure(s.Name("forget", machine.qualified), core.forget, machine).body
+            body = context.procedure("forget", machine.qualified).body
             passing = [WAIT] * bool(awaitable(machine)) + [x.name for x in body if isinstance(x, s.Write)]
             with _if_struck(context, b, n):
                 for place in (context.column(machine.qualified, name) + n for name in passing):

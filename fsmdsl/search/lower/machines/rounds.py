@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fsmdsl import model as m
-from fsmdsl.core.translate.context import of_system
-from fsmdsl.core.translate.effects import perform
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.model.depth import LONGEST_ROUND
 from fsmdsl.program.builder import Builder, function, numbers, rows
@@ -25,12 +23,13 @@ from fsmdsl.search.layout import WAIT, awaitable, kinds
 from fsmdsl.search.lower.context import AT, Context, F, Fail, N, Scope, T
 from fsmdsl.search.lower.fault_codes import IGNORED
 from fsmdsl.search.lower.helpers import of_library
-from fsmdsl.search.lower.machines.handlers import each_of, eventless, stretches
+from fsmdsl.search.lower.machines.handlers import eventless
 from fsmdsl.search.lower.symmetry.orders import (
     doubt,
     rivals,
 )
 from fsmdsl.search.lower.values import masks
+from fsmdsl.search.lower.values.loops import each_of, stretches
 
 CHOSEN, COUNT, K, QUIET = (Var(name) for name in ("chosen", "count", "k", "quiet"))
 
@@ -134,17 +133,3 @@ def returned(context: Context) -> Function:
     b.return_(FALSE)
     parameters = (*rows("t"), *numbers("count"))
     return function("returned", parameters, b.block, "Has the round been in this world before?")
-
-
-# Recovery ------------------------------------------------------------------------------------------------------------
-
-
-def recovery(context: Context) -> Function:
-    """`recover`: the system's block, as one step."""
-    b = Builder()
-    scope = Scope(context, b, T, None, None, Fail(lambda code: b.return_(context.code(code))))
-    assert context.layout.down is not None
-    b.set(T[context.layout.down], ZERO)
-    perform(of_system(context.core, scope.names), context.universe.system.recover or ())
-    scope.execute(scope.names.block)
-    return function("recover", rows("t"), b.block, "What comes first after a crash.")
