@@ -62,6 +62,7 @@ class Context:
     """`statements.execute`, likewise."""
     core: translate.Context = field(init=False)
     """What the system's steps are, in core statements."""
+    universe: Universe = field(init=False)
     codes: int = FIRST
     """How many codes there are of what a step can come to."""
     handlers: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -86,14 +87,10 @@ class Context:
     """The most bits of a number that was asked for."""
 
     def __post_init__(self) -> None:
-        universe = self.universe
+        self.universe = universe = self.layout.universe
         self.bits = max((s.bits for s in self.layout.shapes), default=0)
         elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
         self.core = translate.Context(elaboration, fused=True)
-
-    @property
-    def universe(self) -> Universe:
-        return self.layout.universe
 
     def selection(self, machine: m.Machine) -> Selection:
         """Which transitions come into question in a machine."""

@@ -7,6 +7,7 @@ when an event reaches it is not marked, and a queue, a set or an answer has its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -29,16 +30,13 @@ from fsmdsl.search.lower.values.sets import collected
 
 def execute(scope: Scope, block: s.Block) -> bool:
     """Writes statements. True if nothing comes after them."""
-    for n, x in enumerate(block):
-        if _is_call(x, "admit") and _is_call(block[n + 1], "handle"):
-            continue  # the function that handles an event begins with it
-        if _execute(scope, x):
-            return True
+    for x, following in zip_longest(block, block[1:]):
+        match x, following:
+            case s.Call(s.Name("admit")), s.Call(s.Name("handle")):
+                pass  # the function that handles an event begins with it
+            case _ if _execute(scope, x):
+                return True
     return False
-
-
-def _is_call(x: s.Statement, kind: s.ProcedureKind) -> bool:
-    return isinstance(x, s.Call) and x.procedure.kind == kind
 
 
 def _execute(scope: Scope, x: s.Statement) -> bool:
@@ -265,10 +263,10 @@ def _follow(scope: Scope, procedure: s.Procedure, arguments: Sequence[s.Expr]) -
 
 def _sends(block: s.Block) -> bool:
     """Can it come to other instances?"""
-    if any(_is_call(x, "handle") for x in block):
-        return True
     for x in block:
         match x:
+            case s.Call(s.Name("handle")):
+                return True
             case s.If(then=then, otherwise=otherwise) if _sends(then) or _sends(otherwise):
                 return True
             case s.Each(body=body) if _sends(body):

@@ -49,7 +49,8 @@ def value(scope: Scope, e: s.Expr, want: m.Type | None = None) -> Expr:
         case s.Conditional():
             return _conditional(scope, e, want)
         case _:
-            return converted(scope, _value(scope, e), e.type, want)
+            number = _value(scope, e)
+            return number if want is e.type else converted(scope, number, e.type, want)
 
 
 def _value(scope: Scope, e: s.Expr) -> Expr:
