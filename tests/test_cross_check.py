@@ -25,8 +25,7 @@ from fsmdsl.runs.disagreement import DisagreementError
 from fsmdsl.runs.search_result import Finding
 from fsmdsl.search import Limits, Means, cross_check, explore
 from fsmdsl.search.lower import questions, statements
-from fsmdsl.search.lower.machines import changes, notes
-from fsmdsl.search.lower.machines import rounds as whole
+from fsmdsl.search.lower.machines import changes, notes, rounds
 from fsmdsl.search.packed_search import PackedSearch
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -68,8 +67,9 @@ PLANTS = {
         fitting.fits, 'compared(value, "<=", high)', 'compared(value, "<", high)', "benchmarks/models/raft.fsm"
     ),
     "a round ends after one transition": Plant(
-        whole._follow_one, "b.set(QUIET, F.equals(IGNORED))", "b.set(QUIET, TRUE)", CONFINE
+        steps.round, "s.If(negated(followed), (s.Leave(),))", "s.Leave()", CONFINE
     ),
+    "a round ends before its first transition": Plant(rounds.follow_one, "F.differs(IGNORED)", "FALSE", CONFINE),
     "a crash keeps what does not last": Plant(machines.forget, "if not f.durable", "if f.durable", HIVED),
     "invariants are asked like `reachable`": Plant(
         questions.ask, "condition if question.expected else Not(condition)", "condition", CONFINE

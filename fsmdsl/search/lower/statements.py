@@ -17,7 +17,7 @@ from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Var
 from fsmdsl.search.layout import kinds
 from fsmdsl.search.lower.context import AT, Scope, T
 from fsmdsl.search.lower.fault_codes import BUSY, IGNORED, NESTED, REENTRANCE, UNHANDLED
-from fsmdsl.search.lower.machines import changes, notes
+from fsmdsl.search.lower.machines import changes, notes, rounds
 from fsmdsl.search.lower.machines.channels import within
 from fsmdsl.search.lower.symmetry.orders import failing, in_every_order, members_in
 from fsmdsl.search.lower.values.convert import element_of
@@ -80,7 +80,7 @@ def _execute(scope: Scope, x: s.Statement) -> bool:
             assert scope.offer is not None
             scope.offer(scope, x)
         case s.Repeat():
-            raise TypeError(f"{type(x).__name__} is written by hand")
+            rounds.repeat(scope, x)
         case _:
             return _change(scope, x)
     return False
@@ -216,8 +216,11 @@ def _call(scope: Scope, x: s.Call) -> bool:
 
 
 def _call_on(scope: Scope, x: s.CallOn) -> None:
-    """Written in its place."""
+    """Written in its place, but for transitions without event."""
     _, machine = scope.own
+    if x.into is not None:
+        rounds.follow_one(scope, x.into)
+        return
     inner = replace(scope, variables={})
     read_state(inner)
     execute(inner, scope.context.procedure(x.kind, machine.qualified).body)
@@ -281,7 +284,9 @@ def _sends(block: s.Block) -> bool:
 
 def _each(scope: Scope, x: s.Each) -> None:
     b, origin = scope.builder, x.origin
-    if isinstance(x.over, s.Instances) and x.over.kind == "system":
+    if isinstance(x.over, s.Flagged):
+        rounds.each_flagged(scope, x, x.over.flag)
+    elif isinstance(x.over, s.Instances) and x.over.kind == "system":
         _each_instance(scope, x)
     elif isinstance(origin, m.Quantified):
         _looking(scope, x, origin)

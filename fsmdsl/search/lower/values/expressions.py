@@ -67,7 +67,8 @@ def _value(scope: Scope, e: s.Expr) -> Expr:
         case s.Instances(kind="machine", name=name):
             return Int(to_number(e.type, universe.instances_of(name), universe))
         case s.Not(operand=operand):
-            return Not(value(scope, operand))
+            holds = value(scope, operand)
+            return Bool(not holds.value) if isinstance(holds, Bool) else Not(holds)
         case s.Negative(operand=operand):
             return -value(scope, operand)
         case s.Logic():
@@ -161,7 +162,8 @@ def _query(scope: Scope, e: s.Flag | s.Depth | s.Down | s.Waits | s.Chosen) -> E
         case s.Down():
             return FALSE if layout.down is None else row[layout.down].differs(0)
         case s.Waits(instance):
-            return call("awaits", row, instance_of(scope, instance))
+            waits = awaitable(machine_of(scope, instance))
+            return call("awaits", row, instance_of(scope, instance)) if waits else FALSE
         case s.Chosen(transition=n):
             assert scope.choice is not None
             variable, leaves = scope.choice
