@@ -80,69 +80,30 @@ def _of_channel(channel: m.Channel) -> Iterator[s.Name]:
 
 
 def procedure(context: Context, name: s.Name) -> s.Procedure:
-    """A procedure of a system, which is written if it is not there yet."""
+    """A procedure of a system. If it is not there yet, the function that is named like it writes it."""
     if name not in context.procedures:
-        if name.owner in context.model.channels:
-            _write_channel(context, context.model.channels[name.owner], name.kind)
-        elif name.owner:
-            _write_machine(context, context.model.machines[name.owner], name)
-        else:
-            _write_system(context, name.kind)
+        function = name.kind.replace(" ", "_")
+        module = next(x for x in (machines, steps, offers, beginning) if hasattr(x, function))
+        getattr(module, function)(context, *_about(context, name))
     return context.procedures[name]
 
 
-def _write_machine(context: Context, machine: m.Machine, name: s.Name) -> None:
+def _about(context: Context, name: s.Name) -> tuple[object, ...]:
+    """What a procedure is about."""
+    if name.owner in context.model.channels:
+        return (context.model.channels[name.owner],)
+    if not name.owner:
+        return ()
+    machine = context.model.machines[name.owner]
     match name.kind:
-        case "admit":
-            machines.admit(context, machine, machine.event_named[name.subject])
+        case "admit" | "event":
+            return machine, machine.event_named[name.subject]
         case "handle":
-            machines.handle(context, machine, name.subject)
-        case "event":
-            steps.event(context, machine, machine.event_named[name.subject])
+            return machine, name.subject
         case "answer":
             action, outcome = name.subject.split(".")
-            steps.answer(context, machine, machine.action_named[action], outcome)
+            return machine, machine.action_named[action], outcome
         case "tick":
-            steps.tick(context, machine, machine.transitions[int(name.subject)])
-        case "eventless":
-            machines.eventless(context, machine)
-        case "choose crash":
-            machines.choose_crash(context, machine)
-        case "forget":
-            machines.forget(context, machine)
-        case "follow crash":
-            machines.follow_crash(context, machine)
+            return machine, machine.transitions[int(name.subject)]
         case _:
-            raise KeyError(name)
-
-
-def _write_channel(context: Context, channel: m.Channel, kind: s.ProcedureKind) -> None:
-    match kind:
-        case "deliver message":
-            steps.deliver_message(context, channel)
-        case "lose message":
-            steps.lose_message(context, channel)
-        case "duplicate message":
-            steps.duplicate_message(context, channel)
-        case _:
-            raise KeyError(kind)
-
-
-def _write_system(context: Context, kind: s.ProcedureKind) -> None:
-    match kind:
-        case "offers":
-            offers.offers(context)
-        case "round":
-            steps.round(context)
-        case "crash":
-            steps.crash(context)
-        case "crash alone":
-            steps.crash_alone(context)
-        case "recover":
-            steps.recover(context)
-        case "begin":
-            beginning.begin(context)
-        case "may begin":
-            beginning.may_begin(context)
-        case _:
-            raise KeyError(kind)
+            return (machine,)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core import translate
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
-from fsmdsl.core.translate import expressions
-from fsmdsl.core.translate.context import NONE, instance_of
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder
@@ -187,8 +184,6 @@ class Scope:
     fail: Fail
     variables: dict[str, Expr] = field(default_factory=dict)
     """The numbers of variables of core statements."""
-    locals: dict[str, s.Expr] = field(default_factory=dict)
-    """Variables of the model, in expressions that are not part of a procedure; see `sure`."""
     names: translate.Builder = field(default_factory=translate.Builder)
     blame: Callable[[Expr], Operand] | None = None
     """The result where an event cannot be delivered, which is a fault at its sender; see `fault_codes`."""
@@ -241,20 +236,6 @@ class Scope:
         """Writes statements; see `statements`."""
         return self.context.statements(self, block)
 
-    def sure(self, e: m.Expr) -> s.Expr:
-        """An expression of the model as a sure one, behind the statements that it needs."""
-        types = {name: x.type for name, x in self.locals.items()}
-        with self.names.aside() as needed:
-            own = NONE if self.machine is None else instance_of(self.machine)
-            place = translate.Scope(self.context.core, self.names, self.machine, own, self.locals)
-            result = expressions.value(place, self.context.core.elaboration.expression(e, types))
-        self.execute(tuple(needed))
-        return result
-
-    def evaluate(self, e: m.Expr) -> Expr:
-        """The number of an expression of the model."""
-        return self.value(self.sure(e))
-
     def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""
         return self.row[column + instance if column else instance]
@@ -264,15 +245,6 @@ class Scope:
         x = s.Variable(f"({len(self.variables)})", t)
         self.variables[x.name] = number
         return x
-
-    @contextmanager
-    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
-        """Inside, a name of the model stands for a number."""
-        before, x = self.locals, self.names.variable(name, t)
-        self.variables[x.name] = value
-        self.locals = {**self.locals, name: x}
-        yield
-        self.locals = before
 
 
 S, T, AT, STATE, N, F, OUT, CAP = (Var(name) for name in ("s", "t", "at", "state", "n", "f", "out", "cap"))
