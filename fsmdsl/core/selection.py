@@ -102,8 +102,8 @@ class Selection:
 
     def levels(self, leaf: str, trigger: str) -> tuple[Level, ...]:
         """The transitions that come into question in a leaf, best level first. No level is empty."""
-        candidates = (self.level(source, wild, trigger) for source, wild in self.sources(leaf))
-        return tuple(level for level in candidates if level)
+        candidates = [self._by_source.get((source, wild, trigger)) for source, wild in self.sources(leaf)]
+        return tuple([level for level in candidates if level])
 
     def candidates(self, leaf: str, trigger: str) -> tuple[m.Transition, ...]:
         """All of them, best level first."""

@@ -81,11 +81,13 @@ def _of_channel(channel: m.Channel) -> Iterator[s.Name]:
 
 def procedure(context: Context, name: s.Name) -> s.Procedure:
     """A procedure of a system. If it is not there yet, the function that is named like it writes it."""
-    if name not in context.procedures:
-        function = name.kind.replace(" ", "_")
-        module = next(x for x in (machines, steps, offers, beginning) if hasattr(x, function))
-        getattr(module, function)(context, *_about(context, name))
-    return context.procedures[name]
+    existing = context.procedures.get(name)
+    if existing is not None:
+        return existing
+    function = name.kind.replace(" ", "_")
+    module = next(x for x in (machines, steps, offers, beginning) if hasattr(x, function))
+    result: s.Procedure = getattr(module, function)(context, *_about(context, name))
+    return result
 
 
 def _about(context: Context, name: s.Name) -> tuple[object, ...]:

@@ -107,11 +107,13 @@ class Builder:
 
     def temporary(self, e: s.Expr, name: str = "value") -> s.Expr:
         """A value that is used more than once."""
-        if isinstance(e, s.Variable | s.Constant | s.Instances):
-            return e
-        variable = self.variable(name, e.type)
-        self.add(s.Let(variable, e))
-        return variable
+        match e:
+            case s.Variable() | s.Constant() | s.Instances():
+                return e
+            case _:
+                variable = self.variable(name, e.type)
+                self.add(s.Let(variable, e))
+                return variable
 
     def aside(self) -> Inside:
         """What is added inside is collected, and not part of the procedure yet."""
@@ -232,9 +234,10 @@ class Context:
 
     def define(self, name: s.Name, parameters: Sequence[s.Variable], builder: Builder) -> s.Procedure:
         """The procedure that has been written."""
-        assert name not in self.procedures, name
-        self.procedures[name] = s.Procedure(name, tuple(parameters), builder.block)
-        return self.procedures[name]
+        procedure = s.Procedure(name, tuple(parameters), builder.block)
+        existing = self.procedures.setdefault(name, procedure)
+        assert existing is procedure, name
+        return procedure
 
 
 def unlimited(t: m.Type) -> m.Type:

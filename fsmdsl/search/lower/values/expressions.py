@@ -115,9 +115,13 @@ def instance_of(scope: Scope, e: s.Expr) -> Var | Int:
 
 def machine_of(scope: Scope, e: s.Expr) -> m.Machine:
     """The machine of an instance."""
-    t = e.type.of if isinstance(e.type, m.OptionalType) else e.type
-    assert isinstance(t, m.RefType)
-    return scope.own[1] if t == s.INSTANCE else scope.context.universe.model.machines[t.machine]
+    match e.type:
+        case m.RefType("") | m.OptionalType(m.RefType("")):
+            return scope.own[1]
+        case m.RefType(machine) | m.OptionalType(m.RefType(machine)):
+            return scope.context.universe.model.machines[machine]
+        case _:
+            raise TypeError(f"{e.type} is no type of instances")
 
 
 def read_state(scope: Scope) -> None:
