@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -84,12 +85,10 @@ def _is_dataclass(x: object) -> bool:
 
 
 def _replace(x: Any, /, **changes: Any) -> Any:
-    for f in _fields(x):
-        if not f.init:
-            if f.name in changes:
-                raise TypeError(f"field {f.name} has no parameter and cannot be replaced")
-        elif f.name not in changes:
-            changes[f.name] = getattr(x, f.name)
+    others = [name for name in x.__match_args__ if name not in changes]
+    if others:
+        values = attrgetter(*others)(x)
+        changes.update(zip(others, values if len(others) > 1 else (values,), strict=True))
     return type(x)(**changes)
 
 

@@ -27,7 +27,8 @@ from core_interpreter import (
 from fsmdsl import model as m
 from fsmdsl import step
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate import translate
+from fsmdsl.core.elaborate import Elaboration
+from fsmdsl.core.translate import Context, all_procedures, translate
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -47,6 +48,7 @@ from fsmdsl.step.world import Crashed
 
 RENAMED = {"Down": "IsDown"}
 """Causes of the definition that have another name in core statements."""
+STEPS: Mapping[str, Any] = {x.__name__: x for x in (EventStep, OutcomeStep, TimerStep, ChannelStep)}
 MAX_STARTS = 2000
 """First worlds are compared if there are no more than this."""
 MAX_STEPS = 30
@@ -116,10 +118,10 @@ def roster(model: m.Model, system: m.System) -> Roster:
 
 
 class Pair:
-    """Both readings of a system."""
+    """Both readings of a system; with `fused`, of one whose steps are taken where they are offered."""
 
-    def __init__(self, model: m.Model, system: m.System) -> None:
-        self.model, self.system = model, system
+    def __init__(self, model: m.Model, system: m.System, *, fused: bool = False) -> None:
+        self.model, self.system, self.fused = model, system, fused
         self.universe = Universe(model, system)
         self.conditions: dict[str, tuple[str, m.Expr]] = {}
         for x in system.invariants:
@@ -128,6 +130,8 @@ class Pair:
             for x in machine.invariants:
                 self.conditions[f"{machine.qualified}: {x.name}"] = machine.qualified, x.condition
         program = translate(model, system, conditions=self.conditions)
+        if fused:
+            program = all_procedures(Context(Elaboration(model, system), fused=True))
         self.interpreter = Interpreter(program, roster(model, system))
         self.names = [[f.name for f in x.fields] for x in self.universe.machines]
 
@@ -269,7 +273,8 @@ class Pair:
         pairs = {
             "offers": (offered, list(map(as_plain, steps))),
             "unoffered": (list(dict.fromkeys(so_far.unoffered)), unoffered),
-            "guards of offers": (looked_at, seen),
+            # Where steps are taken at once, a step evaluates more guards than tell whether it is offered.
+            "guards of offers": (seen if self.fused else looked_at, seen),
         }
         return steps, [f"{what} {a}\n   not {b}" for what, (a, b) in pairs.items() if a != b]
 
@@ -278,18 +283,11 @@ class Pair:
         steps: list[step.Step] = []
         for name, *data in so_far.offers:
             match name, *data:
-                case "EventStep", instance, event, arguments:
-                    steps.append(EventStep(instance, event, arguments))
-                    yield steps[-1]
-                case "OutcomeStep", instance, action, outcome:
-                    steps.append(OutcomeStep(instance, action, outcome))
-                    yield steps[-1]
-                case "TimerStep", instance, transition:
-                    steps.append(TimerStep(instance, transition))
-                    yield steps[-1]
-                case "ChannelStep", channel_kind, queue, position:
-                    steps.append(ChannelStep(channel_kind, queue, position))
-                    yield steps[-1]
+                case "EventStep" | "OutcomeStep" | "TimerStep" | "ChannelStep", *_:
+                    x = STEPS[name](*data)
+                    if (name, *data) not in so_far.tentative or self.follows(w, x):
+                        steps.append(x)
+                        yield x
                 case "CrashStep", of:
                     yield CrashStep(of=tuple(sorted(of)))
                 case ("RecoverStep",):
@@ -304,6 +302,17 @@ class Pair:
                     yield from (CrashStep(x, n) for n in range(max(self.writes(w, x, seen), 1)))
                 case _:
                     raise TypeError(name)
+
+    def follows(self, w: step.World, x: step.Step) -> bool:
+        """Does a step follow a transition, or ignore a message on purpose?"""
+        so_far = Step()
+        try:
+            self.take(self.world(w), x, so_far)
+        except FaultError as error:
+            if error.fault[0] not in ("Unhandled", "NoTimer"):
+                return True
+        happenings = {h[0] for h in so_far.happenings}
+        return "Followed" in happenings or ("Ignored" in happenings and isinstance(x, ChannelStep))
 
     def writes(self, w: step.World, x: step.Step, seen: GuardsSeen) -> int:
         """How many writes a step has; none if it fails."""
@@ -422,12 +431,18 @@ def some_value(u: Universe, t: m.Type, random: Random, *, fits: bool) -> Any:
 
 
 def compare(
-    model: m.Model, system: m.System, states: int, random: Random, count: Counter[str] | None = None
+    model: m.Model,
+    system: m.System,
+    states: int,
+    random: Random,
+    count: Counter[str] | None = None,
+    *,
+    fused: bool = False,
 ) -> list[str]:
     """Differences in a system, explored breadth first up to a number of states: how it begins, which steps each state
-    offers, and what these steps and some others lead to."""
+    offers, and what these steps lead to; unless `fused`, some others, too, and whether invariants hold."""
     count = Counter() if count is None else count
-    pair = Pair(model, system)
+    pair = Pair(model, system, fused=fused)
     differences = pair.begin(random)
     if pair.universe.fault is not None:
         count["systems that cannot begin"] += 1
@@ -446,8 +461,8 @@ def compare(
         except TooManyValuesError:
             count["states with too many values"] += 1
             continue
-        differences += found + pair.compare_conditions(w)
-        others = [x for x in odd_steps(pair, random) if x not in steps]
+        differences += found + ([] if fused else pair.compare_conditions(w))
+        others = [] if fused else [x for x in odd_steps(pair, random) if x not in steps]
         count["steps not enabled"] += len(others)
         chosen = steps if len(steps) <= MAX_STEPS else random.sample(steps, MAX_STEPS)
         for x in [*chosen, *others]:

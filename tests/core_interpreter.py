@@ -119,6 +119,7 @@ class Step:
     cuts: int = 0
     happenings: list[tuple[Value, ...]] = field(default_factory=list)
     offers: list[tuple[Value, ...]] = field(default_factory=list)
+    tentative: set[tuple[Value, ...]] = field(default_factory=set)
     unoffered: list[tuple[Value, ...]] = field(default_factory=list)
 
 
@@ -315,8 +316,10 @@ class Interpreter:
                 step.worlds.add(world.key())
             case s.Note(happening):
                 step.happenings.append(self.data(happening, env))
-            case s.Offer(offer):
+            case s.Offer(offer, tentative):
                 step.offers.append(self.data(offer, env))
+                if tentative:
+                    step.tentative.add(step.offers[-1])
             case s.Unoffered():
                 step.unoffered.append(self.failed)
             case _:

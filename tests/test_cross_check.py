@@ -20,13 +20,12 @@ from packed_search import own_objects
 from planting import planted
 
 from fsmdsl.cli.run import main
-from fsmdsl.core.translate import effects, fitting, machines
+from fsmdsl.core.translate import effects, fitting, machines, offers, steps
 from fsmdsl.runs.disagreement import DisagreementError
 from fsmdsl.runs.search_result import Finding
 from fsmdsl.search import Limits, Means, cross_check, explore
 from fsmdsl.search.lower import questions, statements
-from fsmdsl.search.lower.machines import changes, channels, notes
-from fsmdsl.search.lower.machines import rounds as whole
+from fsmdsl.search.lower.machines import changes, notes, rounds
 from fsmdsl.search.packed_search import PackedSearch
 
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
@@ -68,8 +67,9 @@ PLANTS = {
         fitting.fits, 'compared(value, "<=", high)', 'compared(value, "<", high)', "benchmarks/models/raft.fsm"
     ),
     "a round ends after one transition": Plant(
-        whole._follow_one, "b.set(QUIET, F.equals(IGNORED))", "b.set(QUIET, TRUE)", CONFINE
+        steps.round, "s.If(negated(followed), (s.Leave(),))", "s.Leave()", CONFINE
     ),
+    "a round ends before its first transition": Plant(rounds.follow_one, "F.differs(IGNORED)", "FALSE", CONFINE),
     "a crash keeps what does not last": Plant(machines.forget, "if not f.durable", "if f.durable", HIVED),
     "invariants are asked like `reachable`": Plant(
         questions.ask, "condition if question.expected else Not(condition)", "condition", CONFINE
@@ -78,10 +78,19 @@ PLANTS = {
         notes.followed, "_mark(scope, context.followed_bits(machine, t), x.arguments)", "pass", CONFINE
     ),
     "messages are not lost": Plant(
-        channels._queue, "if channel.lossy:", "if False:", "benchmarks/models/sliding_window.fsm"
+        offers.offer_messages, "if channel.lossy:", "if False:", "benchmarks/models/sliding_window.fsm"
     ),
     "any message of a queue is delivered": Plant(
-        channels._queue, 'channel.order == "fifo"', "False", "benchmarks/models/chandy_lamport.fsm"
+        offers.offer_messages, 'channel.order == "bag"', "True", "benchmarks/models/chandy_lamport.fsm"
+    ),
+    "an answer stays pending": Plant(
+        steps.answer, "s.Answered(scope.self, action.name), ", "", "specs/yunikorn/protocol.fsm"
+    ),
+    "subsets are taken of the wrong members": Plant(
+        offers._narrowed,
+        "condition(scope.bind(x, member), body)",
+        "negated(condition(scope.bind(x, member), body))",
+        "benchmarks/hived_lite.fsm",
     ),
 }
 

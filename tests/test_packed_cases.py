@@ -271,6 +271,37 @@ system X {
     property comes_back: recovers on n
 }
 """,
+    "a crash between writes whose condition has no value, behind one that comes": """
+machine A {
+    durable n: 0..3
+    durable m: 0..3
+    initial state Idle
+    event go from environment
+    Idle -> Idle on go do { n = (n + 1) % 3  m = 2 }
+}
+system X { a: A  environment { a.go  crash between writes  crash between writes when 6 / a.n > 2 } }
+""",
+    "a crash during the recovery whose condition has no value, beside one that comes": """
+machine A {
+    durable n: 0..3
+    durable m: 0..3
+    initial state Idle
+            state Busy
+    event go from environment
+    Idle -> Busy on go do { n = 1  m = 2 }
+    Busy -> Idle on go when n > 0 do n = 0
+}
+system X {
+    a: A
+    environment {
+        a.go
+        crash between writes
+        crash during recovery
+        crash during recovery when 6 / a.n > 2
+    }
+    recover { a.m = 0  a.n = 3 }
+}
+""",
     "what can have one value only": """
 machine A {
     param only: C

@@ -61,6 +61,7 @@ class Selection:
         self.hierarchy = hierarchy or Hierarchy(machine)
         self.priority = Priority(machine)
         self._moves: dict[tuple[str, int], Move] = {}
+        self._groups: dict[str, tuple[Group, ...]] = {}
 
     # Candidates
 
@@ -73,6 +74,10 @@ class Selection:
             if trigger is not None:
                 rows.setdefault((t.source, t.wild, trigger), []).append(t)
         return {key: tuple(transitions) for key, transitions in rows.items()}
+
+    @cached_property
+    def _triggers(self) -> frozenset[str]:
+        return frozenset(trigger for _, _, trigger in self._by_source)
 
     def rivals(self) -> Iterator[Level]:
         """Every level of the machine, whatever leaf it is met in."""
@@ -97,8 +102,8 @@ class Selection:
 
     def levels(self, leaf: str, trigger: str) -> tuple[Level, ...]:
         """The transitions that come into question in a leaf, best level first. No level is empty."""
-        candidates = (self.level(source, wild, trigger) for source, wild in self.sources(leaf))
-        return tuple(level for level in candidates if level)
+        candidates = [self._by_source.get((source, wild, trigger)) for source, wild in self.sources(leaf)]
+        return tuple([level for level in candidates if level])
 
     def candidates(self, leaf: str, trigger: str) -> tuple[m.Transition, ...]:
         """All of them, best level first."""
@@ -107,7 +112,10 @@ class Selection:
     def groups(self, trigger: str) -> tuple[Group, ...]:
         """The leaves in which a trigger has transitions, those together in which it does the same, whichever timers it
         stops. In the order of the first leaf of each."""
-        return self._grouped({leaf.name: self.levels(leaf.name, trigger) for leaf in self.machine.leaves})
+        if trigger not in self._groups:
+            levels = {x.name: self.levels(x.name, trigger) for x in self.machine.leaves if trigger in self._triggers}
+            self._groups[trigger] = self._grouped(levels)
+        return self._groups[trigger]
 
     def timer_groups(self, t: m.Transition) -> tuple[Group, ...]:
         """The same for the time of a transition, which competes with no other: the leaves inside its source."""

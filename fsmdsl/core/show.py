@@ -77,8 +77,8 @@ def _line(x: s.Simple | s.Change) -> str:
             return "unoffered crash" if crash else "unoffered"
         case s.Note(happening):
             return f"note {_node(happening)}"
-        case s.Offer(step):
-            return f"offer {_node(step)}"
+        case s.Offer(step, tentative):
+            return f"offer {_node(step)}{', if a guard holds' if tentative else ''}"
         case s.Progress(fault, limit):
             return f"progress {limit}  else {_fault(fault)}"
         case _:

@@ -260,7 +260,7 @@ class Machine:
     grid: Grid | None = field(compare=False, default=None)
     """Where diagrams have the states; part of no meaning."""
 
-    @property
+    @cached_property
     def qualified(self) -> str:
         return f"{self.module}.{self.name}"
 

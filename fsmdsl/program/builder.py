@@ -99,11 +99,13 @@ class Builder:
 
     def temporary(self, value: ir.Expr) -> ir.Var | ir.Int | ir.Bool:
         """A new variable with this value; the value itself if it already is a variable or a number."""
-        if isinstance(value, ir.Var | ir.Int | ir.Bool):
-            return value
-        new = self.name()
-        self.set(new, value)
-        return new
+        match value:
+            case ir.Var() | ir.Int() | ir.Bool():
+                return value
+            case _:
+                new = self.name()
+                self.set(new, value)
+                return new
 
     def inner(self) -> Builder:
         """A builder for a part that becomes a function of its own. Its variables differ from those here."""

@@ -304,17 +304,23 @@ ZERO, ONE, TRUE, FALSE = Int(0), Int(1), Bool(True), Bool(False)
 
 def number(x: Operand) -> Expr:
     """A node for a number."""
-    return Int(x) if isinstance(x, int) else x
+    match x:
+        case int():
+            return Int(x)
+        case _:
+            return x
 
 
 def binary(operator: Operator, left: Expr, right: Expr) -> Expr:
     """Two numbers combined, computed at once where both are known and the result means something; a shift by 0 is
     left out."""
-    if isinstance(left, Int) and isinstance(right, Int) and means_something(operator, right.value):
-        return Int(combined(operator, left.value, right.value))
-    if operator in ("<<", ">>") and right == ZERO:
-        return left
-    return Binary(operator, left, right)
+    match left, right:
+        case Int(a), Int(b) if means_something(operator, b):
+            return Int(combined(operator, a, b))
+        case _, Int(0) if operator in ("<<", ">>"):
+            return left
+        case _:
+            return Binary(operator, left, right)
 
 
 def all_of(operands: list[Expr]) -> Expr:

@@ -272,9 +272,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A step that can come next."""
+    """A step that can come next. `tentative`: unless it turns out that no guard holds, so that it follows nothing; then
+    a message may still be ignored on purpose, where no event or timer comes."""
 
     step: Step
+    tentative: bool = False
 
 
 Compound = If | Each | EachPending | Repeat | Attempt

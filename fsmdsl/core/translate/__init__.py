@@ -15,7 +15,7 @@ A back end can translate a whole system, or ask for the procedures of one machin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from fsmdsl import model as m
@@ -26,7 +26,7 @@ from fsmdsl.core.translate.conditions import holds
 from fsmdsl.core.translate.context import Builder, Context, Scope
 from fsmdsl.core.triggers import triggered_by
 
-__all__ = ["Builder", "Context", "Scope", "all_procedures", "holds", "translate"]
+__all__ = ["Builder", "Context", "Scope", "all_procedures", "holds", "procedure", "translate"]
 
 EMPTY: Mapping[str, tuple[str, m.Expr]] = MappingProxyType({})
 
@@ -50,42 +50,62 @@ def translate(
 
 def all_procedures(context: Context) -> s.Program:
     """The same, and what the context has already. Offers come first: see `Context.closed`."""
+    names = [name for x in context.machines for name in _of_machine(x)]
+    names += [name for x in context.channels for name in _of_channel(x)]
+    names.append(s.Name("round"))
     if context.system is not None:
         offers.offers(context)
-    for machine in context.machines:
-        _machine(context, machine)
-    for channel in context.channels:
-        _channel(context, channel)
-    steps.round(context)
-    if context.system is not None:
-        steps.crash(context)
-        steps.crash_alone(context)
-        steps.recover(context)
-        beginning.begin(context)
-        beginning.may_begin(context)
+        names += [s.Name("crash"), s.Name("crash alone"), s.Name("recover"), s.Name("begin"), s.Name("may begin")]
+    for name in names:
+        procedure(context, name)
     return s.Program(context.procedures)
 
 
-def _machine(context: Context, machine: m.Machine) -> None:
-    for event in machine.events:
-        machines.admit(context, machine, event)
-        machines.handle(context, machine, event.name)
-        steps.event(context, machine, event)
-    for action in machine.actions:
-        for outcome in action.outcomes:
-            machines.handle(context, machine, f"{action.name}.{outcome}")
-            steps.answer(context, machine, action, outcome)
-    for t in triggered_by(machine, m.OnTimer):
-        steps.tick(context, machine, t)
-    machines.eventless(context, machine)
-    machines.choose_crash(context, machine)
-    machines.forget(context, machine)
-    machines.follow_crash(context, machine)
+def _of_machine(machine: m.Machine) -> Iterator[s.Name]:
+    of = machine.qualified
+    for e in machine.events:
+        yield from (s.Name("admit", of, e.name), s.Name("handle", of, e.name), s.Name("event", of, e.name))
+    for trigger in (f"{a.name}.{outcome}" for a in machine.actions for outcome in a.outcomes):
+        yield from (s.Name("handle", of, trigger), s.Name("answer", of, trigger))
+    yield from (s.Name("tick", of, f"{t.index}") for t in triggered_by(machine, m.OnTimer))
+    yield from (s.Name("eventless", of), s.Name("choose crash", of), s.Name("forget", of), s.Name("follow crash", of))
 
 
-def _channel(context: Context, channel: m.Channel) -> None:
-    steps.deliver_message(context, channel)
+def _of_channel(channel: m.Channel) -> Iterator[s.Name]:
+    yield s.Name("deliver message", channel.qualified)
     if channel.lossy:
-        steps.lose_message(context, channel)
+        yield s.Name("lose message", channel.qualified)
     if channel.duplicating:
-        steps.duplicate_message(context, channel)
+        yield s.Name("duplicate message", channel.qualified)
+
+
+def procedure(context: Context, name: s.Name) -> s.Procedure:
+    """A procedure of a system. If it is not there yet, the function that is named like it writes it."""
+    existing = context.procedures.get(name)
+    if existing is not None:
+        return existing
+    function = name.kind.replace(" ", "_")
+    module = next(x for x in (machines, steps, offers, beginning) if hasattr(x, function))
+    result: s.Procedure = getattr(module, function)(context, *_about(context, name))
+    return result
+
+
+def _about(context: Context, name: s.Name) -> tuple[object, ...]:
+    """What a procedure is about."""
+    if name.owner in context.model.channels:
+        return (context.model.channels[name.owner],)
+    if not name.owner:
+        return ()
+    machine = context.model.machines[name.owner]
+    match name.kind:
+        case "admit" | "event":
+            return machine, machine.event_named[name.subject]
+        case "handle":
+            return machine, name.subject
+        case "answer":
+            action, outcome = name.subject.split(".")
+            return machine, machine.action_named[action], outcome
+        case "tick":
+            return machine, machine.transitions[int(name.subject)]
+        case _:
+            return (machine,)

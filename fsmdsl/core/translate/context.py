@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
@@ -81,17 +81,17 @@ class Builder:
     """The statements of a procedure, while it is written."""
 
     def __init__(self) -> None:
-        self._block: list[s.Statement] = []
+        self.statements: list[s.Statement] = []
         self._names = {"self"}
 
     @property
     def block(self) -> s.Block:
         """What has been written."""
-        return tuple(self._block)
+        return tuple(self.statements)
 
     def add(self, *statements: s.Statement) -> None:
         """The next statements."""
-        self._block += statements
+        self.statements += statements
 
     def variable(self, name: str, t: m.Type) -> s.Variable:
         """A new variable, whose name is unique in the procedure."""
@@ -107,48 +107,51 @@ class Builder:
 
     def temporary(self, e: s.Expr, name: str = "value") -> s.Expr:
         """A value that is used more than once."""
-        if isinstance(e, s.Variable | s.Constant | s.Instances):
-            return e
-        variable = self.variable(name, e.type)
-        self.add(s.Let(variable, e))
-        return variable
+        match e:
+            case s.Variable() | s.Constant() | s.Instances():
+                return e
+            case _:
+                variable = self.variable(name, e.type)
+                self.add(s.Let(variable, e))
+                return variable
 
-    @contextmanager
-    def aside(self) -> Iterator[list[s.Statement]]:
+    def aside(self) -> Inside:
         """What is added inside is collected, and not part of the procedure yet."""
-        before, self._block = self._block, []
-        try:
-            yield self._block
-        finally:
-            self._block = before
+        return Inside(self, lambda _: ())
 
-    @contextmanager
-    def when(self, condition: s.Expr) -> Iterator[None]:
+    def when(self, condition: s.Expr) -> Inside:
         """What is added inside is done only if a condition holds."""
-        with self.aside() as inside:
-            yield
-        if condition == TRUE:
-            self.add(*inside)
-        elif inside and condition != FALSE:
-            self.add(s.If(condition, tuple(inside)))
+        return Inside(self, lambda block: block if condition == TRUE else _if(condition, block))
 
-    @contextmanager
-    def each(self, variable: s.Variable, over: s.Expr, origin: m.ForEach | None = None) -> Iterator[None]:
+    def each(self, variable: s.Variable, over: s.Expr, origin: m.ForEach | None = None) -> Inside:
         """What is added inside is done for each member of a set or list."""
-        with self.aside() as inside:
-            yield
-        if inside:
-            self.add(s.Each(variable, over, tuple(inside), origin))
+        return Inside(self, lambda block: (s.Each(variable, over, block, origin),) if block else ())
 
-    @contextmanager
-    def attempt(self, *otherwise: s.Statement) -> Iterator[None]:
+    def attempt(self, *otherwise: s.Statement) -> Inside:
         """What is added inside is attempted, if it can fail."""
-        with self.aside() as inside:
-            yield
-        if can_fail(inside):
-            self.add(s.Attempt(tuple(inside), otherwise))
-        else:
-            self.add(*inside)
+        return Inside(self, lambda block: (s.Attempt(block, otherwise),) if can_fail(block) else block)
+
+
+def _if(condition: s.Expr, block: s.Block) -> s.Block:
+    return (s.If(condition, block),) if block and condition != FALSE else ()
+
+
+class Inside(AbstractContextManager[list[s.Statement]]):
+    """The context of a block: yields the list of the statements inside, on exit adds what they become."""
+
+    __slots__ = ("_become", "_before", "_builder", "_inside")
+
+    def __init__(self, builder: Builder, become: Callable[[s.Block], s.Block]) -> None:
+        self._builder, self._become = builder, become
+
+    def __enter__(self) -> list[s.Statement]:
+        self._inside: list[s.Statement] = []
+        self._before, self._builder.statements = self._builder.statements, self._inside
+        return self._inside
+
+    def __exit__(self, *_: object) -> None:
+        self._builder.statements = self._before
+        self._before += self._become(tuple(self._inside))
 
 
 def can_fail(block: Sequence[s.Statement]) -> bool:
@@ -178,10 +181,13 @@ class Context:
 
     `closed`: no event comes from outside that is not offered. Then the arguments of an event are as wide as those that
     are offered, and they may be anything otherwise.
+
+    `fused`: besides, each step that is offered is taken at once. Then it does not require again what it was offered
+    for, and evaluates its guards itself: see `Offer.tentative`.
     """
 
-    def __init__(self, elaboration: Elaboration, *, closed: bool = False) -> None:
-        self.elaboration, self.closed = elaboration, closed
+    def __init__(self, elaboration: Elaboration, *, closed: bool = False, fused: bool = False) -> None:
+        self.elaboration, self.closed, self.fused = elaboration, closed or fused, fused
         self.model, self.system = elaboration.model, elaboration.system
         if self.system is None:
             self.machines = tuple(self.model.machines.values())
@@ -228,9 +234,10 @@ class Context:
 
     def define(self, name: s.Name, parameters: Sequence[s.Variable], builder: Builder) -> s.Procedure:
         """The procedure that has been written."""
-        assert name not in self.procedures, name
-        self.procedures[name] = s.Procedure(name, tuple(parameters), builder.block)
-        return self.procedures[name]
+        procedure = s.Procedure(name, tuple(parameters), builder.block)
+        existing = self.procedures.setdefault(name, procedure)
+        assert existing is procedure, name
+        return procedure
 
 
 def unlimited(t: m.Type) -> m.Type:

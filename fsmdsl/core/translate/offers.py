@@ -7,12 +7,14 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
+from fsmdsl.core.guards import conjuncts
 from fsmdsl.core.translate.context import (
     FALSE,
     TRUE,
     Builder,
     Context,
     Scope,
+    all_of,
     any_of,
     can_fail,
     compared,
@@ -28,6 +30,8 @@ from fsmdsl.core.translate.machines import guard, is_awaitable
 from fsmdsl.core.translate.steps import INSTANCE, Mailbox, arguments
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.dataclasses import replace
+from fsmdsl.model.typing import holds
+from fsmdsl.model.walk import expressions
 
 Line = m.Offer | m.ProcessCrash
 """A line of the environment with variables and a condition."""
@@ -108,7 +112,8 @@ def offer_events(context: Context, machine: m.Machine) -> s.Procedure:
     scope = of_machine(context, b, machine)
     for event in machine.events:
         if event.from_environment:
-            _with_all_arguments(scope, machine, event, b.parameters(event.parameters), 0)
+            with b.when(listens(context, machine, event.name, scope.self) if context.fused else TRUE):
+                _with_all_arguments(scope, machine, event, b.parameters(event.parameters), 0)
     return context.define(s.Name("offer events", machine.qualified), (instance_of(machine),), b)
 
 
@@ -124,9 +129,22 @@ def _with_all_arguments(
 
 
 def _offer_event(scope: Scope, machine: m.Machine, event: str, to: s.Expr, arguments: Sequence[s.Expr]) -> None:
-    scope.context.offered(machine, event, arguments)
-    with scope.builder.when(accepts(scope, machine, event, to, arguments)):
-        scope.builder.add(s.Offer(s.EventStep(to, event, tuple(arguments))))
+    """A step fails where an argument does not fit, before it evaluates a guard."""
+    context, b, step = scope.context, scope.builder, s.EventStep(to, event, tuple(arguments))
+    context.offered(machine, event, arguments)
+    pairs = zip(machine.event_named[event].parameters, arguments, strict=True)
+    if context.fused and all(holds(p.type, x.type) for p, x in pairs):
+        b.add(s.Offer(step, tentative=True))
+    else:
+        with b.when(accepts(scope, machine, event, to, arguments)):
+            b.add(s.Offer(step))
+
+
+def listens(context: Context, machine: m.Machine, event: str, to: s.Expr) -> s.Expr:
+    """Is an instance in a state in which it has a transition for an event, and does it wait for no answer?"""
+    leaves = frozenset(x for group in context.selection(machine).groups(event) for x in group.leaves)
+    free = negated(s.Waits(to)) if is_awaitable(machine) else TRUE
+    return all_of([s.InState(to, leaves), free]) if leaves else FALSE
 
 
 def accepts(scope: Scope, machine: m.Machine, event: str, to: s.Expr, arguments: Sequence[s.Expr]) -> s.Expr:
@@ -164,28 +182,68 @@ def _may_follow(scope: Scope, t: m.Transition, arguments: Sequence[s.Expr]) -> s
 def offer_line(context: Context, line: Line, n: int) -> s.Procedure:
     """What a line of the environment offers, for all values of its variables. Each offer is evaluated by itself."""
     b = Builder()
-    _through(of_system(context, b), line, line.variables)
+    _through(of_system(context, b), line, line.variables, conjuncts(line.guard))
     return context.define(s.Name("offer line", subject=f"{n}"), (), b)
 
 
-def _through(scope: Scope, line: Line, variables: Sequence[tuple[str, m.Expr]]) -> None:
+def _through(scope: Scope, line: Line, variables: Sequence[tuple[str, m.Expr]], conditions: Sequence[m.Expr]) -> None:
     b, unoffered = scope.builder, s.Unoffered(crash=isinstance(line, m.ProcessCrash))
-    if variables:
-        (name, over), *rest = variables
-        members = _collection(scope, over, unoffered)
-        variable = b.variable(name, m.element_of(members.type))
-        with b.each(variable, members):
-            _through(scope.bind(name, variable), line, rest)
+    if not variables:
+        with b.attempt(unoffered), b.when(condition(scope, _all(conditions))):
+            _line_step(scope, line)
         return
-    with b.attempt(unoffered), b.when(condition(scope, line.guard)):
-        match line:
-            case m.Offer():
-                _line_event(scope, line)
-            case m.ProcessCrash():
-                targets = tuple([reference(scope, _elaborated(scope, x)) for x in line.targets])
-                b.add(s.Offer(s.CrashStep(s.Collection("set", targets, s.INSTANCES))))
-            case _:
-                assert_never(line)
+    (name, over), *rest = variables
+    later = {x for x, _ in rest}
+    members = _collection(scope, over, unoffered)
+    if name not in later and (these := _narrowed(scope, name, members, conditions, later)) is not None:
+        members, conditions = these, conditions[1:]
+    variable = b.variable(name, m.element_of(members.type))
+    with b.each(variable, members):
+        with b.aside() as inside:
+            _through(scope.bind(name, variable), line, rest, conditions)
+        early = name not in later and (bool(rest) or scope.context.fused)
+        with b.when(_known_to_listen(scope.context, line, variable, name, inside) if early else TRUE):
+            b.add(*inside)
+
+
+def _known_to_listen(
+    context: Context, line: Line, variable: s.Variable, name: str, inside: Sequence[s.Statement]
+) -> s.Expr:
+    """Does a receiver listen? Asked as soon as it is known, unless what comes inside is noted even if it does not."""
+    match line, variable.type:
+        case m.Offer(target=m.Local(name=target)), m.RefType(machine=machine) if target == name:
+            notes = any(isinstance(x, s.Unoffered) for x in s.walk(tuple(inside)))
+            return TRUE if notes else listens(context, context.model.machines[machine], line.event, variable)
+        case _:
+            return TRUE
+
+
+def _narrowed(scope: Scope, name: str, members: s.Expr, conditions: Sequence[m.Expr], later: set[str]) -> s.Expr | None:
+    """For `some p in subsets(all, n)` with `all x in p: …`, the subsets of those members of `all` for which that holds,
+    if it always has a value and depends on nothing that is bound later."""
+    match members, conditions:
+        case (
+            s.Apply("subsets", (whole, size)),
+            [m.Quantified(kind="all", variable=x, over=m.Local(name=quantified), body=body), *_],
+        ) if quantified == name and not _mentions(body, {*later, name} - {x}):
+            b = scope.builder
+            these, member = b.variable("these", whole.type), b.variable(x, m.element_of(whole.type))
+            with b.aside() as inside, b.each(member, whole), b.when(condition(scope.bind(x, member), body)):
+                b.add(s.Set(these, s.Apply("add", (these, member), whole.type)))
+            if can_fail(inside):
+                return None
+            b.add(s.Set(these, _nothing(whole.type)), *inside)
+            return replace(members, arguments=(these, size))
+        case _:
+            return None
+
+
+def _all(conditions: Sequence[m.Expr]) -> m.Expr | None:
+    return m.Logic("and", tuple(conditions)) if len(conditions) > 1 else next(iter(conditions), None)
+
+
+def _mentions(e: m.Expr, names: set[str]) -> bool:
+    return any(isinstance(x, m.Local) and x.name in names for x in expressions(e))
 
 
 def _collection(scope: Scope, over: m.Expr, unoffered: s.Unoffered) -> s.Expr:
@@ -193,12 +251,42 @@ def _collection(scope: Scope, over: m.Expr, unoffered: s.Unoffered) -> s.Expr:
     b, e = scope.builder, _elaborated(scope, over)
     with b.aside() as inside:
         members = value(scope, e)
-    if not inside:
+    if not can_fail(inside):
+        b.add(*inside)
         return members
-    result = b.variable("members", members.type)
-    empty = s.Collection("list" if isinstance(members.type, m.ListType) else "set", (), members.type)
-    b.add(s.Attempt((*inside, s.Set(result, members)), (s.Set(result, empty), unoffered)))
-    return result
+    variables = [b.variable("members", x.type) for x, _ in _operands(members)]
+    evaluated = [s.Set(x, operand) for x, (operand, _) in zip(variables, _operands(members), strict=True)]
+    otherwise = [s.Set(x, without) for x, (_, without) in zip(variables, _operands(members), strict=True)]
+    b.add(s.Attempt((*inside, *evaluated), (*otherwise, unoffered)))
+    if isinstance(members, s.Apply) and len(variables) > 1:
+        return replace(members, arguments=tuple(variables))
+    return variables[0]
+
+
+def _operands(members: s.Expr) -> list[tuple[s.Expr, s.Expr]]:
+    """What is computed before a loop begins, each with what there is instead for a loop without a turn."""
+    match members:
+        case s.Apply("range", (low, high)):
+            return [(low, number(1)), (high, number(0))]
+        case s.Apply("subsets", (whole, size)):
+            return [(whole, _nothing(whole.type)), (size, number(1))]
+        case _:
+            return [(members, _nothing(members.type))]
+
+
+def _nothing(t: m.Type) -> s.Collection:
+    return s.Collection("list" if isinstance(t, m.ListType) else "set", (), t)
+
+
+def _line_step(scope: Scope, line: Line) -> None:
+    match line:
+        case m.Offer():
+            _line_event(scope, line)
+        case m.ProcessCrash():
+            targets = tuple([reference(scope, _elaborated(scope, x)) for x in line.targets])
+            scope.builder.add(s.Offer(s.CrashStep(s.Collection("set", targets, s.INSTANCES))))
+        case _:
+            assert_never(line)
 
 
 def _line_event(scope: Scope, line: m.Offer) -> None:
@@ -206,7 +294,9 @@ def _line_event(scope: Scope, line: m.Offer) -> None:
     to = b.temporary(reference(scope, _elaborated(scope, line.target)), "receiver")
     arguments = [b.temporary(value(scope, _elaborated(scope, x)), "argument") for x in line.arguments]
     if scope.context.has(line.machine):
-        _offer_event(scope, scope.context.model.machines[line.machine], line.event, to, arguments)
+        machine = scope.context.model.machines[line.machine]
+        with b.when(listens(scope.context, machine, line.event, to) if scope.context.fused else TRUE):
+            _offer_event(scope, machine, line.event, to, arguments)
 
 
 def _elaborated(scope: Scope, e: m.Expr) -> m.Expr:
@@ -225,8 +315,8 @@ def offer_timers(context: Context, machine: m.Machine) -> s.Procedure:
     with b.when(negated(s.Waits(scope.self)) if is_awaitable(machine) else TRUE):
         for t in timers:
             inside = s.InState(scope.self, frozenset(hierarchy.inside[t.source]))
-            with b.when(inside), b.when(_may_follow(scope, t, ())):
-                b.add(s.Offer(s.TimerStep(scope.self, t.index)))
+            with b.when(inside), b.when(TRUE if context.fused else _may_follow(scope, t, ())):
+                b.add(s.Offer(s.TimerStep(scope.self, t.index), tentative=context.fused and t.guard is not None))
     return context.define(s.Name("offer timers", machine.qualified), (instance_of(machine),), b)
 
 
@@ -251,8 +341,9 @@ def offer_messages(context: Context, channel: m.Channel) -> s.Procedure:
     scope = of_machine(context, b, box.machine)
 
     def offer(kind: s.ChannelStepKind, position: s.Expr) -> None:
-        with b.when(_takes(scope, box, position) if kind == "deliver" and channel.waiting else TRUE):
-            b.add(s.Offer(s.ChannelStep(kind, box.queue, position)))
+        waits = kind == "deliver" and channel.waiting
+        with b.when(_takes(scope, box, position) if waits and not context.fused else TRUE):
+            b.add(s.Offer(s.ChannelStep(kind, box.queue, position), tentative=waits and context.fused))
 
     def offer_each(kind: s.ChannelStepKind) -> None:
         position = b.variable("position", box.position.type)

@@ -52,7 +52,7 @@ def answer(context: Context, machine: m.Machine, action: m.Action, outcome: str)
     scope, trigger = of_machine(context, b, machine), f"{action.name}.{outcome}"
     first = any_of([is_none(s.Blocker()), s.Blocks(scope.self, machine.qualified, action.name)])
     is_awaited = all_of([s.IsPending(scope.self, action.name), first])
-    scope.require(is_awaited, s.NotAwaited(action.name, outcome), action.span)
+    _unless_offered(context, b, is_awaited, scope.fault(s.NotAwaited(action.name, outcome), action.span))
     b.add(s.Answered(scope.self, action.name), s.Mark("touched", scope.self, True))
     b.add(s.Call(s.Name("handle", machine.qualified, trigger), (scope.self, s.Location(action.span))), ROUND)
     return context.define(s.Name("answer", machine.qualified, trigger), (instance_of(machine),), b)
@@ -64,7 +64,8 @@ def tick(context: Context, machine: m.Machine, t: m.Transition) -> s.Procedure:
     scope = of_machine(context, b, machine)
     ready(scope, scope.self, t.name)
     if is_awaitable(machine):
-        scope.require(negated(s.Waits(scope.self)), s.Waiting(None, s.Awaited(scope.self)), t.span)
+        waiting = scope.fault(s.Waiting(None, s.Awaited(scope.self)), t.span)
+        _unless_offered(context, b, negated(s.Waits(scope.self)), waiting)
 
     def then(t: m.Transition, leaf: str) -> None:
         b.add(s.Call(follow(context, machine, t, leaf).name, (scope.self,)), ROUND, s.Return())
@@ -79,6 +80,8 @@ def tick(context: Context, machine: m.Machine, t: m.Transition) -> s.Procedure:
 def ready(scope: Scope, instance: s.Expr, what: str) -> None:
     """Nothing comes from outside while the system is down, or stands still for an answer."""
     b, location = scope.builder, s.Location(scope.context.span)
+    if scope.context.fused:
+        return
     b.add(s.Require(negated(s.Down()), s.Fault(s.IsDown(what), instance, location)))
     blocking = [(x, a) for x in scope.context.machines for a in x.actions if a.outcomes and not a.asynchronous]
     if not blocking:
@@ -90,6 +93,12 @@ def ready(scope: Scope, instance: s.Expr, what: str) -> None:
             with b.when(s.Blocks(first, machine.qualified, action.name)):
                 cause = s.StandsStill(what, first, action.name)
                 b.add(s.Fail(s.Fault(cause, instance, s.Location(action.span))))
+
+
+def _unless_offered(context: Context, b: Builder, condition: s.Expr, fault: s.Fault) -> None:
+    """Requires a condition for which a step is offered."""
+    if not context.fused:
+        b.add(s.Require(condition, fault))
 
 
 # Channels ------------------------------------------------------------------------------------------------------------
@@ -136,7 +145,8 @@ def duplicate_message(context: Context, channel: m.Channel) -> s.Procedure:
     b, box = Builder(), Mailbox(context, channel)
     _message(context, b, box)
     full = s.Fault(s.Full(box.queue), NONE, s.Location(channel.span))
-    b.add(s.Require(has_room(box.queue, channel), full), s.Duplicate(box.queue, box.position), ROUND)
+    _unless_offered(context, b, has_room(box.queue, channel), full)
+    b.add(s.Duplicate(box.queue, box.position), ROUND)
     return context.define(s.Name("duplicate message", channel.qualified), (*box.parameters, box.position), b)
 
 
@@ -145,7 +155,7 @@ def _message(context: Context, b: Builder, box: Mailbox) -> Scope:
     scope = of_machine(context, b, box.machine)
     ready(scope, box.receiver, box.channel.name)
     none = s.Fault(s.NoMessage(box.queue), NONE, s.Location(box.channel.span))
-    b.add(s.Require(compared(box.position, "<", box.length), none))
+    _unless_offered(context, b, compared(box.position, "<", box.length), none)
     return scope
 
 
@@ -191,7 +201,7 @@ def crash_alone(context: Context) -> s.Procedure:
     """Some instances crash, together. Everything else lives on: other instances, and messages in channels."""
     b, instances = Builder(), s.Variable("instances", s.INSTANCES)
     first = s.Apply("first", (instances,), s.INSTANCE)
-    b.add(s.Require(negated(s.Down()), s.Fault(s.IsDown("crash"), first, s.Location(context.span))))
+    _unless_offered(context, b, negated(s.Down()), s.Fault(s.IsDown("crash"), first, s.Location(context.span)))
     b.add(*strike(instances, s.Crashed(instances), []))
     return context.define(s.Name("crash alone"), (instances,), b)
 
@@ -220,7 +230,7 @@ def recover(context: Context) -> s.Procedure:
     """The `recover` block of the system, as one step."""
     b, system = Builder(), context.system
     scope = of_system(context, b)
-    scope.require(s.Down(), s.NotDown(), context.span)
+    _unless_offered(context, b, s.Down(), scope.fault(s.NotDown(), context.span))
     b.add(s.SetDown(False))
     perform(scope, (system and system.recover) or ())
     b.add(ROUND)

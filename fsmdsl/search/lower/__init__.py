@@ -23,7 +23,7 @@ from fsmdsl.search.lower.helpers import helpers
 from fsmdsl.search.lower.machines import channels
 from fsmdsl.search.lower.machines import rounds as whole
 from fsmdsl.search.lower.machines.crashes import crashes
-from fsmdsl.search.lower.machines.handlers import handler
+from fsmdsl.search.lower.machines.handlers import handler, step
 from fsmdsl.search.lower.packing import pack, unpack
 from fsmdsl.search.lower.questions import Condition, ask, stuck, waiting
 from fsmdsl.search.lower.statements import execute
@@ -156,9 +156,8 @@ def lower(
         *whole.rounds(context),
     ]
     parts += crashes(context)
-    if layout.down is not None:
-        parts.append(whole.recovery(context))
-    parts += [*_handlers(context), *orders.functions(context)]
+    called = [*_handlers(context), *orders.functions(context)]
+    parts += called
     if context.reduction.sets:
         parts += canonical(context)
     faults = layout.reserve(context.codes)
@@ -204,13 +203,14 @@ def groups(count: int) -> int:
 
 
 def _handlers(context: Context) -> list[Function]:
-    """The functions that are called, and those that they call in turn."""
+    """The functions for steps and handlers that are called, and those that they call in turn."""
+    steps = [step(context, context.core.procedures[name]) for name in context.steps]
     written: dict[tuple[str, str], Function] = {}
     while missing := [key for key in context.handlers if key not in written]:
         for machine, trigger in missing:
             kind = context.universe.model.machines[machine]
             written[machine, trigger] = handler(context, kind, trigger, context.handlers[machine, trigger])
-    return list(written.values())
+    return [*written.values(), *steps]
 
 
 def _note(board: CounterLayout, count: int) -> Function:

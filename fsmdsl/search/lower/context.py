@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.core import translate
 from fsmdsl.core.elaborate import Elaboration
 from fsmdsl.core.selection import Selection
-from fsmdsl.core.translate import expressions
-from fsmdsl.core.translate.context import NONE, instance_of
 from fsmdsl.core.triggers import trigger_name
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder
-from fsmdsl.program.nodes import Bool, Element, Expr, Function, Int, Operand, Var
+from fsmdsl.program.nodes import ZERO, Bool, Element, Expr, Function, Int, Operand, Var
 from fsmdsl.runs.liveness.plan import Delivery, FairnessConstraint, MessageWaits, Obligation
 from fsmdsl.search.layout import Layout, QueueLayout, has_cuts, kinds
 from fsmdsl.search.lower.fault_codes import FIRST
@@ -62,10 +59,13 @@ class Context:
     """`statements.execute`, likewise."""
     core: translate.Context = field(init=False)
     """What the system's steps are, in core statements."""
+    universe: Universe = field(init=False)
     codes: int = FIRST
     """How many codes there are of what a step can come to."""
     handlers: dict[tuple[str, str], str] = field(default_factory=dict)
     """The handlers that are called: machine and trigger, and the function's name."""
+    steps: dict[s.Name, str] = field(default_factory=dict)
+    """The functions for steps that are called."""
     followed: dict[tuple[str, int], int] = field(default_factory=dict)
     """Where it is kept that a transition was followed."""
     guards: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -84,14 +84,10 @@ class Context:
     """The most bits of a number that was asked for."""
 
     def __post_init__(self) -> None:
-        universe = self.universe
+        self.universe = universe = self.layout.universe
         self.bits = max((s.bits for s in self.layout.shapes), default=0)
         elaboration = Elaboration(universe.model, universe.system, lambda t: cardinality(t, universe))
-        self.core = translate.Context(elaboration)
-
-    @property
-    def universe(self) -> Universe:
-        return self.layout.universe
+        self.core = translate.Context(elaboration, fused=True)
 
     def selection(self, machine: m.Machine) -> Selection:
         """Which transitions come into question in a machine."""
@@ -103,11 +99,9 @@ class Context:
         self.bits = max(self.bits, result.bits)
         return result
 
-    def procedure(
-        self, name: s.Name, write: Callable[[translate.Context, m.Machine], s.Procedure], machine: m.Machine
-    ) -> s.Procedure:
-        """A procedure about a machine, which is written if it is not there yet."""
-        return self.core.procedures.get(name) or write(self.core, machine)
+    def procedure(self, kind: s.ProcedureKind, owner: str = "", subject: str = "") -> s.Procedure:
+        """A procedure of the system."""
+        return translate.procedure(self.core, s.Name(kind, owner, subject))
 
     @property
     def rounds(self) -> bool:
@@ -129,6 +123,10 @@ class Context:
         if key not in self.handlers:
             self.handlers[key] = f"on_{machine.name}_{trigger.replace('.', '_')}_{len(self.handlers)}"
         return self.handlers[key]
+
+    def step(self, procedure: s.Procedure) -> str:
+        """The function that takes a step, up to its round; it will be written if it is not there yet."""
+        return self.steps.setdefault(procedure.name, f"step_{len(self.steps)}")
 
     def doubt(self, names: Sequence[str], why: str) -> int:
         """The number of a doubt, from 1 on."""
@@ -186,8 +184,6 @@ class Scope:
     fail: Fail
     variables: dict[str, Expr] = field(default_factory=dict)
     """The numbers of variables of core statements."""
-    locals: dict[str, s.Expr] = field(default_factory=dict)
-    """Variables of the model, in expressions that are not part of a procedure; see `sure`."""
     names: translate.Builder = field(default_factory=translate.Builder)
     blame: Callable[[Expr], Operand] | None = None
     """The result where an event cannot be delivered, which is a fault at its sender; see `fault_codes`."""
@@ -198,6 +194,16 @@ class Scope:
     where that decides, and the leaves of each transition. See `crashes`."""
     trial: bool = False
     """Whether transitions are selected, but not followed."""
+    offer: Callable[[Scope, s.Statement], None] | None = None
+    """In a function that takes the steps that are offered: writes what offers one, and how it comes to that."""
+    end: Expr = ZERO
+    """What a function returns that is worth no value."""
+    places: Mapping[s.Queue, Expr] = field(default_factory=dict)
+    """Where a queue begins that is asked about several times."""
+    message: Var | None = None
+    """The variable with the message that is delivered."""
+    waits: bool = False
+    """Whether it goes on waiting where it is not handled: then nothing happens."""
     leave: Callable[[], None] | None = None
     """Writes the end of the innermost loop."""
     shared: dict[Hashable, Var] | None = None
@@ -230,20 +236,6 @@ class Scope:
         """Writes statements; see `statements`."""
         return self.context.statements(self, block)
 
-    def sure(self, e: m.Expr) -> s.Expr:
-        """An expression of the model as a sure one, behind the statements that it needs."""
-        types = {name: x.type for name, x in self.locals.items()}
-        with self.names.aside() as needed:
-            own = NONE if self.machine is None else instance_of(self.machine)
-            place = translate.Scope(self.context.core, self.names, self.machine, own, self.locals)
-            result = expressions.value(place, self.context.core.elaboration.expression(e, types))
-        self.execute(tuple(needed))
-        return result
-
-    def evaluate(self, e: m.Expr) -> Expr:
-        """The number of an expression of the model."""
-        return self.value(self.sure(e))
-
     def at(self, column: int, instance: Operand) -> Element:
         """A place of the row."""
         return self.row[column + instance if column else instance]
@@ -253,15 +245,6 @@ class Scope:
         x = s.Variable(f"({len(self.variables)})", t)
         self.variables[x.name] = number
         return x
-
-    @contextmanager
-    def binding(self, name: str, value: Expr, t: m.Type) -> Iterator[None]:
-        """Inside, a name of the model stands for a number."""
-        before, x = self.locals, self.names.variable(name, t)
-        self.variables[x.name] = value
-        self.locals = {**self.locals, name: x}
-        yield
-        self.locals = before
 
 
 S, T, AT, STATE, N, F, OUT, CAP = (Var(name) for name in ("s", "t", "at", "state", "n", "f", "out", "cap"))

@@ -9,13 +9,11 @@ from fsmdsl.program.nodes import Function
 from fsmdsl.program.queries import bound
 from fsmdsl.program.source import functions_in
 from fsmdsl.search.layout import Layout
-from fsmdsl.search.lower.fault_codes import UNHANDLED
-from fsmdsl.search.lower.values.masks import touch
 
 
 def helpers(layout: Layout) -> list[Function]:
     """Those that every module has."""
-    return [*of_library("basic.py", {"COPIED": layout.copied, "UNHANDLED": UNHANDLED}), touch(layout)]
+    return of_library("basic.py", {"COPIED": layout.copied})
 
 
 def of_library(file: str, constants: Mapping[str, int], names: Mapping[str, str] | None = None) -> list[Function]:

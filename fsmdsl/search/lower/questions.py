@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
+from fsmdsl.core import statements as s
+from fsmdsl.core.translate import holds
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import FALSE, ONE, TRUE, ZERO, Choice, Expr, Function, Int, Not, Return, Var, call
 from fsmdsl.runs.circular_wait import CircularWaits
 from fsmdsl.search.layout import kinds
 from fsmdsl.search.lower.context import AT, Context, Fail, S, Scope
-from fsmdsl.search.lower.machines.handlers import each_of
 from fsmdsl.search.lower.values.expressions import in_leaves
+from fsmdsl.search.lower.values.loops import each_of
 from fsmdsl.search.shapes import LARGEST, to_number
 from fsmdsl.step.world import Value
 
@@ -68,11 +70,18 @@ def _true(context: Context, question: Condition, b: Builder, name: str) -> tuple
         machine, instance = universe.machines[question.instance], Int(question.instance)
     elif question.machine is not None:
         machine, instance = universe.model.machines[question.machine], AT
+    variables = [(x, t) for x, (t, _) in question.locals.items()]
+    procedure = holds(context.core, name, question.condition, machine, variables)
+    first = procedure.body[0]
+    *needed, last = first.body if isinstance(first, s.Attempt) else procedure.body
+    assert isinstance(last, s.Return)
+    assert last.value is not None
     scope = Scope(context, b, S, instance, machine, Fail(lambda _: b.return_(0)))
-    with ExitStack() as stack, b.capture() as statements:
-        for name_bound, (t, v) in question.locals.items():
-            stack.enter_context(scope.binding(name_bound, Int(to_number(t, v, universe)), t))
-        condition = scope.evaluate(question.condition)
+    bound = zip(procedure.parameters[machine is not None :], question.locals.values(), strict=True)
+    scope.variables = {x.name: Int(to_number(t, v, universe)) for x, (t, v) in bound}
+    with b.capture() as statements:
+        scope.execute(tuple(needed))
+        condition = scope.value(last.value)
     if not scope.fail.used:
         b.splice(statements)
         return condition, []
@@ -90,9 +99,9 @@ def stuck(context: Context) -> list[Function]:
             with b.if_(S[box.length] > 0):
                 b.return_(TRUE)
     scope = Scope(context, b, S, None, None, Fail(lambda _: None))
-    ending = [x for x in kinds(context.universe) if any(s.final for s in x.states)]
+    ending = [k for k in kinds(context.universe) if any(x.final for x in k.states)]
     for machine in ending:
-        final = [s.name for s in machine.leaves if s.final]
+        final = [x.name for x in machine.leaves if x.final]
         with each_of(context, machine, b):
             state = scope.at(context.column(machine.qualified, ""), AT)
             ended = in_leaves(state, machine, final) if final else FALSE

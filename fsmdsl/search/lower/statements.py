@@ -7,37 +7,36 @@ when an event reaches it is not marked, and a queue, a set or an answer has its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate import machines
 from fsmdsl.dataclasses import replace
-from fsmdsl.program.nodes import FALSE, ZERO, Bool, Choice, Expr, Int, Var, any_of, call
-from fsmdsl.search.lower.context import Context, Scope, T
+from fsmdsl.program.nodes import FALSE, TRUE, ZERO, Bool, Choice, Expr, Int, Var, any_of, call
+from fsmdsl.search.layout import kinds
+from fsmdsl.search.lower.context import AT, Scope, T
 from fsmdsl.search.lower.fault_codes import BUSY, IGNORED, NESTED, REENTRANCE, UNHANDLED
-from fsmdsl.search.lower.machines import changes, notes
+from fsmdsl.search.lower.machines import changes, notes, rounds
+from fsmdsl.search.lower.machines.channels import within
 from fsmdsl.search.lower.symmetry.orders import failing, in_every_order, members_in
 from fsmdsl.search.lower.values.convert import element_of
-from fsmdsl.search.lower.values.expressions import instance_of, opposite
+from fsmdsl.search.lower.values.expressions import instance_of, opposite, read_state
 from fsmdsl.search.lower.values.lets import derived
-from fsmdsl.search.lower.values.loops import loop
+from fsmdsl.search.lower.values.loops import loop, stretches
 from fsmdsl.search.lower.values.parts import effects_apart, too_deep, value_apart
 from fsmdsl.search.lower.values.sets import collected
 
 
 def execute(scope: Scope, block: s.Block) -> bool:
     """Writes statements. True if nothing comes after them."""
-    for n, x in enumerate(block):
-        if _is_call(x, "admit") and _is_call(block[n + 1], "handle"):
-            continue  # the function that handles an event begins with it
-        if _execute(scope, x):
-            return True
+    for x, following in zip_longest(block, block[1:]):
+        match x, following:
+            case s.Call(s.Name("admit")), s.Call(s.Name("handle")):
+                pass  # the function that handles an event begins with it
+            case _ if _execute(scope, x):
+                return True
     return False
-
-
-def _is_call(x: s.Statement, kind: s.ProcedureKind) -> bool:
-    return isinstance(x, s.Call) and x.procedure.kind == kind
 
 
 def _execute(scope: Scope, x: s.Statement) -> bool:
@@ -58,20 +57,18 @@ def _execute(scope: Scope, x: s.Statement) -> bool:
             _fail(scope, fault)
             return True
         case s.If(condition, then, otherwise):
-            with b.if_(scope.value(condition)):
-                execute(scope, then)
-            if otherwise:
-                with b.else_():
-                    execute(scope, otherwise)
+            return _branch(scope, scope.value(condition), then, otherwise)
         case s.Each():
             _each(scope, x)
         case s.Leave():
             assert scope.leave is not None
             scope.leave()
         case s.Call():
-            _call(scope, x)
+            return _call(scope, x)
+        case s.CallOn():
+            _call_on(scope, x)
         case s.Return(value):
-            b.return_(ZERO if value is None else scope.value(value))
+            b.return_(scope.end if value is None else scope.value(value))
             return True
         case s.Progress():
             # The round asks whether it has been in this world before; see `rounds`.
@@ -79,8 +76,11 @@ def _execute(scope: Scope, x: s.Statement) -> bool:
             return True
         case s.Note(happening):
             return _note(scope, happening)
-        case s.CallOn() | s.EachPending() | s.Repeat() | s.Attempt() | s.Unoffered() | s.Offer():
-            raise TypeError(f"{type(x).__name__} is written by hand")
+        case s.EachPending() | s.Attempt() | s.Unoffered() | s.Offer():
+            assert scope.offer is not None
+            scope.offer(scope, x)
+        case s.Repeat():
+            rounds.repeat(scope, x)
         case _:
             return _change(scope, x)
     return False
@@ -98,8 +98,12 @@ def _change(scope: Scope, x: s.Change) -> bool:
             changes.mark(scope, x)
         case s.Put():
             changes.post(scope, x)
+        case s.Drop() | s.Duplicate():
+            changes.drop(scope, x)
         case s.Await():
             changes.expect(scope, x)
+        case s.Answered():
+            changes.answered(scope, x)
         case s.SetDown(down):
             assert scope.context.layout.down is not None
             scope.builder.set(T[scope.context.layout.down], int(down))
@@ -108,10 +112,21 @@ def _change(scope: Scope, x: s.Change) -> bool:
             return True
         case s.Arm() | s.Disarm():
             pass  # a timer may fire at any moment while its source is active
-        case s.Drop() | s.Duplicate() | s.DropAll() | s.Answered() | s.Forget():
+        case s.DropAll() | s.Forget():
             raise TypeError(f"{type(x).__name__} is written by hand")
         case _:
             assert_never(x)
+    return False
+
+
+def _branch(scope: Scope, condition: Expr, then: s.Block, otherwise: s.Block) -> bool:
+    if condition in (TRUE, FALSE):
+        return execute(scope, then if condition == TRUE else otherwise)
+    with scope.builder.if_(condition):
+        execute(scope, then)
+    if otherwise:
+        with scope.builder.else_():
+            execute(scope, otherwise)
     return False
 
 
@@ -138,7 +153,9 @@ def _note(scope: Scope, x: s.Happening) -> bool:
 
 def _fail(scope: Scope, fault: s.Fault) -> None:
     """A fault that is located at the sender of an event is one that the sender gives a code."""
-    if isinstance(fault.location, s.Variable):
+    if isinstance(fault.cause, s.NoTimer):
+        scope.builder.return_(IGNORED)
+    elif isinstance(fault.location, s.Variable):
         assert scope.blame is not None
         scope.builder.return_(scope.blame(_reason(scope, fault.cause)))
     else:
@@ -162,7 +179,8 @@ def _reason(scope: Scope, cause: s.Cause) -> Expr:
 # Procedures ----------------------------------------------------------------------------------------------------------
 
 
-def _call(scope: Scope, x: s.Call) -> None:
+def _call(scope: Scope, x: s.Call) -> bool:
+    """True if nothing comes after it."""
     name = x.procedure
     match name.kind:
         case "let":
@@ -175,36 +193,63 @@ def _call(scope: Scope, x: s.Call) -> None:
             machine = scope.context.universe.model.machines[name.owner]
             there = replace(scope, instance=instance_of(scope, receiver), machine=machine, state=None, variables={})
             there.blame = lambda why: first + why
-            execute(there, admission(scope.context, name))
+            execute(there, scope.context.procedure("admit", name.owner, name.subject).body)
         case "handle":
             _send(scope, x)
         case "follow" if not scope.trial:
             _follow(scope, scope.context.core.procedures[name], x.arguments)
         case "follow":
             pass
+        case "round":
+            scope.builder.return_(0)  # it comes behind the function that takes the step
+            return True
+        case "offer line":
+            execute(replace(scope, variables={}), scope.context.core.procedures[name].body)
+        case "offer messages":
+            _offer_messages(scope, x)
+        case "offer steps":
+            assert scope.offer is not None
+            scope.offer(scope, x)
         case _:
             raise TypeError(f"`{name.kind}` is written by hand")
+    return False
 
 
-def admission(context: Context, name: s.Name) -> s.Block:
-    """What an event needs to reach an instance."""
-    if name not in context.core.procedures:
-        machine = context.universe.model.machines[name.owner]
-        machines.admit(context.core, machine, machine.event_named[name.subject])
-    return context.core.procedures[name].body
+def _call_on(scope: Scope, x: s.CallOn) -> None:
+    """Written in its place, but for transitions without event."""
+    _, machine = scope.own
+    if x.into is not None:
+        rounds.follow_one(scope, x.into)
+        return
+    inner = replace(scope, variables={})
+    read_state(inner)
+    execute(inner, scope.context.procedure(x.kind, machine.qualified).body)
+
+
+def _offer_messages(scope: Scope, x: s.Call) -> None:
+    """Written in its place."""
+    context = scope.context
+    procedure, channel = context.core.procedures[x.procedure], context.universe.model.channels[x.procedure.owner]
+    variables = {p.name: scope.value(y) for p, y in zip(procedure.parameters, x.arguments, strict=True)}
+    machine = context.universe.model.machines[channel.receiver]
+    inner = replace(scope, instance=instance_of(scope, x.arguments[-1]), machine=machine, variables=variables)
+    execute(within(inner, channel), procedure.body)
 
 
 def _send(scope: Scope, x: s.Call) -> None:
     """The receiver handles the event at once. Where it cannot be delivered, the fault is the sender's."""
     b, context = scope.builder, scope.context
-    machine = context.universe.model.machines[x.procedure.owner]
-    event = machine.event_named[x.procedure.subject]
+    machine, trigger = context.universe.model.machines[x.procedure.owner], x.procedure.subject
     receiver, *arguments, _ = x.arguments
     to = instance_of(scope, receiver)
-    values = [scope.value(y, p.type) for y, p in zip(arguments, event.parameters, strict=True)]
+    types = [p.type for p in context.procedure("handle", machine.qualified, trigger).parameters[1:-1]]
+    values = [scope.value(y, t) for y, t in zip(arguments, types, strict=True)]
     first = context.site(UNHANDLED + 2 + len(machine.leaves))
     code = b.name()
-    b.set(code, call(context.handler(machine, event.name), T, to, *values))
+    b.set(code, call(context.handler(machine, trigger), T, to, *values))
+    if scope.waits:
+        with b.if_(code <= -UNHANDLED):
+            b.return_(IGNORED)
     with b.if_(any_of([code < 0, code > IGNORED])):
         b.return_(Choice(code > 0, code, first - code))
 
@@ -221,10 +266,10 @@ def _follow(scope: Scope, procedure: s.Procedure, arguments: Sequence[s.Expr]) -
 
 def _sends(block: s.Block) -> bool:
     """Can it come to other instances?"""
-    if any(_is_call(x, "handle") for x in block):
-        return True
     for x in block:
         match x:
+            case s.Call(s.Name("handle")):
+                return True
             case s.If(then=then, otherwise=otherwise) if _sends(then) or _sends(otherwise):
                 return True
             case s.Each(body=body) if _sends(body):
@@ -239,7 +284,11 @@ def _sends(block: s.Block) -> bool:
 
 def _each(scope: Scope, x: s.Each) -> None:
     b, origin = scope.builder, x.origin
-    if isinstance(origin, m.Quantified):
+    if isinstance(x.over, s.Flagged):
+        rounds.each_flagged(scope, x, x.over.flag)
+    elif isinstance(x.over, s.Instances) and x.over.kind == "system":
+        _each_instance(scope, x)
+    elif isinstance(origin, m.Quantified):
         _looking(scope, x, origin)
     elif too_deep(scope):
         effects_apart(scope, lambda inner: _each(inner, x))
@@ -254,6 +303,17 @@ def _each(scope: Scope, x: s.Each) -> None:
         with loop(scope, x.over, over) as member:
             scope.variables[x.variable.name] = member
             execute(scope, x.body)
+
+
+def _each_instance(scope: Scope, x: s.Each) -> None:
+    """A loop over all instances whose machines have something to do."""
+    context, b = scope.context, scope.builder
+    called = [y.kind for y in s.walk(x.body) if isinstance(y, s.CallOn)]
+    busy = [y for y in kinds(context.universe) if any(context.procedure(k, y.qualified).body for k in called)]
+    for machine, stretch in stretches(context, busy):
+        with b.for_each(AT, stretch):
+            scope.variables[x.variable.name] = AT
+            execute(replace(scope, instance=AT, machine=machine), x.body)
 
 
 def _looking(scope: Scope, x: s.Each, origin: m.Quantified) -> None:

@@ -796,18 +796,20 @@ static int do_offer_line_0(void)
     { V v[ITEMS]; int i, n = elements_of(&T1, 12, v);
     for (i = 0; i < n; i++) {
         v_j = v[i];
-        { V v[ITEMS]; int i, n = elements_of(&T3, 3, v);
-        for (i = 0; i < n; i++) {
-            v_n = v[i];
-            v_accepted = 0;
-            if (in_states(v_j, "100" /* Waiting */)) {
-                v_guard = (w.Job_left[at[v_j]] > 0);
-                v_accepted = v_guard;
-            }
-            if (v_accepted) {
-                { V a[STEP_ARGUMENTS] = {v_j, v_n}; add(1, 0, a); }
-            }
-        } }
+        if (in_states(v_j, "100" /* Waiting */)) {
+            { V v[ITEMS]; int i, n = elements_of(&T3, 3, v);
+            for (i = 0; i < n; i++) {
+                v_n = v[i];
+                v_accepted = 0;
+                if (in_states(v_j, "100" /* Waiting */)) {
+                    v_guard = (w.Job_left[at[v_j]] > 0);
+                    v_accepted = v_guard;
+                }
+                if (v_accepted) {
+                    { V a[STEP_ARGUMENTS] = {v_j, v_n}; add(1, 0, a); }
+                }
+            } }
+        }
     } }
     return FINE;
 }

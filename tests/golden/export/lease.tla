@@ -110,21 +110,24 @@ RECURSIVE
 
 offer_line_0(w) ==
   LET each(v_j) ==
-      LET each_2(v_n) ==
-          LET v_accepted == FALSE IN
-          LET v_accepted_2 ==
-              IF (w.state[v_j] \in {"Waiting"}) THEN
-                LET v_guard == (w.Job_left[v_j] > 0) IN
-                LET v_accepted_3 == v_guard IN
-                v_accepted_3
-              ELSE
-              v_accepted IN
-          IF v_accepted_2 THEN
-            [w EXCEPT !.offers = @ \cup {<<"event", v_j, "start", <<v_n>>>>}]
-          ELSE
-          w IN
-      LET w_3 == [w EXCEPT !.offers = @ \cup UNION {each_2(v_n_2).offers : v_n_2 \in {0, 1}}] IN
-      w_3 IN
+      IF (w.state[v_j] \in {"Waiting"}) THEN
+        LET each_2(v_n) ==
+            LET v_accepted == FALSE IN
+            LET v_accepted_2 ==
+                IF (w.state[v_j] \in {"Waiting"}) THEN
+                  LET v_guard == (w.Job_left[v_j] > 0) IN
+                  LET v_accepted_3 == v_guard IN
+                  v_accepted_3
+                ELSE
+                v_accepted IN
+            IF v_accepted_2 THEN
+              [w EXCEPT !.offers = @ \cup {<<"event", v_j, "start", <<v_n>>>>}]
+            ELSE
+            w IN
+        LET w_3 == [w EXCEPT !.offers = @ \cup UNION {each_2(v_n_2).offers : v_n_2 \in {0, 1}}] IN
+        w_3
+      ELSE
+      w IN
   LET w_2 == [w EXCEPT !.offers = @ \cup UNION {each(v_j_2).offers : v_j_2 \in {2, 3}}] IN
   w_2
 

@@ -1,12 +1,17 @@
-"""What can come next: the function `expand`, which takes every step from a row `s` and hands on what comes of it."""
+"""What can come next: the function `expand`, which takes every step from a row `s` and hands on what comes of it.
+
+A step is taken where it is offered. So whether a guard holds is asked once, by the function that handles the event.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import assert_never
 
-from fsmdsl import model as m
-from fsmdsl.core.triggers import triggered_by
-from fsmdsl.program.builder import function, rows, words
+from fsmdsl.core import statements as s
+from fsmdsl.model.typing import holds
+from fsmdsl.program.builder import Builder, Inside, function, rows, words
 from fsmdsl.program.builder import numbers as parameters
 from fsmdsl.program.nodes import (
     FALSE,
@@ -16,26 +21,33 @@ from fsmdsl.program.nodes import (
     Choice,
     Expr,
     Function,
+    Int,
     Not,
     Var,
     all_of,
     any_of,
     call,
 )
-from fsmdsl.search.layout import awaitable, kinds
+from fsmdsl.runs.liveness.plan import Delivery, MessageWaits
+from fsmdsl.search.layout import QueueLayout
 from fsmdsl.search.lower import tally
-from fsmdsl.search.lower.context import AT, STATE, Context, F, N, S, T
-from fsmdsl.search.lower.environment.events import Environment
-from fsmdsl.search.lower.environment.refusals import Refusals
-from fsmdsl.search.lower.environment.steps import CUT, PHASE, WRITES, Steps
-from fsmdsl.search.lower.machines.channels import transmissions
-from fsmdsl.search.lower.machines.handlers import stretches, timer
+from fsmdsl.search.lower.context import Context, F, Fail, N, S, Scope, T
+from fsmdsl.search.lower.environment.repeats import Repeats
+from fsmdsl.search.lower.environment.steps import CUT, PHASE, WRITES, Steps, arrive, settle
+from fsmdsl.search.lower.fault_codes import FULL, IGNORED
+from fsmdsl.search.lower.machines.channels import boxes_of, message_at, place_of
 from fsmdsl.search.lower.questions import Condition, ask
-from fsmdsl.search.lower.values.expressions import in_leaves
+from fsmdsl.search.lower.values import masks
+from fsmdsl.search.lower.values.expressions import BLOCKER, instance_of, machine_of
+from fsmdsl.search.lower.values.parts import StepsFunction, call_steps, steps_apart, steps_function
+from fsmdsl.search.shapes import UnpackableError
+from fsmdsl.step.evaluate import TooManyValuesError
 
-K, CODE, FIRST, STILL, AGAIN, CRASHED, CUTTING = map(
-    Var, ("k", "code", "first", "still", "again", "crashed", "cutting")
-)
+PROCEDURES: dict[s.ChannelStepKind, s.ProcedureKind] = {
+    "deliver": "deliver message", "lose": "lose message", "duplicate": "duplicate message",
+}  # fmt: skip
+
+K, CODE, AGAIN = map(Var, ("k", "code", "again"))
 
 
 class Offers:
@@ -44,33 +56,36 @@ class Offers:
     def __init__(self, context: Context, leads_on: int, beyond: int, change: int) -> None:
         self.context, self.leads_on, self.beyond, self.change = context, leads_on, beyond, change
         self.steps = Steps(context, leads_on)
-        self.builder, self.scope = self.steps.builder, self.steps.scope
-        self.timers: list[Function] = []
-        self.refusals = Refusals(context, leads_on)
-        self.environment = Environment(self.steps, self.refusals)
+        self.body = context.procedure("offers").body
+        self.repeats = Repeats(context)
+        self.shared: StepsFunction | None = None
+        kinds = [c.kind for c in context.universe.system.crashes]
+        self.offered = {x: context.layout.reserve(1) for x in dict.fromkeys(kinds) if kinds.count(x) > 1}
+        """Where it is kept that a crash of a kind has been offered, of which there can be several."""
+        try:
+            _ = context.universe.system.offers or context.universe.unrestricted
+        except TooManyValuesError as error:
+            raise UnpackableError(f"the environment would have to choose among {error}") from error
 
     def functions(self) -> list[Function]:
         """The function, behind those that it needs."""
-        b, layout = self.builder, self.context.layout
+        b = Builder()
         counting = tally.inhabit(self.context, T[self.change])
         if counting:
             b.do(call("inhabit", S, T))
-        within = self._bounded()
+        within = self._bounded(b)
         b.do(call("copy", S, T))
-        self._still()
-        if layout.down is not None:
-            with b.if_(S[layout.down]):
-                self._down()
-                b.return_(N)
-        self._in_order()
+        for place in self.offered.values():
+            b.set(T[place], ZERO)
+        Scope(self.context, b, S, None, None, Fail(_never), offer=self._write, end=N).execute(self.body)
         b.return_(N)
         signature = (*rows("s", "t"), *words("out"), *parameters("n", "cap"))
         expand = function("expand", signature, b.block, "Every step from `s`, in order.")
-        return [*counting, *within, *self.timers, *self.environment.functions, *self.refusals.functions, expand]
+        return [*counting, *within, *self.repeats.functions, expand]
 
-    def _bounded(self) -> list[Function]:
+    def _bounded(self, b: Builder) -> list[Function]:
         """Beyond the bounds of the system, no step is taken. That is counted, and is no end: as if one had led on."""
-        b, bound = self.builder, self.context.universe.system.bound
+        bound = self.context.universe.system.bound
         if bound is None:
             return []
         with b.if_(Not(call("within_0", S))):
@@ -79,142 +94,226 @@ class Offers:
             b.return_(N)
         return ask(self.context, [Condition(bound)], "within")
 
-    # Their order
+    # Statements
 
-    def _in_order(self) -> None:
-        """All steps; then crashes, as the environment says one after the other, those of some instances last. Crashes
-        between the writes of steps take all steps once more."""
-        crashes = [c for c in self.context.universe.system.crashes if c.kind != "during recovery"]
-        cuts = sum(c.kind == "between writes" for c in crashes)
-        b = self.builder
-        with b.capture() as alone:
-            self.environment.crashes()
-        several = len(crashes) - cuts > 1
-        if several:
-            b.set(CRASHED, FALSE)
-        if cuts:
-            b.set(CUTTING, FALSE)
-        phase = 0
-        with b.count(PHASE, cuts + 1) if cuts else nullcontext():
-            before = [c for n, c in enumerate(crashes) if any(x.kind == "between writes" for x in crashes[n:])]
-            for c in before:
-                phase += c.kind == "between writes"
-                with b.if_(PHASE.equals(phase + (c.kind == "anywhere"))):
-                    if c.kind == "anywhere":
-                        self._crash(c, several)
+    def _write(self, scope: Scope, x: s.Statement) -> None:
+        match x:
+            case s.Offer(step):
+                self._offer(scope, step)
+            case s.Call():
+                self._all_steps(scope, 0)
+            case s.EachPending():
+                self._answers(scope, x)
+            case s.Attempt():
+                self._attempt(scope, x)
+            case _:
+                raise TypeError(f"{type(x).__name__} offers no step")
+
+    def _attempt(self, scope: Scope, x: s.Attempt) -> None:
+        """A function of its own, which returns where something has no value. What it sets is kept in the row."""
+        context, results = self.context, [y.variable for y in x.otherwise if isinstance(y, s.Set)]
+        places = {y.name: context.layout.reserve(1) for y in results}
+
+        def keep(inner: Scope) -> None:
+            for name, place in places.items():
+                inner.builder.set(T[place], inner.variables[name])
+
+        def body(inner: Scope) -> None:
+            def fail(code: Expr | None) -> None:
+                for y in x.otherwise:
+                    if isinstance(y, s.Unoffered):
+                        self._unoffered(inner.builder, y, code)
                     else:
-                        with b.if_(any_of([CUTTING, Not(self._applies(c))])):
-                            b.continue_()
-                        b.set(CUTTING, TRUE)
-            self._steps()
-        for c in crashes[len(before) :]:
-            self._crash(c, several)
-        b.splice(alone)
+                        inner.execute((y,))
+                keep(inner)
+                inner.builder.return_(N)
 
-    def _steps(self) -> None:
-        b = self.builder
-        with b.capture() as statements:
-            self._outcomes()
-            with b.if_(Not(STILL)) if self.context.layout.standing else nullcontext():
-                self.environment.events()
-                self._timers()
-                transmissions(self.steps)
-        self.environment.begin()
-        b.splice(statements)
+            inner.fail = Fail(fail)
+            inner.execute(x.body)
+            keep(inner)
 
-    def _applies(self, c: m.CrashOffer) -> Expr:
-        refuses = self.refusals.of_crash(c)
-        if refuses is not None:
-            return call(refuses, S, T)
-        return TRUE if c.guard is None else self.scope.evaluate(c.guard)
+        steps_apart(scope, body)
+        for name, place in places.items():
+            scope.variables[name] = scope.builder.temporary(T[place])
 
-    def _crash(self, c: m.CrashOffer, several: bool) -> None:
-        """A crash between two steps; one is enough."""
-        b = self.builder
-        applies = self._applies(c)
-        with b.if_(all_of([applies, Not(CRASHED)]) if several else applies):
-            self.steps.arrive(call("crash", T, 1))
-            if several:
-                b.set(CRASHED, TRUE)
+    def _unoffered(self, b: Builder, x: s.Unoffered, code: Expr | None) -> None:
+        """The fault is noted. An event without a value counts as a step that fails."""
+        b.do(call("unoffered", T, self.context.code(code)))
+        if not x.crash:
+            b.set(T[self.leads_on], ONE)
 
-    # Answers
+    # Steps
 
-    def _each_pending(self) -> AbstractContextManager[object]:
-        layout = self.context.layout
-        return self.builder.count(K, layout.pending + layout.pending_places, layout.pending)
+    def _all_steps(self, scope: Scope, phase: int) -> None:
+        """All steps but crashes and the recovery, or, in a later phase, all of them cut short. Where there are such
+        phases, they share a function."""
+        if not self.steps.cuts:
+            self._every_step(scope)
+            return
+        scope.builder.set(PHASE, phase)
+        self.shared = self.shared or steps_function(scope, self._every_step)
+        call_steps(scope.builder, self.shared)
 
-    def _still(self) -> None:
-        """`first`: the code of the first action that holds up the system."""
-        b = self.builder
-        if self.context.layout.awaited:
-            b.set(FIRST, 0)
-        if standing := self.context.layout.standing:
-            any_standing = any_of([S[K].equals(code) for code in standing])
-            with self._each_pending(), b.if_(all_of([FIRST.equals(0), any_standing])):
-                b.set(FIRST, S[K])
-            b.set(STILL, FIRST.differs(0))
+    def _every_step(self, scope: Scope) -> None:
+        layout, b = self.context.layout, scope.builder
+        if self.repeats.seen is not None:
+            b.update(T[self.repeats.seen], "+", 1)
+        if layout.awaited:
+            b.set(BLOCKER, 0)
+        if standing := layout.standing:
+            blocks = any_of([S[K].equals(code) for code in standing])
+            with self._each_pending(b), b.if_(all_of([BLOCKER.equals(0), blocks])):
+                b.set(BLOCKER, S[K])
+        scope.execute(self.context.procedure("offer steps").body)
 
-    def _outcomes(self) -> None:
-        layout, b, j = self.context.layout, self.builder, Var("j")
+    def _offer(self, scope: Scope, x: s.Step) -> None:
+        b, context = scope.builder, self.context
+        match x:
+            case s.EventStep():
+                self._event(scope, x)
+            case s.OutcomeStep(instance, action, outcome):
+                at = instance_of(scope, instance)
+                machine = machine_of(scope, instance)
+                function = context.step(context.procedure("answer", machine.qualified, f"{action}.{outcome}"))
+                self.steps.take(b, call(function, T, at))
+            case s.TimerStep(instance, transition):
+                machine, at = machine_of(scope, instance), instance_of(scope, instance)
+                function = context.step(context.procedure("tick", machine.qualified, f"{transition}"))
+                self.steps.take(b, call(function, T, at))
+            case s.ChannelStep():
+                self._message(scope, x)
+            case s.CrashStep():
+                self._crash_alone(scope, x)
+            case s.SystemCrash(kind):
+                with self._once(b, kind):
+                    self._crash(scope, kind)
+            case s.RecoverStep():
+                self._recover(b)
+                b.set(T[self.leads_on], ONE)
+                if any(c.kind == "during recovery" for c in context.universe.system.crashes):
+                    b.set(WRITES, Choice(F.equals(0), T[context.layout.writes], ZERO))
+                arrive(b, F)
+            case _:
+                assert_never(x)
+
+    def _event(self, scope: Scope, x: s.EventStep) -> None:
+        """Where its arguments fit, it is handled."""
+        context, machine, receiver = self.context, machine_of(scope, x.instance), instance_of(scope, x.instance)
+        types = [p.type for p in machine.event_named[x.event].parameters]
+        if all(holds(t, y.type) for t, y in zip(types, x.arguments, strict=True)):
+            function = context.handler(machine, x.event)
+        else:
+            procedure = context.procedure("event", machine.qualified, x.event)
+            function, types = context.step(procedure), [p.type for p in procedure.parameters[1:]]
+        values = [scope.value(y, t) for y, t in zip(x.arguments, types, strict=True)]
+        handled: Expr = call(function, T, receiver, *values)
+        if self.repeats.is_repeated(x):
+            wide = context.core.arguments(machine, machine.event_named[x.event])
+            numbers = [scope.value(y, t) for y, t in zip(x.arguments, wide, strict=True)]
+            new = self.repeats.fresh(scope, x, [receiver, *numbers])
+            handled = Choice(new.equals(1), handled, Choice(new > 1, Int(FULL), Int(IGNORED)))
+        self.steps.take(scope.builder, handled)
+
+    def _answers(self, scope: Scope, x: s.EachPending) -> None:
+        layout, b, j = self.context.layout, scope.builder, Var("j")
+        bodies = {(y.machine, y.action): y.body for y in x.actions}
         if not layout.awaited:
             return
-        with self._each_pending():
+        with self._each_pending(b):
             b.set(CODE, S[K])
             b.set(AGAIN, FALSE)
             with b.count(j, K, layout.pending), b.if_(S[j].equals(CODE)):
                 b.set(AGAIN, TRUE)
-            with b.if_(all_of([CODE > 0, Not(AGAIN), any_of([FIRST.equals(0), FIRST.equals(CODE)])])):
+            with b.if_(all_of([CODE > 0, Not(AGAIN), any_of([BLOCKER.equals(0), BLOCKER.equals(CODE)])])):
                 for n, p in enumerate(layout.awaited):
+                    machine = self.context.universe.machines[p.instance].qualified
                     with b.if_(CODE.equals(n + 1)):
-                        for outcome in layout.action(n).outcomes:
-                            self._outcome(n, p.instance, f"{p.action}.{outcome}")
+                        scope.variables[x.variable.name] = Int(p.instance)
+                        scope.execute(bodies[machine, p.action])
 
-    def _outcome(self, n: int, instance: int, trigger: str) -> None:
-        context = self.context
-        handled = call(context.handler(context.universe.machines[instance], trigger), T, instance)
-        step: Expr = call("answered", T, n + 1)
-        if context.rounds:
-            step += call("touch", T, instance)
-        self.steps.take(step + call("ignored_is_fine", handled))
+    def _each_pending(self, b: Builder) -> Inside:
+        layout = self.context.layout
+        return b.count(K, layout.pending + layout.pending_places, layout.pending)
 
-    # Time
+    # Messages
 
-    def _timers(self) -> None:
-        context, b = self.context, self.builder
-        machines = [x for x in context.universe.machines if triggered_by(x, m.OnTimer)]
-        names: dict[tuple[str, int], str] = {}
-        for k, machine in enumerate(x for x in kinds(context.universe) if triggered_by(x, m.OnTimer)):
-            for t in triggered_by(machine, m.OnTimer):
-                name = names[machine.qualified, t.index] = f"time_{k}_{t.index}"
-                self.timers.append(timer(context, machine, t, name))
-        for machine, stretch in stretches(context, machines):
-            free = b.if_(Not(call("awaits", S, AT))) if awaitable(machine) else nullcontext()
-            with b.for_each(AT, stretch), free:
-                b.set(STATE, self.scope.at(context.column(machine.qualified, ""), AT))
-                for t in triggered_by(machine, m.OnTimer):
-                    with b.if_(in_leaves(STATE, machine, machine.leaves_of(t.source))):
-                        self.steps.take(call(names[machine.qualified, t.index], T, AT))
+    def _message(self, scope: Scope, x: s.ChannelStep) -> None:
+        """A message of a waiting channel that is not handled remains."""
+        b, boxes, position = scope.builder, boxes_of(self.context, x.queue.channel), scope.value(x.position)
+        ends = [scope.variable(y) for y in x.queue.ends]
+        procedure = self.context.procedure(PROCEDURES[x.kind], x.queue.channel)
+        values = [position if p.name == "position" else scope.value(p) for p in procedure.parameters]
+        if x.kind == "deliver" and self.context.obligations:
+            for box in boxes:
+                here = zip(ends, (n for n in (box.sender, box.receiver) if n is not None), strict=True)
+                with b.if_(all_of([y.equals(n) for y, n in here])) if len(boxes) > 1 else nullcontext():
+                    self._mark(scope, x, box)
+        self.steps.take(b, call(self.context.step(procedure), T, *values))
+        if x.kind == "deliver" and boxes[0].channel.waiting:
+            with b.if_(F.equals(IGNORED)):
+                b.do(call("copy", S, T))
 
-    # Recovery
+    def _mark(self, scope: Scope, x: s.ChannelStep, box: QueueLayout) -> None:
+        """Note in the step's mark which message is delivered, and which wait."""
+        context, b, j = self.context, scope.builder, Var("j")
+        mark, message = T[context.layout.mark], message_at(scope, x.queue, scope.value(x.position))
+        for number, bit in context.delivered_bits(box, Delivery).items():
+            with b.if_(message.equals(number)):
+                b.update(mark, "|", bit)
+        waiting = context.delivered_bits(box, MessageWaits)
+        if waiting:
+            with nullcontext() if box.channel.chooses else b.count(j, scope.row[place_of(scope, x.queue)]):
+                for number, bit in waiting.items():
+                    with b.if_((message if box.channel.chooses else message_at(scope, x.queue, j)).equals(number)):
+                        b.update(mark, "|", bit)
 
-    def _recover(self) -> None:
-        self.builder.set(F, call("recover", T))
-        self.steps.settle()
+    # Crashes and recovery
 
-    def _down(self) -> None:
-        """Recovery, and crashes in the middle of it: before its first write, and after each but the last."""
-        b, layout = self.builder, self.context.layout
-        self._recover()
-        b.set(T[self.steps.leads_on], ONE)
-        during = [c for c in self.context.universe.system.crashes if c.kind == "during recovery"]
-        if during:
-            b.set(WRITES, Choice(F.equals(0), T[layout.writes], ZERO))
-        self.steps.arrive(F)
-        if not during:
+    @contextmanager
+    def _once(self, b: Builder, kind: str) -> Iterator[None]:
+        if kind not in self.offered:
+            yield
             return
-        applies = [self._applies(c) for c in during]
-        with b.if_(any_of(applies)), b.count(CUT, Choice(WRITES > 1, WRITES, ONE)):
-            with b.if_(CUT > 0):
-                b.set(T[layout.cut], CUT)
-                self._recover()
-            self.steps.arrive(call("crash", T, 1))
+        with b.if_(T[self.offered[kind]].equals(0)):
+            b.set(T[self.offered[kind]], ONE)
+            yield
+
+    def _crash(self, scope: Scope, kind: str) -> None:
+        b = scope.builder
+        match kind:
+            case "anywhere":
+                arrive(b, call("crash", T, 1))
+            case "between writes":
+                self._all_steps(scope, 1)
+            case _:
+                # Before the first write of the recovery, and after each but the last.
+                with b.count(CUT, Choice(WRITES > 1, WRITES, ONE)):
+                    with b.if_(CUT > 0):
+                        b.set(T[self.context.layout.cut], CUT)
+                        self._recover(b)
+                    arrive(b, call("crash", T, 1))
+
+    def _recover(self, b: Builder) -> None:
+        b.set(F, call(self.context.step(self.context.procedure("recover")), T))
+        settle(b)
+
+    def _crash_alone(self, scope: Scope, x: s.CrashStep) -> None:
+        """Some instances crash: they are written into a mask."""
+        b, layout = scope.builder, self.context.layout
+        assert isinstance(x.of, s.Collection)
+        struck = [instance_of(scope, y) for y in x.of.items]
+        mask = [T[layout.struck + k] for k in range(layout.mask_words)]
+        for word in mask:
+            b.set(word, 0)
+        for y in struck:
+            masks.add_to(layout, b, T, layout.struck, y)
+        if self.repeats.is_repeated(x):
+            new = self.repeats.fresh(scope, x, mask)
+            with b.if_(new):
+                arrive(b, Choice(new > 1, Int(FULL), call("crash", T, 0)))
+        else:
+            arrive(b, call("crash", T, 0))
+
+
+def _never(code: Expr | None) -> None:
+    raise TypeError("what can fail in the environment is attempted")

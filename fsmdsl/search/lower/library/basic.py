@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from fsmdsl.program.source import Row
 
     COPIED = 0
-    UNHANDLED = 0
 
 
 def copy(s: Row, t: Row) -> None:
@@ -65,24 +64,6 @@ def next_subset(of: int, x: int) -> int:
         if ones(rest) >= n:
             return x | first_subset(rest, n)
     return -1
-
-
-# Steps ---------------------------------------------------------------------------------------------------------------
-
-
-def ignored_is_fine(f: int) -> int:
-    """An answer that is ignored ends well."""
-    return 0 if f == 1 else f
-
-
-def delivered(f: int, site: int) -> int:
-    """A message that cannot be handled is a fault of its delivery."""
-    return site - f if f < 0 else 0 if f == 1 else f
-
-
-def delivered_if_taken(f: int, site: int) -> int:
-    """A message that cannot be handled goes on waiting: nothing happens."""
-    return 1 if f <= -UNHANDLED else delivered(f, site)
 
 
 # Channels ------------------------------------------------------------------------------------------------------------

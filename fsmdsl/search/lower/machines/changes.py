@@ -10,7 +10,7 @@ from fsmdsl.program.nodes import ZERO, Choice, Element, Expr, Int, Not, all_of, 
 from fsmdsl.search.layout import WAIT, awaitable
 from fsmdsl.search.lower.context import Scope, T
 from fsmdsl.search.lower.fault_codes import CUT, FULL
-from fsmdsl.search.lower.machines.channels import place_of, put
+from fsmdsl.search.lower.machines.channels import boxes_of, place_of, put
 from fsmdsl.search.lower.values import masks
 from fsmdsl.search.lower.values.convert import code_of, element_of, length_of, placed
 from fsmdsl.search.lower.values.expressions import instance_of, machine_of
@@ -117,7 +117,7 @@ def _nest(scope: Scope, more: int) -> None:
 def post(scope: Scope, x: s.Put) -> None:
     """A message waits in its queue."""
     context, b = scope.context, scope.builder
-    box, place = place_of(scope, x.queue)
+    box, place = boxes_of(context, x.queue.channel)[0], place_of(scope, x.queue)
     (n, event), *_ = ((n, e) for n, e in enumerate(box.events) if e.name == x.event)
     message: Expr = Int(n << box.argument_bits)
     parts = parts_of(box.records[n], context.universe).values()
@@ -126,13 +126,24 @@ def post(scope: Scope, x: s.Put) -> None:
     b.do(call(put(context, box), T, place, message))
 
 
+def drop(scope: Scope, x: s.Drop | s.Duplicate) -> None:
+    """A message is gone, or there twice."""
+    change = "take_out" if isinstance(x, s.Drop) else "double"
+    scope.builder.do(call(change, T, place_of(scope, x.queue), scope.value(x.position)))
+
+
+def answered(scope: Scope, x: s.Answered) -> None:
+    """An answer has come."""
+    scope.builder.do(call("answered", T, _code_of_action(scope, x)))
+
+
 def expect(scope: Scope, x: s.Await) -> None:
     """An answer is awaited."""
     with scope.builder.if_(Not(call("expect", T, _code_of_action(scope, x)))):
         scope.builder.return_(FULL)
 
 
-def _code_of_action(scope: Scope, x: s.Await) -> Expr:
+def _code_of_action(scope: Scope, x: s.Await | s.Answered) -> Expr:
     """The number that stands for an action of an instance among those awaited."""
     instance, machine = instance_of(scope, x.instance), machine_of(scope, x.instance)
     instances = sorted(scope.context.universe.instances_of(machine.qualified))

@@ -1,59 +1,50 @@
-"""What channels do: deliver, lose and duplicate messages, and keep them in order."""
+"""Where the messages of channels stand, and in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from itertools import groupby
+from collections.abc import Sequence
 from pathlib import Path
+from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
+from fsmdsl.core.translate.steps import Mailbox
+from fsmdsl.dataclasses import replace
 from fsmdsl.model.typing import is_structured
 from fsmdsl.program.builder import Builder, function, numbers, rows
-from fsmdsl.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Not, Var, all_of, any_of, call
+from fsmdsl.program.nodes import FALSE, ZERO, Choice, Expr, Function, Int, Var, all_of, any_of, call
 from fsmdsl.program.source import functions_in
-from fsmdsl.runs.liveness.plan import Delivery, MessageWaits
-from fsmdsl.search.layout import QueueLayout, awaitable
-from fsmdsl.search.lower.context import Context, F, S, Scope, T
-from fsmdsl.search.lower.environment.steps import Steps
-from fsmdsl.search.lower.fault_codes import IGNORED
+from fsmdsl.search.layout import QueueLayout
+from fsmdsl.search.lower.context import Context, Scope, T
 from fsmdsl.search.lower.values.convert import number_of
 from fsmdsl.search.shapes import UnpackableError, parts_of, shape
 
-K, MESSAGE, RECEIVER, SENDER = Var("k"), Var("message"), Var("receiver"), Var("sender")
+MESSAGE = Var("message")
 
 
-def place_of(scope: Scope, queue: s.Queue) -> tuple[QueueLayout, Expr]:
-    """A box like a queue, and where the number of its messages stands."""
-    boxes = [x for x in scope.context.layout.boxes if x.channel.qualified == queue.channel]
-    return boxes[0], _place(boxes, [scope.variable(x) for x in queue.ends])
+def within(scope: Scope, channel: m.Channel) -> Scope:
+    """Inside a procedure about a queue of a channel, whose place is computed once."""
+    queue = Mailbox(scope.context.core, channel).queue
+    return replace(scope, places={queue: scope.builder.temporary(place_of(scope, queue))})
 
 
-def length_of_queue(scope: Scope, queue: s.Queue) -> Expr:
-    """How many messages wait in a queue."""
-    return scope.row[place_of(scope, queue)[1]]
+def boxes_of(context: Context, channel: str) -> list[QueueLayout]:
+    """The queues of a channel."""
+    return [x for x in context.layout.boxes if x.channel.qualified == channel]
 
 
-def _place(boxes: Sequence[QueueLayout], ends: Sequence[Expr]) -> Expr:
-    """Where one of the queues of a channel begins, by its ends."""
+def place_of(scope: Scope, queue: s.Queue) -> Expr:
+    """Where the number of the messages in a queue stands."""
+    if queue in scope.places:
+        return scope.places[queue]
+    boxes, ends = boxes_of(scope.context, queue.channel), [scope.variable(x) for x in queue.ends]
     first = boxes[0]
     if not ends:
         return Int(first.length)
-    rank = _rank(receivers(boxes), ends[-1])
+    rank = _rank(sorted({x.receiver for x in boxes}), ends[-1])
     if len(ends) > 1:
-        rank = rank * first.senders + _rank(senders(boxes), ends[0])
+        rank = rank * first.senders + _rank(sorted({x.sender for x in boxes if x.sender is not None}), ends[0])
     return rank * first.places + first.length
-
-
-def receivers(boxes: Iterable[QueueLayout]) -> list[int]:
-    """The instances to which queues lead."""
-    return sorted({x.receiver for x in boxes})
-
-
-def senders(boxes: Iterable[QueueLayout]) -> list[int]:
-    """The instances from which queues lead, where each has its own."""
-    return sorted({x.sender for x in boxes if x.sender is not None})
 
 
 def _rank(instances: Sequence[int], x: Expr) -> Expr:
@@ -66,79 +57,32 @@ def _rank(instances: Sequence[int], x: Expr) -> Expr:
     return rank
 
 
-def transmissions(steps: Steps) -> None:
-    """The steps of all channels. The queues of one share their text."""
-    b = steps.builder
-    for _, group in groupby(steps.context.layout.boxes, lambda x: x.channel):
-        boxes = list(group)
-        with _each(b, RECEIVER, receivers(boxes)) as receiver, _each(b, SENDER, senders(boxes)) as sender:
-            ends = [*sender, *receiver]
-            _queue(steps, boxes, ends, b.temporary(_place(boxes, ends)))
+# Messages ------------------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _each(b: Builder, variable: Var, of: Sequence[int]) -> Iterator[list[Expr]]:
-    """A loop, where there are several; no number where there is none."""
-    with b.for_each(variable, of) if len(of) > 1 else nullcontext():
-        yield [variable] if len(of) > 1 else [Int(n) for n in of]
+def message_at(scope: Scope, queue: s.Queue, position: Expr) -> Expr:
+    """The number of the message at a position of a queue."""
+    return scope.row[place_of(scope, queue) + 1 + position]
 
 
-def _queue(steps: Steps, boxes: Sequence[QueueLayout], ends: Sequence[Expr], length: Expr) -> None:
-    receiver = ends[-1]
-    context, b, row, channel = steps.context, steps.builder, steps.scope.row, boxes[0].channel
-    machine, first = context.universe.machines[boxes[0].receiver], length + 1
-    with b.count(K, row[length]):
-        b.set(MESSAGE, row[first + K])
-        with b.if_(any_of([K.equals(0), row[first + K - 1].differs(MESSAGE)])):
-            free = [Not(call("awaits", row, receiver))] if awaitable(machine) else []
-            foremost = [K.equals(0)] if channel.order == "fifo" else []
-            with b.if_(all_of([*free, *foremost])):
-                for box in boxes:
-                    here = zip(ends, (x for x in (box.sender, box.receiver) if x is not None), strict=True)
-                    with b.if_(all_of([x.equals(n) for x, n in here])) if len(boxes) > 1 else nullcontext():
-                        _mark(steps, box)
-                _receive(steps, boxes[0], machine, receiver, length)
-    distinct = any_of([K.equals(0), row[first + K - 1].differs(row[first + K])])
-    if channel.lossy:
-        with b.count(K, row[length]), b.if_(distinct):
-            steps.take(call("take_out", T, length, K))
-    if channel.duplicating:
-        room = Choice(row[length] < channel.bound, row[length], ZERO)
-        with b.count(K, room), b.if_(distinct):
-            steps.take(call("double", T, length, K))
-
-
-def _mark(steps: Steps, box: QueueLayout) -> None:
-    """Note in the step's mark which message is delivered, and which wait."""
-    context, b, row, j = steps.context, steps.builder, steps.scope.row, Var("j")
-    mark = T[context.layout.mark]
-    for number, bit in context.delivered_bits(box, Delivery).items():
-        with b.if_(MESSAGE.equals(number)):
-            b.update(mark, "|", bit)
-    waiting = context.delivered_bits(box, MessageWaits)
-    if waiting:
-        with nullcontext() if box.channel.chooses else b.count(j, row[box.length]):
-            for number, bit in waiting.items():
-                with b.if_((MESSAGE if box.channel.chooses else row[box.first + j]).equals(number)):
-                    b.update(mark, "|", bit)
-
-
-def _receive(steps: Steps, box: QueueLayout, machine: m.Machine, receiver: Expr, length: Expr) -> None:
-    """Whatever message it is: its arguments, then its handler. That it is not handled is a fault here, or no step at
-    all if the channel waits."""
-    context, b, waits = steps.context, steps.builder, box.channel.waiting
-    come_to = "delivered_if_taken" if waits else "delivered"
-    for n, event in enumerate(box.events):
-        with b.if_((MESSAGE >> box.argument_bits).equals(n)):
-            arguments = []
-            for _, part, at in parts_of(box.records[n], context.universe).values():
-                arguments.append(b.temporary(number_of(MESSAGE >> at & (1 << part.bits) - 1, part)))
-            site = context.site(6 + len(machine.leaves))
-            handled = call(context.handler(machine, event.name), T, receiver, *arguments)
-            steps.take(call(come_to, call("take_out", T, length, K) + handled, site))
-            if waits:
-                with b.if_(F.equals(IGNORED)):
-                    b.do(call("copy", S, T))
+def about_queue(scope: Scope, e: s.Length | s.IsMessage | s.Argument | s.IsRepeated) -> Expr:
+    """What is asked of a queue, or of a message in it."""
+    box = boxes_of(scope.context, e.queue.channel)[0]
+    if isinstance(e, s.Length):
+        return scope.row[place_of(scope, e.queue)]
+    position = scope.value(e.position)
+    message = scope.message or message_at(scope, e.queue, position)
+    match e:
+        case s.IsMessage(event=event):
+            return (message >> box.argument_bits).equals([x.name for x in box.events].index(event))
+        case s.Argument(event=event, number=number):
+            record = box.records[[x.name for x in box.events].index(event)]
+            _, part, at = [*parts_of(record, scope.context.universe).values()][number]
+            return number_of(message >> at & (1 << part.bits) - 1, part)
+        case s.IsRepeated():
+            return all_of([position > 0, message_at(scope, e.queue, position - 1).equals(message)])
+        case _:
+            assert_never(e)
 
 
 # Order ---------------------------------------------------------------------------------------------------------------

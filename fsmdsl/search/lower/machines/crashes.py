@@ -7,17 +7,17 @@ from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
-from fsmdsl.core.translate import machines as core
 from fsmdsl.core.triggers import triggered_by
 from fsmdsl.program.builder import Builder, function, numbers, rows
 from fsmdsl.program.nodes import ZERO, Function, Int, Var, call, number
 from fsmdsl.runs.liveness.plan import Crashes
 from fsmdsl.search.layout import WAIT, awaitable, kinds, struck
 from fsmdsl.search.lower.context import AT, Context, F, Fail, Scope, T
-from fsmdsl.search.lower.machines.handlers import machine_scope, read_state, stretches
+from fsmdsl.search.lower.machines.handlers import machine_scope
 from fsmdsl.search.lower.symmetry.orders import in_doubt_of_fault, lost_apart
 from fsmdsl.search.lower.values import masks
-from fsmdsl.search.lower.values.expressions import in_leaves
+from fsmdsl.search.lower.values.expressions import in_leaves, read_state
+from fsmdsl.search.lower.values.loops import stretches
 
 CHOSEN, ALL = Var("chosen"), Var("all")
 
@@ -36,20 +36,38 @@ def crashes(context: Context) -> list[Function]:
     with b.if_(ALL):
         for k in range(layout.mask_words):
             b.set(T[layout.struck + k], -1)
-    _choose(context, machines, b)
-    _forget(context, machines, b)
     functions = [_choice(context, x) for x in machines if not _Choice(context, x).is_foreseen]
-    moving = [x for x in machines if triggered_by(x, m.OnCrash)]
-    if moving:
-        functions.append(_transitions(context, moving))
-        b.set(F, call("crash_transitions", T))
-        with b.if_(F.differs(0)):
-            in_doubt_of_fault(context, moving, b)
-            b.return_(F)
-    if layout.down is not None:
-        b.set(T[layout.down], ALL)
+    for x in context.procedure("crash").body:
+        functions += _write(context, x, machines, b)
     signature = (*rows("t"), *numbers(ALL.name))
     return [*functions, function("crash", signature, b.block, "All at once, or those in the mask, together.")]
+
+
+def _write(context: Context, x: s.Statement, machines: Sequence[m.Machine], b: Builder) -> list[Function]:
+    """A statement of `crash`, for all or those in the mask; and the functions that it needs."""
+    match x:
+        case s.Each(body=(s.CallOn("choose crash"),)):
+            _choose(context, machines, b)
+        case s.Each(body=(s.Forget(), s.Mark("waited"))):
+            _forget_answers(context, machines, b)
+        case s.DropAll():
+            with b.if_(ALL):
+                for box in context.layout.boxes:
+                    for n in range(box.length, box.length + box.places):
+                        b.set(T[n], ZERO)
+        case s.Each(body=(s.CallOn("forget"),)):
+            for machine in machines:
+                body = context.procedure("forget", machine.qualified).body
+                _reset(context, machine, [x.name for x in body if isinstance(x, s.Write)], b)
+        case s.Each(body=(s.CallOn("follow crash"),)):
+            return _follow(context, [k for k in machines if triggered_by(k, m.OnCrash)], b)
+        case s.SetDown() if context.layout.down is not None:
+            b.set(T[context.layout.down], ALL)
+        case s.SetDown() | s.Note() | s.Each(over=s.Flagged("busy")):
+            pass  # who is busy is forgotten with the step
+        case _:
+            raise TypeError(f"{type(x).__name__} is no part of a crash")
+    return []
 
 
 def _if_struck(context: Context, b: Builder, instance: Var | int) -> AbstractContextManager[object]:
@@ -86,7 +104,7 @@ class _Choice:
     """What an instance of a machine chooses in a crash."""
 
     def __init__(self, context: Context, machine: m.Machine) -> None:
-        self.body = context.procedure(s.Name("choose crash", machine.qualified), core.choose_crash, machine).body
+        self.body = context.procedure("choose crash", machine.qualified).body
         self.leaves: dict[int, frozenset[str]] = {}
         """Of each transition that is chosen by the state alone."""
         passing: list[str] = []
@@ -122,44 +140,50 @@ def _choice(context: Context, machine: m.Machine) -> Function:
     return function(_name(context, machine), (*rows("t"), *numbers("at")), b.block, f"{machine.name}: in a crash")
 
 
-def _transitions(context: Context, moving: Sequence[m.Machine]) -> Function:
-    """The function for the crash transitions of all whom it strikes, one after the other."""
-    b = Builder()
+def _follow(context: Context, moving: Sequence[m.Machine], b: Builder) -> list[Function]:
+    """Each takes its crash transition, in a function that says whether one has failed."""
+    if not moving:
+        return []
+    b.set(F, call("crash_transitions", T))
+    with b.if_(F.differs(0)):
+        in_doubt_of_fault(context, moving, b)
+        b.return_(F)
+    inner = Builder()
     for machine, span in stretches(context, moving):
-        with b.for_each(AT, span), _if_struck(context, b, AT):
-            scope, choice = machine_scope(context, machine, b), _Choice(context, machine)
+        with inner.for_each(AT, span), _if_struck(context, inner, AT):
+            scope, choice = machine_scope(context, machine, inner), _Choice(context, machine)
             state = scope.at(context.column(machine.qualified, ""), AT)
-            b.set(CHOSEN, state if choice.is_foreseen else T[context.layout.choice + AT])
+            inner.set(CHOSEN, state if choice.is_foreseen else T[context.layout.choice + AT])
             scope.choice = CHOSEN, choice.leaves if choice.is_foreseen else None
-            scope.execute(context.procedure(s.Name("follow crash", machine.qualified), core.follow_crash, machine).body)
-    return function("crash_transitions", rows("t"), b.block, "Each takes its crash transition.")
+            scope.execute(context.procedure("follow crash", machine.qualified).body)
+    return [function("crash_transitions", rows("t"), inner.block, "Each takes its crash transition.")]
 
 
 # What does not last --------------------------------------------------------------------------------------------------
 
 
-def _forget(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
-    """Pending actions are gone, and in a crash of everything messages; what is not durable is as it was in the
-    beginning, and whoever it strikes has followed nothing in this round."""
-    universe, layout = context.universe, context.layout
-    with b.if_(ALL):
-        for n in range(layout.pending, layout.pending + layout.pending_places):
-            b.set(T[n], ZERO)
-        for box in layout.boxes:
-            for n in range(box.length, box.length + box.places):
+def _forget_answers(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
+    """Pending actions are gone, and whoever it strikes has followed nothing in this round."""
+    layout = context.layout
+    if layout.awaited:
+        with b.if_(ALL):
+            for n in range(layout.pending, layout.pending + layout.pending_places):
                 b.set(T[n], ZERO)
-    with b.else_():
-        for code, p in enumerate(layout.awaited, 1):
-            with b.if_(masks.test(layout, T, layout.struck, p.instance)):
-                b.do(call("unasked", T, code))
+        with b.else_():
+            for code, p in enumerate(layout.awaited, 1):
+                with b.if_(masks.test(layout, T, layout.struck, p.instance)):
+                    b.do(call("unasked", T, code))
     if layout.waited is not None and context.cuts:  # in the middle of a round
         for k in range(layout.mask_words):
             b.update(T[layout.waited + k], "&", ~T[layout.struck + k])
-    first = layout.encode(universe.start)
-    for n, machine in enumerate(universe.machines):
-        if machine in machines:
-            body = context.procedure(s.Name("forget", machine.qualified), core.forget, machine).body
-            passing = [WAIT] * bool(awaitable(machine)) + [x.name for x in body if isinstance(x, s.Write)]
-            with _if_struck(context, b, n):
-                for place in (context.column(machine.qualified, name) + n for name in passing):
-                    b.set(T[place], first[place])
+    for machine in (k for k in machines if awaitable(k)):
+        _reset(context, machine, [WAIT], b)
+
+
+def _reset(context: Context, machine: m.Machine, names: Sequence[str], b: Builder) -> None:
+    """What instances have is as it was in the beginning."""
+    first = context.layout.encode(context.universe.start)
+    for n in sorted(context.universe.instances_of(machine.qualified)) if names else ():
+        with _if_struck(context, b, n):
+            for place in (context.column(machine.qualified, name) + n for name in names):
+                b.set(T[place], first[place])

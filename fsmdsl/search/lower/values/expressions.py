@@ -13,12 +13,27 @@ from fsmdsl import model as m
 from fsmdsl.core import statements as s
 from fsmdsl.model.typing import common
 from fsmdsl.program import nodes
-from fsmdsl.program.nodes import TRUE, ZERO, Bool, Choice, Compare, Expr, Int, Not, Var, all_of, any_of, binary, call
+from fsmdsl.program.nodes import (
+    FALSE,
+    TRUE,
+    ZERO,
+    Bool,
+    Choice,
+    Compare,
+    Expr,
+    Int,
+    Not,
+    Var,
+    all_of,
+    any_of,
+    binary,
+    call,
+)
 from fsmdsl.search.layout import WAIT, awaitable
-from fsmdsl.search.lower.context import Scope
-from fsmdsl.search.lower.machines.channels import length_of_queue
+from fsmdsl.search.lower.context import AT, STATE, Scope
+from fsmdsl.search.lower.machines.channels import about_queue
 from fsmdsl.search.lower.values import lets, maps, masks, sets
-from fsmdsl.search.lower.values.convert import code_of, converted, number_of, shape_of
+from fsmdsl.search.lower.values.convert import code_of, converted, element_of, number_of, shape_of
 from fsmdsl.search.shapes import LARGEST, UnpackableError, none_of, parts_of, to_number
 from fsmdsl.syntax.operators import Arithmetic, SetOperator
 
@@ -34,16 +49,15 @@ def value(scope: Scope, e: s.Expr, want: m.Type | None = None) -> Expr:
         case s.Conditional():
             return _conditional(scope, e, want)
         case _:
-            return converted(scope, _value(scope, e), e.type, want)
+            number = _value(scope, e)
+            return number if want is e.type else converted(scope, number, e.type, want)
 
 
 def _value(scope: Scope, e: s.Expr) -> Expr:
     universe = scope.context.universe
     match e:
-        case s.Variable(name="self"):
-            return scope.own[0]
         case s.Variable(name=name):
-            return scope.variables[name]
+            return scope.own[0] if name == "self" and name not in scope.variables else scope.variables[name]
         case s.Read(kind="field" | "param"):
             return _read(scope, e)
         case s.State() | s.InState():
@@ -53,7 +67,8 @@ def _value(scope: Scope, e: s.Expr) -> Expr:
         case s.Instances(kind="machine", name=name):
             return Int(to_number(e.type, universe.instances_of(name), universe))
         case s.Not(operand=operand):
-            return Not(value(scope, operand))
+            holds = value(scope, operand)
+            return Bool(not holds.value) if isinstance(holds, Bool) else Not(holds)
         case s.Negative(operand=operand):
             return -value(scope, operand)
         case s.Logic():
@@ -70,13 +85,15 @@ def _value(scope: Scope, e: s.Expr) -> Expr:
             return _apply(scope, e)
         case s.Derived(let=name, arguments=arguments, type=t):
             return lets.derived(scope, name, arguments, t, fails=False)
-        case s.Flag() | s.Depth() | s.Waits() | s.Chosen() | s.Length():
+        case s.Flag() | s.Depth() | s.Down() | s.Waits() | s.Chosen():
             return _query(scope, e)
+        case s.Length() | s.IsMessage() | s.Argument() | s.IsRepeated():
+            return about_queue(scope, e)
         case s.Constant() | s.Collection() | s.Conditional():
             return value(scope, e)
         case (
-            s.Location() | s.Read() | s.Instances() | s.Flagged() | s.Down() | s.Awaited() | s.IsPending() | s.Blocker()
-            | s.Blocks() | s.IsMessage() | s.Argument() | s.IsRepeated()
+            s.Location() | s.Read() | s.Instances() | s.Flagged() | s.Awaited() | s.IsPending() | s.Blocker()
+            | s.Blocks()
         ):  # fmt: skip
             raise TypeError(f"{type(e).__name__} has no number")
         case _:
@@ -84,6 +101,9 @@ def _value(scope: Scope, e: s.Expr) -> Expr:
 
 
 # Instances -----------------------------------------------------------------------------------------------------------
+
+BLOCKER = Var("first")
+"""The code of the first pending action that holds up the system, or 0."""
 
 
 def instance_of(scope: Scope, e: s.Expr) -> Var | Int:
@@ -95,9 +115,20 @@ def instance_of(scope: Scope, e: s.Expr) -> Var | Int:
 
 def machine_of(scope: Scope, e: s.Expr) -> m.Machine:
     """The machine of an instance."""
-    t = e.type.of if isinstance(e.type, m.OptionalType) else e.type
-    assert isinstance(t, m.RefType)
-    return scope.context.universe.model.machines[t.machine]
+    match e.type:
+        case m.RefType("") | m.OptionalType(m.RefType("")):
+            return scope.own[1]
+        case m.RefType(machine) | m.OptionalType(m.RefType(machine)):
+            return scope.context.universe.model.machines[machine]
+        case _:
+            raise TypeError(f"{e.type} is no type of instances")
+
+
+def read_state(scope: Scope) -> None:
+    """`state`: the leaf in which the instance `at` is."""
+    _, machine = scope.own
+    scope.builder.set(STATE, scope.at(scope.context.column(machine.qualified, ""), AT))
+    scope.state = STATE
 
 
 def _read(scope: Scope, e: s.Read) -> Expr:
@@ -121,7 +152,7 @@ def _state(scope: Scope, e: s.State | s.InState) -> Expr:
     return there
 
 
-def _query(scope: Scope, e: s.Flag | s.Depth | s.Waits | s.Chosen | s.Length) -> Expr:
+def _query(scope: Scope, e: s.Flag | s.Depth | s.Down | s.Waits | s.Chosen) -> Expr:
     layout, row = scope.context.layout, scope.row
     match e:
         case s.Flag(flag, instance):
@@ -132,14 +163,15 @@ def _query(scope: Scope, e: s.Flag | s.Depth | s.Waits | s.Chosen | s.Length) ->
             return Bool(False) if mask is None else masks.test(layout, row, mask, at)
         case s.Depth():
             return ZERO if layout.nested is None else row[layout.nested]
+        case s.Down():
+            return FALSE if layout.down is None else row[layout.down].differs(0)
         case s.Waits(instance):
-            return call("awaits", row, instance_of(scope, instance))
+            waits = awaitable(machine_of(scope, instance))
+            return call("awaits", row, instance_of(scope, instance)) if waits else FALSE
         case s.Chosen(transition=n):
             assert scope.choice is not None
             variable, leaves = scope.choice
             return variable.equals(n + 1) if leaves is None else in_leaves(variable, scope.own[1], leaves[n])
-        case s.Length(queue):
-            return length_of_queue(scope, queue)
         case _:
             assert_never(e)
 
@@ -213,6 +245,8 @@ def _binary(scope: Scope, e: s.Binary) -> Expr:
     match e:
         case s.Binary("<=", s.Depth()) if scope.context.layout.nested is None:
             return TRUE  # so few instances cannot be nested deeper
+        case s.Binary("==", s.Blocker(), s.Constant(None)):
+            return BLOCKER.equals(0) if scope.context.layout.standing else TRUE
         case s.Binary(">", s.Apply("size", (of,)), s.Constant(0)) if isinstance(of.type, m.SetType):
             return value(scope, of).differs(0)
         case s.Binary("in"):
@@ -309,6 +343,9 @@ def _apply(scope: Scope, e: s.Apply) -> Expr:
             raise UnpackableError("a range that is more than iterated")
         case "subsets":
             raise UnpackableError("a set of sets that is more than iterated")
+        case "add" if isinstance(e.type, m.SetType):
+            added, of = e.arguments[1], element_of(scope, e.type)
+            return value(scope, e.arguments[0], e.type) | sets.bit(code_of(value(scope, added, e.type.of), of))
         case "add" | "remove" | "domain":
             raise TypeError(f"`{e.function}` has no number")
         case _:

@@ -1,16 +1,19 @@
-"""Loops over sets, lists and subsets, in the order of `step.values.elements`."""
+"""Loops over sets, lists, subsets and types, in the order of `step.values.elements`; and over instances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
+from fsmdsl.program.builder import Builder, Inside
 from fsmdsl.program.nodes import Expr, Int, Var, call
-from fsmdsl.search.lower.context import Scope
+from fsmdsl.search.lower.context import AT, Context, Scope, T
 from fsmdsl.search.lower.values.convert import element_of, item_of, length_of, number_of, shape_of
 from fsmdsl.search.shapes import LARGEST, UnpackableError, to_number
+from fsmdsl.step.evaluate import domain
 from fsmdsl.step.values import MAX_VALUES
 
 
@@ -22,6 +25,10 @@ def loop(scope: Scope, e: s.Expr, over: Expr) -> Iterator[Var]:
     x = b.name()
     if isinstance(e, s.Apply) and e.function == "subsets":
         with _subsets(scope, over, e, x):
+            yield x
+        return
+    if isinstance(e, s.Apply) and e.function == "domain":
+        with _domain(scope, e.type, x):
             yield x
         return
     if isinstance(e, s.Apply) and e.function == "range":
@@ -115,3 +122,38 @@ def _subsets(scope: Scope, over: Expr, e: s.Apply, x: Var) -> Iterator[None]:
             b.set(following, call("next_subset", over, x))
             b.set(last, call("highest", following))
         yield
+
+
+@contextmanager
+def _domain(scope: Scope, t: m.Type, x: Var) -> Iterator[None]:
+    """All values of a type, of which there is one at least."""
+    b, layout, of = scope.builder, scope.context.layout, m.element_of(t)
+    values = [to_number(of, v, layout.universe) for v in domain(of, layout.universe)]
+    if values == [*range(values[0], values[0] + len(values))]:
+        with b.for_each(x, values):
+            yield
+        return
+    # Others are written down once and for all.
+    first, n = layout.reserve(len(values)), b.name()
+    layout.params.update(enumerate(values, first))
+    with b.count(n, first + len(values), first):
+        b.set(x, T[n])
+        yield
+
+
+# Instances -----------------------------------------------------------------------------------------------------------
+
+
+def each_of(context: Context, machine: m.Machine, b: Builder) -> Inside:
+    """A loop through the instances of a machine."""
+    return b.for_each(AT, sorted(context.universe.instances_of(machine.qualified)))
+
+
+def stretches(context: Context, machines: Sequence[m.Machine]) -> list[tuple[m.Machine, range]]:
+    """All instances of some machines in the order in which they were made: stretches of one machine."""
+    runs: list[tuple[m.Machine, range]] = []
+    for machine, group in groupby(enumerate(context.universe.machines), lambda x: x[1]):
+        numbers = [n for n, _ in group]
+        if machine in machines:
+            runs.append((machine, range(numbers[0], numbers[-1] + 1)))
+    return runs

@@ -10,8 +10,8 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from fsmdsl.program.builder import Builder, function, numbers, rows
-from fsmdsl.program.nodes import ONE, ZERO, Choice, Element, Expr, Function, Int, Var, any_of, number
+from fsmdsl.program.builder import Builder
+from fsmdsl.program.nodes import ONE, ZERO, Choice, Element, Expr, Int, Var, any_of, number
 from fsmdsl.search import layout as layouts
 from fsmdsl.search.layout import Layout
 from fsmdsl.search.symmetry import SymmetricSet
@@ -56,11 +56,3 @@ def several(layout: Layout, row: Var, mask: int, x: SymmetricSet) -> Expr:
     words = [word & Int(bits) for word, bits in parts if bits]
     in_words = reduce(add, [Choice(word, ONE, ZERO) for word in words])
     return any_of([*(word & word - 1 for word in words), in_words > 1])
-
-
-def touch(layout: Layout) -> Function:
-    """`touch`: an instance takes part in this step."""
-    b, t, at = Builder(), Var("t"), Var("at")
-    add_to(layout, b, t, layout.touched, at)
-    b.return_(0)
-    return function("touch", (*rows("t"), *numbers("at")), b.block, "An instance takes part in this step.")

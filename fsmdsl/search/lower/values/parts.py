@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 
 from fsmdsl.dataclasses import replace
-from fsmdsl.program.builder import Builder, function, numbers, rows
+from fsmdsl.program.builder import Builder, function, numbers, rows, words
 from fsmdsl.program.nodes import Expr, Var, call
 from fsmdsl.program.queries import constants_of
-from fsmdsl.search.lower.context import Fail, Scope
+from fsmdsl.search.lower.context import CAP, OUT, Fail, N, S, Scope, T
 from fsmdsl.search.lower.values.lets import missing, received, unknown
 
 DEEPEST = 8
@@ -36,13 +36,42 @@ def value_apart(scope: Scope, body: Callable[[Scope], Expr]) -> Expr:
 
 
 def effects_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
-    """Effects, in a function of its own."""
+    """Effects, or the steps that are offered, in a function of its own."""
+    if scope.offer is not None:
+        steps_apart(scope, body)
+        return
     b = scope.builder.inner()
     body(replace(scope, builder=b, fail=Fail(lambda code: b.return_(scope.context.code(code)))))
     b.return_(0)
     code = scope.builder.temporary(_function_of(scope, b))
     with scope.builder.if_(code.differs(0)):
         scope.builder.return_(code)
+
+
+def steps_apart(scope: Scope, body: Callable[[Scope], None]) -> None:
+    """Steps that are offered, in a function of its own."""
+    call_steps(scope.builder, steps_function(scope, body))
+
+
+StepsFunction = tuple[str, tuple[str, ...]]
+"""The name of a function that takes steps, and the variables that it uses of where it is called."""
+
+
+def steps_function(scope: Scope, body: Callable[[Scope], None]) -> StepsFunction:
+    """A function that takes steps, and is worth how many successors there are then."""
+    context, b = scope.context, scope.builder.inner()
+    body(replace(scope, builder=b, variables={**scope.variables}))
+    b.return_(N)
+    name, signature = f"part_{len(context.parts)}", (*rows("s", "t"), *words("out"), *numbers("n", "cap"))
+    free = constants_of(function(name, signature, b.block))
+    context.parts.append(function(name, (*signature, *numbers(*free)), b.block))
+    return name, free
+
+
+def call_steps(b: Builder, called: StepsFunction) -> None:
+    """Calls such a function."""
+    name, free = called
+    b.set(N, call(name, S, T, OUT, N, CAP, *map(Var, free)))
 
 
 def _function_of(scope: Scope, b: Builder) -> Expr:

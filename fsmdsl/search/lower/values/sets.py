@@ -84,7 +84,7 @@ def collected(scope: Scope, over: s.Expr) -> Expr:
     if isinstance(over, s.Apply) and over.function == "subsets":
         _check_subsets(scope, over)
         return scope.variable(over.arguments[0])
-    if isinstance(over, s.Apply) and over.function == "range":
+    if isinstance(over, s.Apply) and over.function in ("range", "domain"):
         return ZERO
     if constants(scope, over) or too_many(scope, over) is not None:
         return ZERO
