@@ -8,7 +8,7 @@ site has sent it, and its host name is one of ours. A foreign name that leads he
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
@@ -62,12 +62,16 @@ def host_of(header: str) -> str:
 class Guard:
     """Refuses what a page of another site has sent."""
 
-    def __init__(self, app: ASGIApp, names: Names) -> None:
-        self._app, self._names = app, names
+    def __init__(
+        self, app: ASGIApp, names: Names, on_refusal: Callable[[str, int], object] = lambda path, status: None
+    ) -> None:
+        """`on_refusal` receives the path and the status of each request that is refused."""
+        self._app, self._names, self._on_refusal = app, names, on_refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and (refusal := self._refusal(Headers(scope=scope))) is not None:
             status, why = refusal
+            self._on_refusal(scope["path"], status)
             await JSONResponse(f"user error ({status}): {why}", status)(scope, receive, send)
         else:
             await self._app(scope, receive, send)

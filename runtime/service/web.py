@@ -127,7 +127,13 @@ class Web:
         routes += self.snapshot_view.pages.routes("/view")
         handlers = {HTTPException: _refused, Exception: _failed}
         often = {path: _measured(handler, self.service, path) for path, handler in extender.items()}
-        between = [Middleware(Guard, names=self._names), Middleware(FastPath, often=often)]
+        requests = self.service.metrics.requests
+
+        def refused(path: str, status: int) -> None:
+            requests.labels(path if path in paths else "other", str(status)).inc()
+
+        guard = Middleware(Guard, names=self._names, on_refusal=refused)
+        between = [guard, Middleware(FastPath, often=often)]
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager

@@ -260,7 +260,7 @@ class History(Sides):
                 raise EndedError
             self._follow({name: theirs})
         elif not demoted and gang.demotion is not None:
-            raise self._end(self.demoted_by_us(gang), name)
+            raise self._end(self.demotion(gang), name)
         if theirs[STATE] != gang.state.value:
             stays = theirs[STATE] == "BeingPreempted" and gang.state.value == "Allocated" and not self.wanted(name)
             raise self._end(Difference.STAYS_PREEMPTED if stays else Difference.OURS_STATE, f"{name} {theirs}")

@@ -127,7 +127,8 @@ class Sides:
 
     def _displaces(self, pod: Pod, offered: list[str], ours: Preempt) -> Difference:
         """HiveD has a place for which nobody has to go."""
-        info = bind_info(self.event["hived"]["info"])
+        theirs = {"bind": self.event["hived"]["info"]}
+        info = bind_info(theirs["bind"])
         if self.bad & nodes_of(info):
             return Difference.ON_BAD
         gangs = {self.allocator.homes[victim.uid] for victim in ours.pods()}
@@ -139,7 +140,7 @@ class Sides:
         ours_chain = self._placement(pod, offered).chain
         if not pod.spec.leaf_type and not pod.spec.pinned_cell and ours_chain != info.chain:
             return Difference.CHAIN
-        return self.better(pod, offered, info, (set(), set())) or Difference.OURS_DISPLACES
+        return self.better(pod, offered, theirs) or Difference.OURS_DISPLACES
 
     def victims(self, pod: Pod, offered: list[str], ours: Preempt) -> tuple[int, Difference | None]:
         """Both displace somebody: whether ours weigh less (-1), as much (0), or more (1) than all that HiveD needs in
@@ -153,7 +154,7 @@ class Sides:
         if a <= b:
             return (-1 if a < b else 0), None
         if chain and chain["end"] == "bind" and Phase(self.event["phase"]) is Phase.FILTERING:
-            better = self.better(pod, offered, bind_info(chain["info"]), (mine, gone))
+            better = self.better(pod, offered, {"bind": chain["info"]}, (mine, gone))
             return 1, better or Difference.OURS_MORE
         return 1, Difference.OURS_MORE
 
@@ -165,12 +166,12 @@ class Sides:
         return ours
 
     def better(
-        self, pod: Pod, offered: list[str], info: BindInfo, victims: tuple[set[str], set[str]]
+        self, pod: Pod, offered: list[str], theirs: Record, victims: tuple[set[str], set[str]] = (set(), set())
     ) -> Difference | None:
         """What is better about our places than about HiveD's, if anything: the gang is closer; or what is left of the
         cells that its virtual cluster is promised, or of nodes where these are larger, does not fit into what HiveD
         leaves of them, when the victims of both are gone."""
-        ours = self._placement(pod, offered)
+        ours, info = self._placement(pod, offered), bind_info(theirs["bind"])
         if info.chain != ours.chain:
             return None
         mine = [list(assignment.devices) for assignment in ours.assignments]
@@ -188,8 +189,13 @@ class Sides:
 
     def devices(self, info: BindInfo) -> list[list[Device]]:
         """Of the pods of a gang."""
-        found = {(x.host.name, x.index): x for x in self.allocator.cluster.forests[info.chain].devices()}
-        return [[found[place.node, index] for index in place.leaf_cells] for same in info.gang for place in same]
+        places = [place for same in info.gang for place in same]
+        return [[self._device(info.chain, place.node, index) for index in place.leaf_cells] for place in places]
+
+    def _device(self, chain: str, node: str, index: int) -> Device:
+        """One of a node, by its number there."""
+        devices = self.allocator.cluster.forests[chain].devices()
+        return next(device for device in devices if (device.host.name, device.index) == (node, index))
 
     # States
 
@@ -214,7 +220,7 @@ class Sides:
         """Whether a gang has been placed on a bad node since this process began."""
         return self.event["op"] == "ask" and bool(self.bad & set(gang.places.nodes))
 
-    def demoted_by_us(self, gang: Gang) -> Difference:
+    def demotion(self, gang: Gang) -> Difference:
         """Why ours has demoted a gang, and HiveD has not: a changed pin, or nothing."""
         assert gang.demotion is not None
         pinned = self.allocator.cluster.pinned

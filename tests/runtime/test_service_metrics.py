@@ -100,6 +100,19 @@ def test_bindings_that_nobody_waits_for(counted: Counted) -> None:
     until(lambda: counted.count("scheduler_cluster_failures_total", what="bind") >= 1)
 
 
+def test_requests_of_another_site_or_name(counted: Counted) -> None:
+    """A kube-scheduler that asks under a name that is not allowed gets no answer at all."""
+
+    async def ask(path: str) -> int:
+        transport = httpx.ASGITransport(counted.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://evil.example") as client:
+            return (await client.post(path, content="{}")).status_code
+
+    for path, label in (("/v1/extender/filter", "/v1/extender/filter"), ("/what/ever", "other")):
+        assert asyncio.run(ask(path)) == 421
+        assert counted.count("scheduler_requests_total", endpoint=label, outcome="421") == 1
+
+
 def test_the_alert_counts_them() -> None:
     (alert,) = [rule for rule in ALERTS if rule["alert"] == "AllocatorErrors"]
     (pattern,) = re.findall(r'scheduler_requests_total\{outcome=~"(.*?)"\}', alert["expr"])
