@@ -192,7 +192,7 @@ WRONG: list[tuple[str, object, str]] = [
     (
         "machines",
         [{"number": 0, "state": "Idle", "fields": {"n": 0}, "timers": {"x": "5"}}],
-        "x is a number of seconds",
+        "there is no timer 'x'",
     ),
 ]
 

@@ -224,3 +224,21 @@ def test_a_loop_that_does_not_run_yet_takes_timers(tmp_path: Path) -> None:
         lamp.press()
     finally:
         loop.close()
+
+
+@pytest.mark.parametrize("timers", [{"after 9s": 1.0}, {"": 1.0}, [], None, {"after 1s": -1}, {"after 1s": True}])
+def test_a_snapshot_with_timers_that_there_are_not_is_refused(timers: Any, tmp_path: Path) -> None:
+    package = Generated(tmp_path, TIMED)
+    system = package.System(package.VirtualClock())
+    lamp = package.Lamp(system)
+    lamp.press()
+    saved = system.snapshot()
+    (name,) = saved["machines"][0]["timers"]
+    system.restore(saved)
+    if isinstance(timers, dict):
+        timers = {key.replace("after 1s", name): left for key, left in timers.items()}
+    own = {**saved["machines"][0], "timers": timers}
+    for part, data in ((system, {**saved, "machines": [own]}), (lamp, own)):
+        with pytest.raises(package.ForeignSnapshot):
+            part.restore(data)
+    assert system.snapshot() == saved

@@ -34,6 +34,8 @@ class Clique(TimedMachine):
 
     __slots__ = ("_best_effort", "_gang", "_guaranteed", "_state")
 
+    _TIMERS = ("Breached after gang.termination_delay",)
+
     _gang: PodGang
     _guaranteed: frozenset[Pod]
 

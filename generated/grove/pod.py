@@ -36,6 +36,8 @@ class Pod(TimedMachine):
 
     __slots__ = ("_clique", "_state")
 
+    _TIMERS = ("Waiting after gang.permit_timeout",)
+
     _clique: Clique
 
     def __init__(

@@ -38,7 +38,7 @@ from fsmdsl.classes.statements.limits import Border, argument_checks, limit_chec
 from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.classes.statements.text import folded, literal, sentence, tuple_of
-from fsmdsl.classes.traits import connected, has_rounds, stored
+from fsmdsl.classes.traits import connected, has_rounds, stored, timer_name
 from fsmdsl.classes.types import annotation
 from fsmdsl.core.selection import Move
 from fsmdsl.core.triggers import EVENTLESS, triggered_by
@@ -86,7 +86,9 @@ def _slots(scope: Scope) -> Member:
     late = connected(scope.file.context.model, machine)
     annotated = [f"{names.slot(p.name)}: {annotation(scope.file, p.type)}" for p in late]
     rounds = ["", "_ROUNDS = True"] if has_rounds(machine) else []
-    return [*slots(slot_names), *rounds, *(["", *annotated] if annotated else [])]
+    timers = [literal(timer_name(machine, t)) for t in triggered_by(machine, m.OnTimer)]
+    timer_names = ["", *folded([f"_TIMERS = {tuple_of(list(dict.fromkeys(timers)))}"], 1)] if timers else []
+    return [*slots(slot_names), *rounds, *timer_names, *(["", *annotated] if annotated else [])]
 
 
 def _constructor(scope: Scope) -> Member:

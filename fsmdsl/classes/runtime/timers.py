@@ -12,7 +12,7 @@ from .system import Machine, System
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, ClassVar
 
     from .clock import Alarm, Clock
     from .snapshots import Data, Migrations, Saved
@@ -23,6 +23,9 @@ class TimedMachine(Machine):
 
     __slots__ = ()
 
+    _TIMERS: ClassVar[tuple[str, ...]] = ()
+    """The names of its timers."""
+
     @property
     def _timers(self) -> TimedSystem:
         system = self._system
@@ -32,9 +35,16 @@ class TimedMachine(Machine):
     def restore(self, data: Data) -> None:
         """Restores a snapshot. Raises `ForeignSnapshot`, and changes nothing, if it is not one of this machine."""
         self._timers._check_loop()
-        timers = fitting(self, _running, data, {})
+        timers = fitting(self, self._running, data, {})
         super().restore(data)
         self._timers._reset(self, timers)
+
+    def _running(self, data: Data, _: Mapping[int, Any]) -> Saved:
+        """The timers of a snapshot that run, and the seconds that are left of them."""
+        for timer in data["timers"]:
+            if timer not in self._TIMERS:
+                raise ValueError(f"there is no timer {timer!r}")
+        return tuple((timer, duration(left, timer)) for timer, left in data["timers"].items())
 
     def _due(self, timer: str) -> None:
         """Time is up."""
@@ -164,7 +174,7 @@ class TimedSystem(System):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         saved = super()._decode(data, machines)
         pairs = zip(data["machines"], self._machines.values(), strict=True)
-        timers = [(x, fitting(x, _running, values, {})) for values, x in pairs if isinstance(x, TimedMachine)]
+        timers = [(x, fitting(x, x._running, values, {})) for values, x in pairs if isinstance(x, TimedMachine)]
         return saved, timers
 
     def restore(self, data: Data, migrate: Migrations | None = None) -> None:
@@ -177,11 +187,6 @@ class TimedSystem(System):
         super()._load(parts)
         for machine, running in timers:
             self._reset(machine, running)
-
-
-def _running(data: Data, _: Mapping[int, Any]) -> Saved:
-    """The timers of a machine in a snapshot, and the seconds that are left of them."""
-    return tuple((timer, duration(left, timer)) for timer, left in data["timers"].items())
 
 
 class VirtualClock:

@@ -44,6 +44,14 @@ class Application(TimedMachine):
 
     __slots__ = ("_actions", "_state", "_timer", "_workload")
 
+    _TIMERS = (
+        "Starting after 5min",
+        "Completing after 30s (1)",
+        "Completed after 3d",
+        "Failed after 3d",
+        "Completing after 30s (2)",
+    )
+
     def __init__(
         self,
         system: System,

@@ -60,6 +60,8 @@ class Workload(TimedMachine):
 
     _ROUNDS = True
 
+    _TIMERS = ("Timed after placeholder_timeout", "Tracked after 24h")
+
     def __init__(
         self,
         system: System,
