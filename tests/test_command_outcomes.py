@@ -210,6 +210,12 @@ def test_no_format_calls_that_a_success(form: str, text: str, tmp_path: Path) ->
     assert text in done.stdout
 
 
+def test_a_summary_does_not_tick_off_scenarios_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "lamp.fsm").write_text(MACHINE)
+    done = fsm("test", "lamp.fsm", "--format", "markdown", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "### – fsm test: no scenario to play\n")
+
+
 def test_an_empty_file_and_an_empty_folder_are_not_verified(tmp_path: Path) -> None:
     (tmp_path / "empty.fsm").write_text("")
     (tmp_path / "nothing").mkdir()

@@ -15,7 +15,7 @@ from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
 from fsmdsl.cli.messages import say, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
-from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
 from fsmdsl.cli.report_origin import changes, origin
@@ -32,6 +32,7 @@ from fsmdsl.runs.verdicts.rules import VACUOUS
 from fsmdsl.runs.verdicts.verdict import Progress
 from fsmdsl.search import Exploration, Limits, Means, diagnostics, explore
 from fsmdsl.text.budget import Budget, LimitError
+from fsmdsl.text.diagnostics import Diagnostic
 
 NAME = "index.html"
 
@@ -72,15 +73,7 @@ def command(
 
     output = printing(form, outputs)
     with within(budget, paths, output):
-        x = checked(paths, as_documented=as_documented, lenient=True)
-        problems = list(x.diagnostics)
-        if x.loaded.model is None:
-            refuse(output, problems, "there is nothing to report on")
-            sys.exit(FINDINGS)
-        if x.errors:
-            output.say_text(frames(x.errors, paint), err=True)
-            output.say(left_out_message(x), err=True)
-        model = x.loaded.model
+        model, problems = _read(paths, output, as_documented=as_documented)
         logged = None if counts is None else counted(counts, model.machines.values())
         changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     systems, limits = list(model.systems.values()), Limits(max_states)
@@ -115,6 +108,19 @@ def command(
     output.finish(lambda: from_report(model, problems, explored, played, unplayed, why, summed, looked_for(), extra))
     bad = totals["violations"] or totals["failing"] or any(d.severity for d in problems)
     sys.exit(exit_code(budget, FINDINGS if bad else BOUNDED if totals["undecided"] else 0))
+
+
+def _read(paths: tuple[str, ...], output: Printing, *, as_documented: bool) -> tuple[m.Model, list[Diagnostic]]:
+    """The model of the files that have one, and what the checks find in all files."""
+    x = checked(paths, as_documented=as_documented, lenient=True)
+    problems = list(x.diagnostics)
+    if x.loaded.model is None:
+        refuse(output, problems, "there is nothing to report on")
+        sys.exit(FINDINGS)
+    if x.errors:
+        output.say_text(frames(x.errors, paint), err=True)
+        output.say(left_out_message(x), err=True)
+    return x.loaded.model, problems
 
 
 def _explored(

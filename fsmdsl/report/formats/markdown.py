@@ -37,7 +37,11 @@ WORDS: dict[Outcome, str] = {
 
 def markdown(results: Results) -> str:
     """GitHub's Markdown."""
-    head = [f"### {WORDS[results.outcome][0]} fsm {results.kind}: {text(results.summary)}", ""]
+    something = results.findings or any(suite.cases for suite in results.suites)
+    head = [
+        f"### {WORDS[results.outcome if something else 'left out'][0]} fsm {results.kind}: {text(results.summary)}",
+        "",
+    ]
     return "\n".join([*head, *_table(results.suites), *_findings(results.findings)]).rstrip("\n") + "\n"
 
 
