@@ -161,6 +161,15 @@ def test_a_machine_whose_name_has_no_letter_is_the_same_as_its_source() -> None:
     assert [x.message for x in drift(model, made, {}, {}).changes] == []
 
 
+def test_an_event_that_is_called_like_a_timer_is_none() -> None:
+    """An inner row for it comes before an outer one; timers of both run."""
+    states = (State("A", "A"), State("B", "B", "A", initial=True), State("C", "C", "A"), State("D", "D"))
+    table = Table("M", "A", states, (Row("B", "C", "after patience"), Row("A", "D", "after patience")))
+    made = Imported((table,))
+    model = clean(spec_text(made, "m.py")[0])
+    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+
+
 def test_python_warns_of_nothing_in_what_is_read(recwarn: pytest.WarningsRecorder) -> None:
     text = f"from transitions import Machine\npattern = '\\d'\nx = 1if True else 2\nm = {PY}\n"
     assert len(imported({"m.py": text}).tables) == 1

@@ -55,6 +55,7 @@ class _Written(NamedTuple):
     target: str | None
     guarded: bool
     place: Span
+    is_timer: bool
 
 
 def of_machine(machine: m.Machine) -> Moves:
@@ -63,7 +64,8 @@ def of_machine(machine: m.Machine) -> Moves:
     written: dict[str, list[_Written]] = {}
     for t in machine.transitions:
         if not isinstance(t.trigger, m.OnCrash):
-            row = _Written(_canonical_trigger(t.shown_trigger), hierarchy.arrival(t), t.guard not in ALWAYS, t.span)
+            trigger, is_timer = _canonical_trigger(t.shown_trigger), isinstance(t.trigger, m.OnTimer)
+            row = _Written(trigger, hierarchy.arrival(t), t.guard not in ALWAYS, t.span, is_timer)
             written.setdefault(f"* {t.source}" if t.wild else t.source, []).append(row)
     leaves = [s.name for s in machine.leaves]
     # Rows made from `*` come after those of all composites.
@@ -79,7 +81,9 @@ def of_table(table: Table, states: Mapping[str, str] | None = None, events: Mapp
     written: dict[str, list[_Written]] = {}
     for row in table.rows:
         target = None if row.target is None else table.entered(row.target)
-        written.setdefault(row.source, []).append(_Written(_trigger(row), target, bool(row.conditions), row.place))
+        is_timer = row.event is None and row.after is not None
+        entry = _Written(_trigger(row), target, bool(row.conditions), row.place, is_timer)
+        written.setdefault(row.source, []).append(entry)
     leaves = [s.name for s in table.states if s.name not in table.children]
     moves = tuple(x for leaf in leaves for x in _of_leaf(leaf, list(table.around(leaf)), written))
     names = {s.name: tuple(x for x in (s.name, s.title, s.label) if x) or ("",) for s in table.states}
@@ -113,4 +117,4 @@ def _of_leaf(leaf: str, around: Sequence[str], written: dict[str, list[_Written]
 
 def _always(rows: Iterable[_Written]) -> set[str]:
     """What leaves nothing to rows further out. Timers do not: each runs by itself."""
-    return {x.trigger for x in rows if not x.guarded and not x.trigger.startswith("after ")}
+    return {x.trigger for x in rows if not x.guarded and not x.is_timer}
