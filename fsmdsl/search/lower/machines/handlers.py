@@ -63,7 +63,7 @@ def step(context: Context, procedure: s.Procedure) -> Function:
     if not scope.execute(procedure.body):
         b.return_(0)
     signature = (*rows("t"), *parameters(*(x.name for x in names.values())))
-    what = f"{name.owner.rpartition('.')[2]}: {name.kind} {name.subject}".rstrip()
+    what = f"{name.kind} {name.subject}" if name.subject else name.kind
     return function(context.steps[name], signature, b.block, what)
 
 
