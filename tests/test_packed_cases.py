@@ -646,6 +646,29 @@ system S { pods: Pod[4]  environment { some x in pods: x.go  some x in pods: x.b
     assert found(packed(model, system, Limits(), PLAIN)) == found(by_definition(model, system, Limits()))
 
 
+def test_a_crash_transition_of_a_composite_may_never_be_chosen() -> None:
+    """Each of its states has one of its own."""
+    text = """module x
+machine Pod {
+    initial state Up
+    state Down { initial state Asking  state Leaving }
+    event go, back from environment
+    Up -> Down on go
+    Down -> Up on back
+    ignore go in Down
+    ignore back in Up
+    Down -> Up on crash
+    Asking -> Leaving on crash
+    Leaving -> Asking on crash
+    Up on crash
+}
+system S { pods: Pod[4]  environment { some x in pods: x.go  some x in pods: x.back  some x in pods: crash of x } }
+"""
+    model = compiled(text)
+    system = only_system(model)
+    assert found(packed(model, system, Limits(), PLAIN)) == found(by_definition(model, system, Limits()))
+
+
 @pytest.mark.parametrize("x", [0, 1, 2, 0b1010, (1 << 62) - 1, 1 << 61, 0b1001 << 40])
 def test_what_processors_have_instructions_for_is_what_the_library_says(x: int) -> None:
     """Its text is not what runs: see `program.llvm_types.BITS`, and `packed.plain`."""

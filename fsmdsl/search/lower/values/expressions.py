@@ -171,7 +171,7 @@ def _query(scope: Scope, e: s.Flag | s.Depth | s.Down | s.Waits | s.Chosen) -> E
         case s.Chosen(transition=n):
             assert scope.choice is not None
             variable, leaves = scope.choice
-            return variable.equals(n + 1) if leaves is None else in_leaves(variable, scope.own[1], leaves[n])
+            return variable.equals(n + 1) if leaves is None else in_leaves(variable, scope.own[1], leaves.get(n, ()))
         case _:
             assert_never(e)
 
@@ -184,6 +184,8 @@ def in_leaves(state: Expr, machine: m.Machine, leaves: Iterable[str]) -> Expr:
 def is_one_of(x: Expr, numbers: Sequence[int], count: int) -> Expr:
     """Is a number from 0 on, below a count, one of these?"""
     these = sorted(set(numbers))
+    if not these:
+        return FALSE
     if len(these) == count:
         return TRUE
     if len(these) == 1 or count > LARGEST:
