@@ -146,7 +146,7 @@ def _is_finding(table: Table, together: Sequence[Row], without_effect: Sequence[
 
 
 def _reachable(table: Table) -> tuple[Table, list[LeftOut]]:
-    """Without states that no row leads to, whatever conditions say; `fsm check` would call them an error."""
+    """Without states that no row leads to, whatever conditions say; `fsm check` would warn of them."""
     entered = _entered_from(table)
     if len(entered) == len(table.states):
         return table, []
