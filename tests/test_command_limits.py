@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fsmdsl.cli import COMMANDS, cli
+from fsmdsl.cli import COMMANDS
 from fsmdsl.cli.limits import UNLIMITED
+from fsmdsl.cli.parser import cli, click_command
 from tests.test_cli import DOOR, fsm
 
 LIMITED = [name for name in COMMANDS if name not in UNLIMITED]
@@ -68,8 +68,7 @@ def written(folder: Path) -> set[str]:
 
 def test_every_command_has_limits_or_a_reason_to_have_none() -> None:
     for name in COMMANDS:
-        command = import_module(f"fsmdsl.cli.{name}_command").command
-        options = {x.name for x in command.params if isinstance(x, click.Option)}
+        options = {x.name for x in click_command(name).params if isinstance(x, click.Option)}
         limits = options & {"max_seconds", "max_memory"}
         assert limits == (set() if name in UNLIMITED else {"max_seconds", "max_memory"}), name
     assert set(UNLIMITED) < set(COMMANDS)

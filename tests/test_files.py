@@ -142,7 +142,7 @@ def test_nothing_that_exists_is_created_again(tmp_path: Path) -> None:
 
 
 PLAIN_WRITERS = {
-    "fsmdsl/cli/__init__.py": "standard output is given up by pointing it to the null device",
+    "fsmdsl/cli/run.py": "standard output is given up by pointing it to the null device",
     "fsmdsl/recheck.py": "standard output is given up in the same way",
     "fsmdsl/syntax/parse/tabulate.py": "the parser's table, when the grammar of this repository is changed",
     "fsmdsl/cli/versions.py": "what git has of a revision, in a temporary folder",

@@ -35,7 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (home / "specs" / "door.fsm").write_text(DOOR)
     (home / "secret.fsm").write_text("module secret\n")
     (home / "specs" / "out.fsm").symlink_to(home / "secret.fsm")
-    (home / "specs" / "in.fsm").symlink_to("door.fsm")
+    (home / "specs" / "inside.txt").write_text(DOOR)
+    (home / "specs" / "in.fsm").symlink_to("inside.txt")
     (home / "specs" / "zero.fsm").symlink_to("/dev/zero")
     with served(home, "specs") as found:
         yield found

@@ -12,7 +12,7 @@ from fsmdsl.classes.names import snake, with_article
 from fsmdsl.classes.naming import MachineNames
 from fsmdsl.classes.statements.code import Block, Branch, If, Suite, Text
 from fsmdsl.classes.statements.expressions import python
-from fsmdsl.classes.statements.limits import Border, argument_checks, check, limit_checks
+from fsmdsl.classes.statements.limits import Border, argument_checks, check, limit_checks, where_outside
 from fsmdsl.classes.statements.scope import Scope, member
 from fsmdsl.classes.statements.text import docstring, folded, indented, literal, sentence, tuple_of
 from fsmdsl.classes.types import annotation, decoded, encoded, is_same_in_json
@@ -238,7 +238,7 @@ def _posting(file: File, channel: m.Channel, event: m.Event) -> Member:
     sent = ("receiver = self.receiver", If((Branch(Text("receiver is not None"), (put,)),)))
     checks = argument_checks(file, arguments, event.parameters, Border("self", "self._system"))
     limits = limit_checks(file, arguments, event.parameters)
-    checked = (If((Branch(Text("self._system.outside()"), checks),), limits),) if checks else ()
+    checked = (where_outside("self._system.outside()", checks, limits),) if checks else ()
     body = (*checked, *sent)
     doc = sentence(event.doc) or f"Sends `{event.name}`."
     return method(f"def {name}({signature(scope, arguments, event.parameters)}) -> None:", doc, body)

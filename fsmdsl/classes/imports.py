@@ -15,7 +15,16 @@ def relative_imports(package: Origin, names: Mapping[Origin, Iterable[str]], wid
     longer than `width`."""
     origins = sorted(names, key=lambda x: (-_ups(package, x), relative_path(package, x)))
     sorted_names = {x: sorted(set(names[x]), key=import_order) for x in origins}
-    return [import_statement(relative_path(package, x), sorted_names[x], width) for x in origins]
+    return [line for x in origins for line in _imports(relative_path(package, x), sorted_names[x], width)]
+
+
+def _imports(path: str, names: list[str], width: int) -> list[str]:
+    """The names of one module in a line; those with another name here in a line each, before it."""
+    renamed = [x for x in names if " as " in x]
+    others = [x for x in names if x not in renamed]
+    return [import_statement(path, x, width) for x in ([y] for y in renamed)] + (
+        [import_statement(path, others, width)] if others else []
+    )
 
 
 def import_statement(path: str, names: Iterable[str], width: int) -> str:

@@ -52,14 +52,14 @@ def attribute_names(system: m.System) -> Mapping[str, str]:
 
 
 def _constructor(file: File, system: m.System, names: Mapping[str, str]) -> Member:
-    iterable = file.library("collections.abc", "Iterable")
     parameters: list[str] = []
     body: list[Statement] = ["self.system = system"]
     for g in system.groups:
         class_, name = file.class_(g.machine), names[g.name]
         alone = file.context.standalone(file.context.model.machines[g.machine])
         where = Border(literal(system.name), "None" if alone else "system")
-        parameters.append(f"{name}: {class_ if g.single else f'{iterable}[{class_}]'}")
+        many = class_ if g.single else f"{file.library('collections.abc', 'Iterable')}[{class_}]"
+        parameters.append(f"{name}: {many}")
         if g.single:
             body += [check(file, m.RefType(g.machine), name, g.name, where), f"self.{name} = {name}"]
         else:

@@ -123,9 +123,8 @@ class Slice(Machine):
         in start
         """
         with self._system.step(self, "set_state") as outside:
-            if outside:
-                if not isinstance(to, SetState):
-                    _SET_STATE.refuse(to, self._system, self, "to")
+            if outside and not isinstance(to, SetState):
+                _SET_STATE.refuse(to, self._system, self, "to")
             if self._state in (REGISTER, DEPLOY, START):
                 self._follow("set_state", "set_state", self._state)
                 self._request = to

@@ -10,7 +10,6 @@ from .values import Config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
     from .machinery.system import System

@@ -165,9 +165,8 @@ class PodGang(TimedMachine):
         in Unset
         """
         with self._system.step(self, "refer") as outside:
-            if outside:
-                if not _POD_GANG.has(old, self._system):
-                    _POD_GANG.refuse(old, self._system, self, "old")
+            if outside and not _POD_GANG.has(old, self._system):
+                _POD_GANG.refuse(old, self._system, self, "old")
             if self._state is UNSET:
                 self._follow("refer", "refer", self._state)
                 self._reuse = old
@@ -296,9 +295,8 @@ class PodGang(TimedMachine):
         Ignored in Scheduled.
         """
         with self._system.step(self, "bind_failed") as outside:
-            if outside:
-                if not _POD.has(pod, self._system):
-                    _POD.refuse(pod, self._system, self, "pod")
+            if outside and not _POD.has(pod, self._system):
+                _POD.refuse(pod, self._system, self, "pod")
             state = self._state
             if state is BINDING:
                 # Amended: a bind can fail, and a gang can be preempted while it is bound; Binding
@@ -337,9 +335,8 @@ class PodGang(TimedMachine):
         Ignored in Binding, Scheduled.
         """
         with self._system.step(self, "wait_ended") as outside:
-            if outside:
-                if not _POD.has(pod, self._system):
-                    _POD.refuse(pod, self._system, self, "pod")
+            if outside and not _POD.has(pod, self._system):
+                _POD.refuse(pod, self._system, self, "pod")
             state = self._state
             if state is PENDING:
                 # Amended: two gangs that each hold part of the room would wait for ever; a long

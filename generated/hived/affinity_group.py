@@ -105,9 +105,8 @@ class AffinityGroup(Machine):
         e1: Pending -> Preempting when some c in choice: c in {Used, Reserving}
         """
         with self._system.step(self, "schedule") as outside:
-            if outside:
-                if not _SET_OF_CELL.has(choice, self._system):
-                    _SET_OF_CELL.refuse(choice, self._system, self, "choice")
+            if outside and not _SET_OF_CELL.has(choice, self._system):
+                _SET_OF_CELL.refuse(choice, self._system, self, "choice")
             if self._state is PENDING:
                 can_e0 = all(c.state in (CellState.FREE, CellState.RESERVED) for c in choice)
                 can_e1 = any(c.state in (CellState.USED, CellState.RESERVING) for c in choice)
@@ -205,9 +204,8 @@ class AffinityGroup(Machine):
         e5: Preempting -> Pending
         """
         with self._system.step(self, "overwritten") as outside:
-            if outside:
-                if not _CELL.has(taken, self._system):
-                    _CELL.refuse(taken, self._system, self, "taken")
+            if outside and not _CELL.has(taken, self._system):
+                _CELL.refuse(taken, self._system, self, "taken")
             if self._state is PREEMPTING:
                 # e5: A stronger group takes one of the reserved cells. All others are given back:
                 # a gang waits for all or for none.
@@ -246,9 +244,8 @@ class AffinityGroup(Machine):
         Ignored in BeingPreempted.
         """
         with self._system.step(self, "given_back") as outside:
-            if outside:
-                if not _CELL.has(cell, self._system):
-                    _CELL.refuse(cell, self._system, self, "cell")
+            if outside and not _CELL.has(cell, self._system):
+                _CELL.refuse(cell, self._system, self, "cell")
             if self._state is BEING_PREEMPTED:
                 if all(c.state is CellState.USED for c in self._cells - {cell}):
                     # back: The last of them is given back: the group is what it was.

@@ -84,9 +84,8 @@ class Cell(Machine):
         e8: Reserved -> Used
         """
         with self._system.step(self, "take") as outside:
-            if outside:
-                if not _AFFINITY_GROUP.has(by, self._system):
-                    _AFFINITY_GROUP.refuse(by, self._system, self, "by")
+            if outside and not _AFFINITY_GROUP.has(by, self._system):
+                _AFFINITY_GROUP.refuse(by, self._system, self, "by")
             state = self._state
             if state is FREE:
                 # e0: A pending group is allocated a free cell.
@@ -117,9 +116,8 @@ class Cell(Machine):
         e6: Reserved -> Reserved
         """
         with self._system.step(self, "reserve") as outside:
-            if outside:
-                if not _AFFINITY_GROUP.has(by, self._system):
-                    _AFFINITY_GROUP.refuse(by, self._system, self, "by")
+            if outside and not _AFFINITY_GROUP.has(by, self._system):
+                _AFFINITY_GROUP.refuse(by, self._system, self, "by")
             state = self._state
             if state is FREE:
                 # e5: A group that preempts elsewhere holds a free cell back for itself.

@@ -88,9 +88,8 @@ class DisruptionBudget(Machine):
         refuse: in Active when not allows(pod)
         """
         with self._system.step(self, "evict") as outside:
-            if outside:
-                if not _OBJECT.has(pod, self._system):
-                    _OBJECT.refuse(pod, self._system, self, "pod")
+            if outside and not _OBJECT.has(pod, self._system):
+                _OBJECT.refuse(pod, self._system, self, "pod")
             if self.allows(pod):
                 self._follow("evict", "evict", self._state)
                 pod.delete()

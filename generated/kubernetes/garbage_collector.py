@@ -74,9 +74,8 @@ class GarbageCollector(Machine):
         collect: in Running when condemned(o)
         """
         with self._system.step(self, "collect") as outside:
-            if outside:
-                if not _OBJECT.has(o, self._system):
-                    _OBJECT.refuse(o, self._system, self, "o")
+            if outside and not _OBJECT.has(o, self._system):
+                _OBJECT.refuse(o, self._system, self, "o")
             if self.condemned(o):
                 self._follow("collect", "collect", self._state)
                 o.delete_uid(o.uid)
@@ -89,9 +88,8 @@ class GarbageCollector(Machine):
         finish: in Running when o.foreground and dependents(o) == 0
         """
         with self._system.step(self, "finish") as outside:
-            if outside:
-                if not _OBJECT.has(o, self._system):
-                    _OBJECT.refuse(o, self._system, self, "o")
+            if outside and not _OBJECT.has(o, self._system):
+                _OBJECT.refuse(o, self._system, self, "o")
             if o.foreground and self.dependents(o) == 0:
                 self._follow("finish", "finish", self._state)
                 o.dependents_gone()

@@ -63,9 +63,8 @@ class Lease(Machine):
         acquire: Expired -> Held
         """
         with self._system.step(self, "acquire") as outside:
-            if outside:
-                if not _CANDIDATE.has(by, self._system):
-                    _CANDIDATE.refuse(by, self._system, self, "by")
+            if outside and not _CANDIDATE.has(by, self._system):
+                _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is not HELD:
                 self._follow("acquire", "acquire", HELD)
                 self._holder = by
@@ -79,9 +78,8 @@ class Lease(Machine):
         renew: Expired -> Held when holder == by
         """
         with self._system.step(self, "renew") as outside:
-            if outside:
-                if not _CANDIDATE.has(by, self._system):
-                    _CANDIDATE.refuse(by, self._system, self, "by")
+            if outside and not _CANDIDATE.has(by, self._system):
+                _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is EXPIRED and self._holder is by:
                 self._follow("renew", "renew", HELD)
                 self._state = HELD
@@ -95,9 +93,8 @@ class Lease(Machine):
         release: Expired -> Free when holder == by
         """
         with self._system.step(self, "release") as outside:
-            if outside:
-                if not _CANDIDATE.has(by, self._system):
-                    _CANDIDATE.refuse(by, self._system, self, "by")
+            if outside and not _CANDIDATE.has(by, self._system):
+                _CANDIDATE.refuse(by, self._system, self, "by")
             if self._state is not FREE and self._holder is by:
                 self._follow("release", "release", FREE)
                 self._holder = None

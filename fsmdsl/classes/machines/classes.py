@@ -34,7 +34,7 @@ from fsmdsl.classes.names import Namespace
 from fsmdsl.classes.statements.code import Block, Branch, If, Statement, Suite, Text
 from fsmdsl.classes.statements.effects import statements
 from fsmdsl.classes.statements.expressions import python
-from fsmdsl.classes.statements.limits import Border, argument_checks, limit_checks
+from fsmdsl.classes.statements.limits import Border, argument_checks, limit_checks, where_outside
 from fsmdsl.classes.statements.scope import Scope
 from fsmdsl.classes.statements.selection import IGNORED, Passed, Trigger, dispatch
 from fsmdsl.classes.statements.text import folded, literal, sentence, tuple_of
@@ -180,7 +180,7 @@ def _checks(file: File, event: m.Event, arguments: list[str], outside: str) -> B
     if not event.parameters:
         return ()
     checks = argument_checks(file, arguments, event.parameters, Border("self", "self._system"))
-    return (If((Branch(Text(outside), checks),), limit_checks(file, arguments, event.parameters)),)
+    return (where_outside(outside, checks, limit_checks(file, arguments, event.parameters)),)
 
 
 def _passed(machine: m.Machine, trigger: str) -> Passed:

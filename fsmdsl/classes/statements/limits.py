@@ -34,6 +34,15 @@ def argument_checks(file: File, names: Sequence[str], parameters: Sequence[m.Var
     return tuple(check(file, p.type, n, p.name, where) for n, p in pairs)
 
 
+def where_outside(outside: str, checks: Block, limits: Block) -> Statement:
+    """Statements for arguments that come from outside, and others for those of other machines."""
+    match checks:
+        case (If((Branch(test, refusal),)),) if not limits:
+            return If((Branch(Text(f"{outside} and {test.within(Binds.AND)}", Binds.AND), refusal),))
+        case _:
+            return If((Branch(Text(outside), checks),), limits)
+
+
 def check(file: File, t: m.Type, name: str, label: str, where: Border) -> Statement:
     """A statement that refuses the value of a variable if it is not of a type."""
     test = _test(file, t, name, where)
@@ -56,7 +65,7 @@ def _test(file: File, t: m.Type, name: str, where: Border) -> Text:
         case m.EnumType():
             return Text(f"isinstance({name}, {file.type_(t)})")
         case m.OptionalType(of):
-            return Text(f"{name} is None or {_test(file, of, name, where).within(Binds.OR)}", Binds.OR)
+            return Text(f"{name} is None or {_test(file, of, name, where).within(Binds.NOT)}", Binds.OR)
         case _:
             return Text(f"{kind_constant(file, t)}.has({name}, {where.system})")
 

@@ -10,7 +10,6 @@ from .states import RayJobState, RayState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
     from ..copy import Copy

@@ -9,7 +9,6 @@ from .states import ApplicationState, StateTimerState, WorkloadState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
     from ..machinery.system import System

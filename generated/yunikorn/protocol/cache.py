@@ -134,9 +134,8 @@ class Cache(Machine):
         in Serving when proposal == preempt
         """
         with self._system.step(self, "AllocationProposalBundleEvent") as outside:
-            if outside:
-                if not isinstance(proposal, Proposal):
-                    _PROPOSAL.refuse(proposal, self._system, self, "proposal")
+            if outside and not isinstance(proposal, Proposal):
+                _PROPOSAL.refuse(proposal, self._system, self, "proposal")
             if self._state is SERVING:
                 if proposal is Proposal.ALLOCATE and self.knows:
                     self._follow(
@@ -251,9 +250,8 @@ class Cache(Machine):
         in Serving when request == remove_node
         """
         with self._system.step(self, "RMUpdateRequestEvent") as outside:
-            if outside:
-                if not isinstance(request, Request):
-                    _REQUEST.refuse(request, self._system, self, "request")
+            if outside and not isinstance(request, Request):
+                _REQUEST.refuse(request, self._system, self, "request")
             if self._state is SERVING:
                 if request is Request.ADD_APPLICATION:
                     self._follow("RMUpdateRequestEvent", "RMUpdateRequestEvent", self._state)
@@ -350,9 +348,8 @@ class Cache(Machine):
         Serving -> Updating
         """
         with self._system.step(self, "ConfigUpdateRMEvent") as outside:
-            if outside:
-                if not isinstance(dropping, bool):
-                    _TRUTH.refuse(dropping, self._system, self, "dropping")
+            if outside and not isinstance(dropping, bool):
+                _TRUTH.refuse(dropping, self._system, self, "dropping")
             if self._state is SERVING:
                 self._follow("ConfigUpdateRMEvent", "ConfigUpdateRMEvent", UPDATING)
                 self._dropping = dropping

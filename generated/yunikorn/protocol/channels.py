@@ -47,9 +47,8 @@ class Requests(Channel):
 
     def rm_update_request_event(self, request: Request) -> None:
         """Row 6, kept: a bundle of requests."""
-        if self._system.outside():
-            if not isinstance(request, Request):
-                _REQUEST.refuse(request, self._system, self, "request")
+        if self._system.outside() and not isinstance(request, Request):
+            _REQUEST.refuse(request, self._system, self, "request")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -65,9 +64,8 @@ class Requests(Channel):
 
     def config_update_rm_event(self, dropping: bool) -> None:
         """Row 8, kept: carries a reply channel."""
-        if self._system.outside():
-            if not isinstance(dropping, bool):
-                _TRUTH.refuse(dropping, self._system, self, "dropping")
+        if self._system.outside() and not isinstance(dropping, bool):
+            _TRUTH.refuse(dropping, self._system, self, "dropping")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -121,9 +119,8 @@ class Proposals(Channel):
 
     def allocation_proposal_bundle_event(self, proposal: Proposal) -> None:
         """Row 1, removed: one, or releases."""
-        if self._system.outside():
-            if not isinstance(proposal, Proposal):
-                _PROPOSAL.refuse(proposal, self._system, self, "proposal")
+        if self._system.outside() and not isinstance(proposal, Proposal):
+            _PROPOSAL.refuse(proposal, self._system, self, "proposal")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -223,9 +220,8 @@ class Updates(Channel):
 
     def scheduler_node_event(self, change: NodeChange) -> None:
         """Row 9, removed."""
-        if self._system.outside():
-            if not isinstance(change, NodeChange):
-                _NODE_CHANGE.refuse(change, self._system, self, "change")
+        if self._system.outside() and not isinstance(change, NodeChange):
+            _NODE_CHANGE.refuse(change, self._system, self, "change")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -235,9 +231,8 @@ class Updates(Channel):
 
     def scheduler_allocation_updates_event(self, update: AllocationUpdate) -> None:
         """Row 10, removed: asks, too."""
-        if self._system.outside():
-            if not isinstance(update, AllocationUpdate):
-                _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
+        if self._system.outside() and not isinstance(update, AllocationUpdate):
+            _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -251,9 +246,8 @@ class Updates(Channel):
 
     def scheduler_applications_update_event(self, change: ApplicationChange) -> None:
         """Row 11, removed."""
-        if self._system.outside():
-            if not isinstance(change, ApplicationChange):
-                _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
+        if self._system.outside() and not isinstance(change, ApplicationChange):
+            _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -371,9 +365,8 @@ class Answers(Channel):
 
     def rm_application_update_event(self, answer: Answer) -> None:
         """Row 15, kept: accepted and rejected ones."""
-        if self._system.outside():
-            if not isinstance(answer, Answer):
-                _ANSWER.refuse(answer, self._system, self, "answer")
+        if self._system.outside() and not isinstance(answer, Answer):
+            _ANSWER.refuse(answer, self._system, self, "answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(
@@ -418,9 +411,8 @@ class Answers(Channel):
 
     def rm_node_update_event(self, answer: Answer) -> None:
         """Row 19, kept: accepted and rejected ones."""
-        if self._system.outside():
-            if not isinstance(answer, Answer):
-                _ANSWER.refuse(answer, self._system, self, "answer")
+        if self._system.outside() and not isinstance(answer, Answer):
+            _ANSWER.refuse(answer, self._system, self, "answer")
         receiver = self.receiver
         if receiver is not None:
             self._put(

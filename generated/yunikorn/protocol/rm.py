@@ -103,9 +103,8 @@ class RM(Machine):
         Registered -> Configuring
         """
         with self._system.step(self, "configure") as outside:
-            if outside:
-                if not isinstance(dropping, bool):
-                    _TRUTH.refuse(dropping, self._system, self, "dropping")
+            if outside and not isinstance(dropping, bool):
+                _TRUTH.refuse(dropping, self._system, self, "dropping")
             if self._state is REGISTERED:
                 self._follow("configure", "configure", CONFIGURING)
                 self._system.channel(Requests).config_update_rm_event(dropping)
@@ -266,9 +265,8 @@ class RM(Machine):
         in Registered
         """
         with self._system.step(self, "RMApplicationUpdateEvent") as outside:
-            if outside:
-                if not isinstance(answer, Answer):
-                    _ANSWER.refuse(answer, self._system, self, "answer")
+            if outside and not isinstance(answer, Answer):
+                _ANSWER.refuse(answer, self._system, self, "answer")
             if self._state is REGISTERED:
                 self._follow("RMApplicationUpdateEvent", "RMApplicationUpdateEvent", self._state)
                 if answer is Answer.NO:
@@ -329,9 +327,8 @@ class RM(Machine):
         in Registered
         """
         with self._system.step(self, "RMNodeUpdateEvent") as outside:
-            if outside:
-                if not isinstance(answer, Answer):
-                    _ANSWER.refuse(answer, self._system, self, "answer")
+            if outside and not isinstance(answer, Answer):
+                _ANSWER.refuse(answer, self._system, self, "answer")
             if self._state is REGISTERED:
                 self._follow("RMNodeUpdateEvent", "RMNodeUpdateEvent", self._state)
                 if answer is Answer.NO:

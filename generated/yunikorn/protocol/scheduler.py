@@ -168,9 +168,8 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerNodeEvent") as outside:
-            if outside:
-                if not isinstance(change, NodeChange):
-                    _NODE_CHANGE.refuse(change, self._system, self, "change")
+            if outside and not isinstance(change, NodeChange):
+                _NODE_CHANGE.refuse(change, self._system, self, "change")
             state = self._state
             if state is RUNNING:
                 if change is NodeChange.JOINED:
@@ -208,9 +207,8 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerAllocationUpdatesEvent") as outside:
-            if outside:
-                if not isinstance(update, AllocationUpdate):
-                    _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
+            if outside and not isinstance(update, AllocationUpdate):
+                _ALLOCATION_UPDATE.refuse(update, self._system, self, "update")
             state = self._state
             if state is RUNNING:
                 if update is AllocationUpdate.ACCEPTED and self.knows and self._ask is Ask.TAKEN:
@@ -324,9 +322,8 @@ class Scheduler(Machine):
         Ignored in Panicked.
         """
         with self._system.step(self, "SchedulerApplicationsUpdateEvent") as outside:
-            if outside:
-                if not isinstance(change, ApplicationChange):
-                    _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
+            if outside and not isinstance(change, ApplicationChange):
+                _APPLICATION_CHANGE.refuse(change, self._system, self, "change")
             state = self._state
             if state is RUNNING:
                 if change is ApplicationChange.ADDED:

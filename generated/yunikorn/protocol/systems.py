@@ -11,7 +11,6 @@ from .states import CacheState, PartitionManagerState, RMState, SchedulerState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Final
 
     from .cache import Cache
