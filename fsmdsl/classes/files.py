@@ -170,11 +170,15 @@ class File:
         lines = [f"from {module} import {', '.join(names)}" for module, names in sorted(_grouped(library).items())]
         lines += [""] if lines else []
         lines += [*(f"import {x}" for x in packages), ""] if packages else []
-        by_origin: dict[Origin, list[str]] = {}
+        plain: dict[Origin, list[str]] = {}
+        renamed: dict[Origin, dict[str, str]] = {}
         for origin, name in relative:
             local = self._local[(origin, name)]
-            by_origin.setdefault(origin, []).append(name if local == name else f"{name} as {local}")
-        inner = relative_imports(self.package, by_origin, WIDTH - 4 * indent)
+            if local == name:
+                plain.setdefault(origin, []).append(name)
+            else:
+                renamed.setdefault(origin, {})[name] = local
+        inner = relative_imports(self.package, plain, WIDTH - 4 * indent, renamed)
         lines += folded(inner, indent)
         return [*lines, ""] if inner else lines
 

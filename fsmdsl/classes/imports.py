@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from fsmdsl.classes.names import numbered
 
@@ -10,21 +11,22 @@ Origin = tuple[str, ...]
 """The path of a module from the top of what is generated: `("hived", "cell")`."""
 
 
-def relative_imports(package: Origin, names: Mapping[Origin, Iterable[str]], width: int) -> list[str]:
+def relative_imports(
+    package: Origin,
+    names: Mapping[Origin, Iterable[str]],
+    width: int,
+    renamed: Mapping[Origin, Mapping[str, str]] = MappingProxyType({}),
+) -> list[str]:
     """What a file in a package imports from modules elsewhere, the farthest first; names in brackets where a line is
-    longer than `width`."""
-    origins = sorted(names, key=lambda x: (-_ups(package, x), relative_path(package, x)))
-    sorted_names = {x: sorted(set(names[x]), key=import_order) for x in origins}
-    return [line for x in origins for line in _imports(relative_path(package, x), sorted_names[x], width)]
-
-
-def _imports(path: str, names: list[str], width: int) -> list[str]:
-    """The names of one module in a line; those with another name here in a line each, before it."""
-    renamed = [x for x in names if " as " in x]
-    others = [x for x in names if x not in renamed]
-    return [import_statement(path, x, width) for x in ([y] for y in renamed)] + (
-        [import_statement(path, others, width)] if others else []
-    )
+    longer than `width`. `renamed`: those that have another name in the file, in a line each."""
+    origins = sorted({*names, *renamed}, key=lambda x: (-_ups(package, x), relative_path(package, x)))
+    lines: list[str] = []
+    for x in origins:
+        path, others = relative_path(package, x), renamed.get(x, {})
+        plain = sorted(set(names.get(x, ())), key=import_order)
+        lines += [f"from {path} import {name} as {others[name]}" for name in sorted(others, key=import_order)]
+        lines += [import_statement(path, plain, width)] if plain else []
+    return lines
 
 
 def import_statement(path: str, names: Iterable[str], width: int) -> str:
