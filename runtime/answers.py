@@ -47,7 +47,7 @@ class Wait:
 
     reason: str
     permanent: bool = False
-    """There is none in an empty cluster either: whoever leaves makes no room. Only another configuration does."""
+    """There is none in an empty cluster either. Only another configuration makes room."""
 
 
 Answer: TypeAlias = Bind | Preempt | Wait

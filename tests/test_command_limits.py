@@ -168,24 +168,24 @@ def signalled(number: int, *arguments: str, cwd: Path, ready: Callable[[subproce
 
 def members(group: int) -> list[int]:
     """The processes of a session, without those that have ended."""
-    found = []
+    group_members = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[3]) == group and fields[0] != "Z":
-            found.append(int(stat.parent.name))
-    return found
+            group_members.append(int(stat.parent.name))
+    return group_members
 
 
 def left(group: int) -> list[int]:
     from time import monotonic, sleep
 
     end = monotonic() + 20
-    while (found := members(group)) and monotonic() < end:
+    while (group_members := members(group)) and monotonic() < end:
         sleep(0.05)
-    return found
+    return group_members
 
 
 def waits(process: subprocess.Popen[str]) -> None:

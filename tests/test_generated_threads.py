@@ -1,4 +1,4 @@
-"""Threads and event loops: one at a time may use a system, and whoever disturbs a step is told so."""
+"""Threads and event loops: one at a time may use a system, and a call that disturbs a step is refused."""
 
 from __future__ import annotations
 

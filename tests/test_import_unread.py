@@ -34,9 +34,9 @@ def rows(table: Table) -> set[tuple[str, str | None, str | None]]:
     return {(r.source, r.event or (r.after and f"after {r.after}"), r.target) for r in table.rows}
 
 
-def unread(made: Imported) -> list[tuple[int, str]]:
+def unread(result: Imported) -> list[tuple[int, str]]:
     """The line and the text of each part that was not read."""
-    return [(x.place.source.position(x.place.start)[0], x.text) for x in made.missing]
+    return [(x.place.source.position(x.place.start)[0], x.text) for x in result.missing]
 
 
 def state_diagram(*lines: str) -> str:
@@ -79,13 +79,13 @@ def test_a_part_that_was_not_read_belongs_to_its_table() -> None:
     text = "from transitions import Machine\n"
     text += "a = Machine(states=['x', 'y'], transitions=[['go', 'x', 'y']], initial='x')\n"
     text += "b = Machine(states=['p', 'q'], transitions=[make(), ['go', 'p', 'q']], initial='p')\n"
-    made = imported({"m.py": text})
-    model = clean(spec_text(made, "m.py")[0])
-    assert drift(model, made, {"A": "a"}, {}).same
-    assert [x.text for x in drift(model, made, {"B": "b"}, {}).unread] == [
+    result = imported({"m.py": text})
+    model = clean(spec_text(result, "m.py")[0])
+    assert drift(model, result, {"A": "a"}, {}).same
+    assert [x.text for x in drift(model, result, {"B": "b"}, {}).unread] == [
         "a row that only running the code would tell: `make()`"
     ]
-    assert not drift(model, made, {}, {}).same
+    assert not drift(model, result, {}, {}).same
 
 
 def test_machines_without_a_table_are_named(tmp_path: Path) -> None:
@@ -123,30 +123,30 @@ def test_a_spec_is_the_same_as_the_source_that_it_was_imported_from(sources: dic
     name = next(iter(sources))
     if name.startswith("sample."):
         available(name.removeprefix("sample."))
-        made = read(Source(name, sources[name]), name.removeprefix("sample."))
+        result = read(Source(name, sources[name]), name.removeprefix("sample."))
     else:
-        made = imported(sources)
-    model, _ = loaded(spec_text(made, name)[0])
+        result = imported(sources)
+    model, _ = loaded(spec_text(result, name)[0])
     assert model is not None
-    assert [x.message for x in drift(model, made, {}, {}).changes] == []
-    assert [x.message for x in drift(model, made, {}, {}).uncertain] == []
+    assert [x.message for x in drift(model, result, {}, {}).changes] == []
+    assert [x.message for x in drift(model, result, {}, {}).uncertain] == []
 
 
 @given(tables())
 @settings(max_examples=share(25), suppress_health_check=list(HealthCheck), deadline=None)
 def test_any_table_is_the_same_as_its_spec(table: Table) -> None:
-    made = Imported((table,))
-    model = clean(spec_text(made, "random.py")[0])
-    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+    result = Imported((table,))
+    model = clean(spec_text(result, "random.py")[0])
+    assert [x.message for x in drift(model, result, {}, {}).changes] == []
 
 
 @pytest.mark.parametrize("events", [("", None), (None, ""), ("", "go"), ("", "event")])
 def test_an_event_without_a_name_is_no_row_without_an_event(events: tuple[str | None, ...]) -> None:
     states = tuple(State(x, x) for x in "ABC")
     table = Table("M", "A", states, tuple(Row("A", x, e) for x, e in zip("BC", events, strict=True)))
-    made = Imported((table,))
-    model = clean(spec_text(made, "m.py")[0])
-    comparison = drift(model, made, {}, {})
+    result = Imported((table,))
+    model = clean(spec_text(result, "m.py")[0])
+    comparison = drift(model, result, {}, {})
     assert [x.message for x in (*comparison.changes, *comparison.uncertain)] == []
     fewer = Imported((replace(table, rows=table.rows[:1]),))
     assert drift(model, fewer, {}, {}).changes
@@ -155,19 +155,19 @@ def test_an_event_without_a_name_is_no_row_without_an_event(events: tuple[str | 
 def test_a_machine_whose_name_has_no_letter_is_the_same_as_its_source() -> None:
     dead = "".join(f'<state id="dead{n}"/>' for n in range(5))
     text = f'<state id="a"><transition event="e" target="b"/></state><final id="b"/>{dead}</scxml>'
-    made = imported({"m.scxml": SCXML.replace(">", ' name="/">') + text})
-    model, _ = loaded(spec_text(made, "m.scxml")[0])
+    result = imported({"m.scxml": SCXML.replace(">", ' name="/">') + text})
+    model, _ = loaded(spec_text(result, "m.scxml")[0])
     assert model is not None
-    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+    assert [x.message for x in drift(model, result, {}, {}).changes] == []
 
 
 def test_an_event_that_is_called_like_a_timer_is_none() -> None:
     """An inner row for it comes before an outer one; timers of both run."""
     states = (State("A", "A"), State("B", "B", "A", initial=True), State("C", "C", "A"), State("D", "D"))
     table = Table("M", "A", states, (Row("B", "C", "after patience"), Row("A", "D", "after patience")))
-    made = Imported((table,))
-    model = clean(spec_text(made, "m.py")[0])
-    assert [x.message for x in drift(model, made, {}, {}).changes] == []
+    result = Imported((table,))
+    model = clean(spec_text(result, "m.py")[0])
+    assert [x.message for x in drift(model, result, {}, {}).changes] == []
 
 
 def test_python_warns_of_nothing_in_what_is_read(recwarn: pytest.WarningsRecorder) -> None:
@@ -211,9 +211,9 @@ def test_elements_of_another_vocabulary_are_left_out() -> None:
         SCXML.replace(">", ' xmlns:q="http://www.qt.io">')
         + '<state id="a" q:geometry="1"><q:editorinfo/></state></scxml>'
     )
-    made = imported({"m.scxml": text})
-    assert [x.text for x in made.left_out] == ["`editorinfo` of `a`, which belongs to another vocabulary"]
-    assert made.missing == ()
+    result = imported({"m.scxml": text})
+    assert [x.text for x in result.left_out] == ["`editorinfo` of `a`, which belongs to another vocabulary"]
+    assert result.missing == ()
 
 
 def test_the_declared_encoding_of_xml_does_not_count() -> None:
@@ -225,9 +225,9 @@ def test_the_declared_encoding_of_xml_does_not_count() -> None:
 # Diagrams ------------------------------------------------------------------------------------------------------------
 
 
-def lines_of(made: Imported) -> list[str]:
+def lines_of(result: Imported) -> list[str]:
     """The rows of the spec of an import, without places and alignment."""
-    text = spec_text(made, "m.mmd")[0]
+    text = spec_text(result, "m.mmd")[0]
     clean(text)
     return [" ".join(x.split("//")[0].split()) for x in text.splitlines() if re.search(r"\w +(?:->|on) .*//", x)]
 
@@ -254,9 +254,9 @@ def test_a_choice_leaves_no_event_without_a_row() -> None:
         "C --> A : a",
         "D --> A : a",
     )
-    made = imported({"m.puml": text})
+    result = imported({"m.puml": text})
     followed: dict[tuple[bool, bool], set[str]] = {}
-    table = made.tables[0]
+    table = result.tables[0]
     for n in range(8):
         holds = {"x": bool(n & 1), "y": bool(n & 2), "to B": bool(n & 4)}
         first = next(r for r in table.rows if r.event == "go" and all(holds[c.text] is c.holds for c in r.conditions))
@@ -266,9 +266,9 @@ def test_a_choice_leaves_no_event_without_a_row() -> None:
 
 def test_arrows_that_exclude_each_other_are_no_choice() -> None:
     text = state_diagram("[*] --> A", "A --> B : go [x]", "A --> C : go [not x]", "B --> A : a", "C --> A : a")
-    made = imported({"m.mmd": text})
-    assert lines_of(made)[:2] == ["A -> B on go(x) when x", "A -> C on go(x) when not x"]
-    assert made.left_out == ()
+    result = imported({"m.mmd": text})
+    assert lines_of(result)[:2] == ["A -> B on go(x) when x", "A -> C on go(x) when not x"]
+    assert result.left_out == ()
 
 
 @pytest.mark.parametrize(("name", "write", "end"), [("m.puml", uml, r"\n"), ("m.mmd", state_diagram, "<br/>")])
@@ -288,19 +288,19 @@ def test_a_description_is_no_row_and_no_name(name: str, write: object) -> None:
         '[*] --> A', 'state "Waiting long" as A', "A : reads a book", "A : and/or sleeps", "B : drinks tea",
         "A --> B : go", "B --> A : back", "B : entry / sit", "B : ring [loud] / wake",
     )  # fmt: skip
-    made = table(name, text)
-    assert [(s.name, s.title, s.label, s.doc, s.entry) for s in made.states] == [
+    result = table(name, text)
+    assert [(s.name, s.title, s.label, s.doc, s.entry) for s in result.states] == [
         ("A", "A", "Waiting long", "reads a book and/or sleeps", ()),
         ("B", "B", "drinks tea", "", ("sit",)),
     ]
-    assert rows(made) == {("A", "go", "B"), ("B", "back", "A"), ("B", "ring", None)}
-    assert 'state A "Waiting long"' in spec_text(Imported((made,)), name)[0]
+    assert rows(result) == {("A", "go", "B"), ("B", "back", "A"), ("B", "ring", None)}
+    assert 'state A "Waiting long"' in spec_text(Imported((result,)), name)[0]
 
 
 def test_the_label_of_the_first_arrow_is_listed() -> None:
-    made = imported({"m.mmd": state_diagram("[*] --> A : enqueue", "A --> B : go", "B --> A : back")})
+    result = imported({"m.mmd": state_diagram("[*] --> A : enqueue", "A --> B : go", "B --> A : back")})
     message = "`enqueue` on the arrow to `A`, where it begins: that is no event of an instance"
-    assert [x.text for x in made.left_out] == [message]
+    assert [x.text for x in result.left_out] == [message]
 
 
 @pytest.mark.parametrize(
@@ -318,9 +318,9 @@ def test_the_label_of_the_first_arrow_is_listed() -> None:
 @pytest.mark.parametrize(("name", "write"), [("m.puml", uml), ("m.mmd", state_diagram)])
 def test_unknown_parts_of_diagrams(lines: tuple[str, ...], message: str, name: str, write: object) -> None:
     assert callable(write)
-    made = imported({name: write("[*] --> A", "A --> B : go", "B --> A : back", *lines)})
-    assert message in [x.text for x in made.missing]
-    loaded(spec_text(made, name)[0])
+    result = imported({name: write("[*] --> A", "A --> B : go", "B --> A : back", *lines)})
+    assert message in [x.text for x in result.missing]
+    loaded(spec_text(result, name)[0])
 
 
 @pytest.mark.parametrize(("name", "write"), [("m.puml", uml), ("m.mmd", state_diagram)])
@@ -328,16 +328,16 @@ def test_states_that_are_called_like_words_of_the_format(name: str, write: objec
     assert callable(write)
     words = ("title", "note", "hide", "scaled", "style", "showing", "header")
     text = write("[*] --> A", *(f"A --> {x} : go_{x}" for x in words), *(f"{x} --> A : back" for x in words))
-    made = table(name, text)
-    assert {s.name for s in made.states} == {"A", *words}
-    assert len(made.rows) == 2 * len(words)
+    result = table(name, text)
+    assert {s.name for s in result.states} == {"A", *words}
+    assert len(result.rows) == 2 * len(words)
 
 
 def test_what_plantuml_does_not_draw_is_no_row() -> None:
     text = uml("!include other.puml", "[*] --> A", "A -[hidden]-> B", "A --> B : go", "B --> A : back")
-    made = imported({"m.puml": text})
-    assert rows(made.tables[0]) == {("A", "go", "B"), ("B", "back", "A")}
-    assert unread(made) == [(2, "a directive, which is not followed: `!include other.puml`")]
+    result = imported({"m.puml": text})
+    assert rows(result.tables[0]) == {("A", "go", "B"), ("B", "back", "A")}
+    assert unread(result) == [(2, "a directive, which is not followed: `!include other.puml`")]
 
 
 def test_a_diagram_in_markdown_is_called_by_its_heading() -> None:
@@ -368,9 +368,9 @@ def test_a_spec_is_linear_in_the_rows(make: object) -> None:
     assert callable(make)
     sizes = []
     for count in (100, 400):
-        made = make(count)
-        names = dict.fromkeys(["A", "B", *(r.source for r in made)])
-        every = [*made, Row("B", "A", "back"), *(Row("A", x, f"to_{x}") for x in names if x != "A")]
+        result = make(count)
+        names = dict.fromkeys(["A", "B", *(r.source for r in result)])
+        every = [*result, Row("B", "A", "back"), *(Row("A", x, f"to_{x}") for x in names if x != "A")]
         text, _ = spec_text(Imported((Table("M", "A", tuple(State(x, x) for x in names), tuple(every)),)), "m.py")
         assert not [d for d in parse(Source("m.fsm", text)).diagnostics if d.severity is Severity.ERROR]
         sizes.append(len(text))
@@ -431,16 +431,16 @@ export const m = createMachine({
 )
 def test_unknown_parts_of_xstate(part: str, message: str) -> None:
     available("xstate-source")
-    made = imported({"m.ts": MAKER.replace("PART", part)})
-    assert unread(made) == [(7, message)]
-    rows_of_busy = {(r.event, r.target) for r in made.tables[0].rows if r.source == "busy"}
+    result = imported({"m.ts": MAKER.replace("PART", part)})
+    assert unread(result) == [(7, message)]
+    rows_of_busy = {(r.event, r.target) for r in result.tables[0].rows if r.source == "busy"}
     assert rows_of_busy <= {("X", "idle")}
 
 
 def test_a_state_is_not_called_dead_where_a_part_was_not_read() -> None:
     available("xstate-source")
-    made = imported({"m.ts": MAKER.replace("PART", "on: rows()")})
-    assert [x.text for x in spec_text(made, "m.ts")[1]] == [
+    result = imported({"m.ts": MAKER.replace("PART", "on: rows()")})
+    assert [x.text for x in spec_text(result, "m.ts")[1]] == [
         "the state `failed`, with 1 row that leaves it: no row that was read leads to it"
     ]
 
@@ -477,9 +477,9 @@ def test_create_machine_under_another_name() -> None:
 
 def test_in_of_xstate_4_is_a_condition() -> None:
     text = '{"id": "(machine)", "initial": "a", "states": {"a": {"on": {"E": {"target": "b", "in": "#m.x"}}}, "b": {}}}'
-    made = table("orders.json", text)
-    assert made.rows == (Row("a", "b", "E", (Condition("in #m.x"),)),)
-    assert made.name == "orders"
+    result = table("orders.json", text)
+    assert result.rows == (Row("a", "b", "E", (Condition("in #m.x"),)),)
+    assert result.name == "orders"
 
 
 def test_a_number_without_end_is_no_duration() -> None:
@@ -529,9 +529,9 @@ MACHINE = "m = Machine(states=['a', 'b'], transitions=[['go', 'a', 'b'], ['back'
     ],
 )
 def test_unknown_parts_of_transitions(text: str, message: str) -> None:
-    made = imported({"m.py": HEAD + MACHINE + text})
-    assert any(message in x.text for x in made.missing), made.missing
-    loaded(spec_text(made, "m.py")[0])
+    result = imported({"m.py": HEAD + MACHINE + text})
+    assert any(message in x.text for x in result.missing), result.missing
+    loaded(spec_text(result, "m.py")[0])
 
 
 @pytest.mark.parametrize(
@@ -553,18 +553,18 @@ def test_unknown_parts_of_transitions(text: str, message: str) -> None:
     ids=["kwargs", "helper", "list", "subclass", "finally"],
 )
 def test_tables_that_are_put_together(text: str) -> None:
-    made = imported({"m.py": HEAD + text})
-    assert made.missing == ()
-    assert rows(made.tables[-1]) == {("a", "go", "b"), ("b", "back", "a")}
+    result = imported({"m.py": HEAD + text})
+    assert result.missing == ()
+    assert rows(result.tables[-1]) == {("a", "go", "b"), ("b", "back", "a")}
 
 
 def test_states_of_another_file_are_those_that_rows_name() -> None:
     text = (
         f"{HEAD}from .const import STATES\nm = Machine(states=STATES, initial='a')\nm.add_transition('go', 'a', 'b')\n"
     )
-    made = imported({"m.py": text})
-    assert unread(made) == [(3, "a state that only running the code would tell: `STATES`")]
-    assert rows(made.tables[0]) == {("a", "go", "b")}
+    result = imported({"m.py": text})
+    assert unread(result) == [(3, "a state that only running the code would tell: `STATES`")]
+    assert rows(result.tables[0]) == {("a", "go", "b")}
 
 
 @pytest.mark.parametrize(
@@ -581,17 +581,17 @@ def test_states_of_another_file_are_those_that_rows_name() -> None:
 def test_unknown_parts_of_python_statemachine(text: str, message: str) -> None:
     head = "from statemachine import State, States, StateMachine\nclass M(StateMachine):\n"
     head += "    a = State(initial=True)\n    b = State()\n    go = a.to(b)\n    back = b.to(a)\n"
-    made = imported({"m.py": head + text})
-    assert message in [x.text for x in made.missing]
-    assert None not in {r.event for r in made.tables[0].rows}
+    result = imported({"m.py": head + text})
+    assert message in [x.text for x in result.missing]
+    assert None not in {r.event for r in result.tables[0].rows}
 
 
 def test_a_machine_without_states_that_were_read() -> None:
     head = "from statemachine import State, States, StateMachine\nclass M(StateMachine):\n    s = States(load())\n"
     with pytest.raises(ImportFailedError):
         imported({"m.py": head})
-    made = imported({"m.py": head + "class N(StateMachine):\n    a = State()\n    go = a.to.itself()\n"})
-    assert unread(made) == [(3, "states that only running the code would tell: `States(load())`")]
+    result = imported({"m.py": head + "class N(StateMachine):\n    a = State()\n    go = a.to.itself()\n"})
+    assert unread(result) == [(3, "states that only running the code would tell: `States(load())`")]
 
 
 def test_a_class_of_another_file_may_declare_more() -> None:
@@ -642,9 +642,9 @@ def go(text: str) -> Imported:
     ],
 )  # fmt: skip
 def test_unknown_parts_of_go(body: str, message: str) -> None:
-    made = go(f"func New() *fsm.FSM {{\n{body.replace('ROWS', ROWS)}\n}}\n")
-    assert any(message in x.text for x in made.missing), made.missing
-    loaded(spec_text(made, "a.go")[0])
+    result = go(f"func New() *fsm.FSM {{\n{body.replace('ROWS', ROWS)}\n}}\n")
+    assert any(message in x.text for x in result.missing), result.missing
+    loaded(spec_text(result, "a.go")[0])
 
 
 @pytest.mark.parametrize(
@@ -662,9 +662,9 @@ def test_unknown_parts_of_go(body: str, message: str) -> None:
     ids=["several", "assigned", "variable", "if", "init", "one-line"],
 )
 def test_tables_of_go(text: str) -> None:
-    made = go(text.replace("ROWS", ROWS))
-    assert made.missing == ()
-    (made_table,) = made.tables
+    result = go(text.replace("ROWS", ROWS))
+    assert result.missing == ()
+    (made_table,) = result.tables
     assert rows(made_table) == {("a", "go", "b"), ("b", "back", "a")}
 
 
@@ -672,11 +672,11 @@ def test_two_tables_in_a_struct_have_names_of_their_own() -> None:
     other = ROWS.replace('"a"', '"down"').replace('"b"', '"up"')
     text = f'func (p *Port) init() {{\np.Inner = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil)\n'
     text += f'p.Oper = fsm.NewFSM("down", fsm.Events{{{other}}}, nil)\n}}\n'
-    made = go(text)
-    assert [x.name for x in made.tables] == ["Inner", "Oper"]
-    model = clean(spec_text(Imported(made.tables[1:]), "a.go")[0])
-    assert drift(model, made, {"Oper": "Oper"}, {}).same
-    assert {x.name for x in drift(model, made, {}, {}).changes} == {"Inner"}
+    result = go(text)
+    assert [x.name for x in result.tables] == ["Inner", "Oper"]
+    model = clean(spec_text(Imported(result.tables[1:]), "a.go")[0])
+    assert drift(model, result, {"Oper": "Oper"}, {}).same
+    assert {x.name for x in drift(model, result, {}, {}).changes} == {"Inner"}
 
 
 def test_methods_of_one_name() -> None:
@@ -686,22 +686,22 @@ def test_methods_of_one_name() -> None:
 
 def test_callbacks_that_are_assigned_to_a_map() -> None:
     text = 'func New() *fsm.FSM {\ncalls := fsm.Callbacks{}\ncalls["enter_b"] = p.log\n'
-    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
-    assert [s.entry for s in made.tables[0].states] == [(), ("p.log",)]
+    result = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [s.entry for s in result.tables[0].states] == [(), ("p.log",)]
 
 
 def test_a_map_of_callbacks_that_is_made() -> None:
     text = 'func New() *fsm.FSM {\ncalls := make(map[string]fsm.Callback)\ncalls["enter_b"] = p.log\n'
     text += 'for _, s := range []string{"a", "b"} { calls["leave_"+s] = p.count }\n'
-    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
-    assert [(s.entry, s.exit) for s in made.tables[0].states] == [((), ("p.count",)), (("p.log",), ("p.count",))]
+    result = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [(s.entry, s.exit) for s in result.tables[0].states] == [((), ("p.count",)), (("p.log",), ("p.count",))]
 
 
 def test_a_callback_that_is_assigned_under_a_condition_is_listed() -> None:
     text = 'func New() *fsm.FSM {\ncalls := fsm.Callbacks{}\nif debug { calls["enter_b"] = p.log }\n'
-    made = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
-    assert [s.entry for s in made.tables[0].states] == [(), ()]
-    assert [x.text for x in made.left_out] == ["a callback whose name only running the code would tell: `p.log`"]
+    result = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
+    assert [s.entry for s in result.tables[0].states] == [(), ()]
+    assert [x.text for x in result.left_out] == ["a callback whose name only running the code would tell: `p.log`"]
 
 
 @pytest.mark.parametrize(
@@ -722,8 +722,8 @@ def test_what_a_callback_calls_whatever_happens(body: str, actions: tuple[str, .
 
 def test_a_callback_that_may_cancel_is_listed() -> None:
     call = '"before_go": func(c C, e *fsm.Event) {\nif bad { e.Cancel(err) }\n}'
-    made = go(f'var m = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, fsm.Callbacks{{{call}}})\n')
-    assert [x.text for x in made.left_out] == ["the callback `before_go` may cancel the event"]
+    result = go(f'var m = fsm.NewFSM("a", fsm.Events{{{ROWS}}}, fsm.Callbacks{{{call}}})\n')
+    assert [x.text for x in result.left_out] == ["the callback `before_go` may cancel the event"]
 
 
 def test_methods_of_one_name_that_return_tables() -> None:
@@ -734,10 +734,10 @@ def test_methods_of_one_name_that_return_tables() -> None:
         text += f"func (x *{kind}) rows() fsm.Events {{ return fsm.Events{{{own}}} }}\n"
         text += f"func (x *{kind}) build() *fsm.FSM {{ return fsm.NewFSM(x.first(), x.rows(), nil) }}\n"
     text += "func other() *fsm.FSM {\nx := &Order{}\nreturn fsm.NewFSM(x.first(), x.rows(), nil)\n}\n"
-    made = go(text)
-    assert made.missing == ()
-    assert [(x.name, x.initial) for x in made.tables] == [("Order", "a"), ("Parcel", "b"), ("Other", "a")]
-    assert [x.rows[0].event for x in made.tables] == ["goOrder", "goParcel", "goOrder"]
+    result = go(text)
+    assert result.missing == ()
+    assert [(x.name, x.initial) for x in result.tables] == [("Order", "a"), ("Parcel", "b"), ("Other", "a")]
+    assert [x.rows[0].event for x in result.tables] == ["goOrder", "goParcel", "goOrder"]
 
 
 @pytest.mark.parametrize(
@@ -771,9 +771,9 @@ def test_a_constant_of_another_platform_is_not_read() -> None:
     ],
 )
 def test_a_variable_that_is_another_name_of_the_maker(text: str) -> None:
-    made = go(text.replace("ROWS", ROWS))
-    assert made.missing == ()
-    assert rows(made.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
+    result = go(text.replace("ROWS", ROWS))
+    assert result.missing == ()
+    assert rows(result.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
 
 
 def test_a_maker_that_is_handed_on_is_named_where_nothing_else_was_read() -> None:
@@ -796,15 +796,15 @@ def test_a_maker_that_is_handed_on_is_named_where_nothing_else_was_read() -> Non
     ],
 )
 def test_go_that_gofmt_would_lay_out_in_another_way(layout: str) -> None:
-    made = go(layout.replace("ROWS", ROWS))
-    assert made.missing == ()
-    assert rows(made.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
+    result = go(layout.replace("ROWS", ROWS))
+    assert result.missing == ()
+    assert rows(result.tables[0]) == {("a", "go", "b"), ("b", "back", "a")}
 
 
 def test_a_declaration_that_is_not_go_is_not_read() -> None:
-    made = go(f'func New() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\nfunc bad( {{\n')
-    assert [x.text for x in made.missing] == ["a declaration that is not Go"]
-    assert len(made.tables[0].rows) == 2
+    result = go(f'func New() *fsm.FSM {{ return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, nil) }}\nfunc bad( {{\n')
+    assert [x.text for x in result.missing] == ["a declaration that is not Go"]
+    assert len(result.tables[0].rows) == 2
 
 
 def test_a_state_of_go_without_a_name() -> None:
@@ -822,9 +822,9 @@ def test_a_state_of_go_without_a_name() -> None:
 )
 @pytest.mark.parametrize("kind", ["compound", "parallel"])
 def test_states_of_xstate_that_cannot_be_told_apart(states: str, message: str, kind: str) -> None:
-    made = imported({"m.json": f'{{"type": "{kind}", "states": {{{states}}}}}'})
-    assert message in [x.text for x in made.missing]
-    loaded(spec_text(made, "m.json")[0])
+    result = imported({"m.json": f'{{"type": "{kind}", "states": {{{states}}}}}'})
+    assert message in [x.text for x in result.missing]
+    loaded(spec_text(result, "m.json")[0])
 
 
 ENDLESS = (
@@ -883,8 +883,8 @@ def test_the_name_of_a_machine_in_typescript(text: str, name: str, own: str) -> 
 )  # fmt: skip
 def test_the_names_of_machines_in_python(text: str, names: list[str]) -> None:
     text = text.replace("MADE", PY).replace("MODEL", PY.replace("(", "(self, ", 1))
-    made = imported({"source.py": f"from transitions import Machine\n\n{text}\n"})
-    assert [x.name for x in made.tables] == names
+    result = imported({"source.py": f"from transitions import Machine\n\n{text}\n"})
+    assert [x.name for x in result.tables] == names
 
 
 def test_methods_of_go_that_build_machines_are_called_by_their_types() -> None:

@@ -49,7 +49,7 @@ BOUNDED = 3
 
 
 class ClosedPipeError(Exception):
-    """Whoever read the output has gone. click would end with 1, as if something had been found."""
+    """The reader of the output has gone. click would end with 1, as if there were findings."""
 
 
 def declared(name: str) -> Command:
@@ -91,8 +91,12 @@ def call(command: Command, values: dict[str, Any]) -> None:
         sys.exit(FINDINGS)
 
 
-def ended(cause: BaseException | None) -> int:
-    """The exit code after Ctrl-C, or when a command still wanted to read."""
+def ended(cause: BaseException | None, *, begun_line: bool = False) -> int:
+    """The exit code after Ctrl-C, or when a command still wanted to read. `begun_line`: end a line, such as that in
+    which a terminal shows `^C`."""
+    if begun_line:
+        with suppress(OSError):
+            print(file=sys.stderr)
     interrupted = isinstance(cause, KeyboardInterrupt)
     complain("interrupted" if interrupted else "the input has ended")
     return INTERRUPTED if interrupted else MISUSE

@@ -51,7 +51,7 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
             return run(arguments, begun)
         return 0
     except (KeyboardInterrupt, EOFError) as cause:
-        return ended(cause)
+        return ended(cause, begun_line=True)
     except (BrokenPipeError, ClosedPipeError):
         return _silenced(CLOSED_PIPE)
     except LimitError as limit:

@@ -63,7 +63,7 @@ def why(
 
 
 def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[str, list[Gang], bool]:
-    """In words, the gangs that have to leave first, and whether it waits in vain whoever leaves."""
+    """In words, the gangs that have to leave first, or that it can never have a place."""
     match gang.state:
         case AffinityGroupState.PREEMPTING:
             return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual), False

@@ -85,7 +85,7 @@ class TimedSystem(System):
 
     def _check_loop(self) -> None:
         """An event loop that is running takes timers from its own thread only."""
-        asyncio = sys.modules.get("asyncio")  # to import it would be slow, and whoever has a loop has done so
+        asyncio = sys.modules.get("asyncio")  # importing it is slow, and a running loop has imported it
         if asyncio is None or not isinstance(self.clock, asyncio.AbstractEventLoop) or not self.clock.is_running():
             return
         if asyncio._get_running_loop() is not self.clock:

@@ -15,7 +15,8 @@ SOON, LATER = 0.4, 10.0
 
 
 MAX_YOUNG = 100_000
-"""Objects that may be made without a pause. To look through so many takes some hundredths of a second."""
+"""Maximum number of objects that are created before a collection, if no pause comes. Such a collection takes some
+hundredths of a second."""
 
 
 class Idle:

@@ -1,5 +1,5 @@
-"""What the language server writes to standard error: a short line for each record, and so many in a minute, whatever an
-editor has sent. Editors keep it all."""
+"""What the language server writes to standard error: one short line per record, and a limited number of lines per
+minute, whatever an editor sends. Editors keep all of it."""
 
 from __future__ import annotations
 

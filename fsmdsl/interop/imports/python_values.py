@@ -141,7 +141,7 @@ class Scope:
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """What Python warns of in a source that is parsed is no concern of whoever reads machines."""
+    """Python's warnings about a source that is parsed are suppressed: they do not concern its machines."""
     with catch_warnings():
         simplefilter("ignore")
         yield

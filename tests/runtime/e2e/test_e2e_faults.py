@@ -107,7 +107,7 @@ def test_a_crash_in_a_preemption_leaves_no_gang_half_alive(behind: Behind, momen
     plane.apply(role)
     until(lambda: plane.ask("POST", REVIEWS, MAY_DELETE)["status"]["allowed"], "it may delete again")
     behind.allocator.start()
-    until(lambda: leaving(behind, weak) == weak, "all are told to go", 15.0)
+    until(lambda: leaving(behind, weak) == weak, "all of them are being deleted", 15.0)
     behind.await_bound(*strong, wake=True)
     behind.settled()
 

@@ -14,7 +14,7 @@ from fsmdsl.search.lower.context import AT, Context, Scope, T
 from fsmdsl.search.lower.values.convert import element_of
 
 MAX_REPEATED = 1 << 13
-"""So many different events can be told apart in one state where the environment may come to one in two ways."""
+"""Maximum number of different events that can be told apart in a state, where several offers lead to the same event."""
 
 Loops = tuple[s.Each, ...]
 """The loops that an offer stands in, the outermost first."""

@@ -163,7 +163,7 @@ def _follow(context: Context, moving: Sequence[m.Machine], b: Builder) -> list[F
 
 
 def _forget_answers(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
-    """Pending actions are gone, and whoever it strikes has followed nothing in this round."""
+    """Pending actions are gone, and the instances that it strikes have followed nothing in this round."""
     layout = context.layout
     if layout.awaited:
         with b.if_(ALL):
