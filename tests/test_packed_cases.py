@@ -624,45 +624,30 @@ system X { crowd: Crowd[70]  a: A }
     assert found == {f"T -> T when n == {n}" for n in range(3)}
 
 
-def test_exit_hooks_do_not_hide_a_crash_transition_of_a_composite() -> None:
-    """An exit hook of one of its states divides the others into those with the hook and those without."""
-    text = """module x
-machine Pod {
+@pytest.mark.parametrize(
+    "rows",
+    [
+        # An exit hook of one state divides the others into those with the hook and those without.
+        "Down -> Leaving on crash  on exit(Leaving) do { }",
+        # The transition of the composite is never chosen, for each state inside has its own.
+        "Down -> Up on crash  Asking -> Leaving on crash  Leaving -> Asking on crash",
+    ],
+    ids=["exit hook", "never chosen"],
+)
+def test_a_composite_has_a_crash_transition(rows: str) -> None:
+    text = f"""module x
+machine Pod {{
     initial state Up
-    state Down { initial state Asking  state Leaving }
+    state Down {{ initial state Asking  state Leaving }}
     event go, back from environment
     Up -> Down on go
     Down -> Up on back
     ignore go in Down
     ignore back in Up
-    Down -> Leaving on crash
+    {rows}
     Up on crash
-    on exit(Leaving) do { }
-}
-system S { pods: Pod[4]  environment { some x in pods: x.go  some x in pods: x.back  some x in pods: crash of x } }
-"""
-    model = compiled(text)
-    system = only_system(model)
-    assert found(packed(model, system, Limits(), PLAIN)) == found(by_definition(model, system, Limits()))
-
-
-def test_a_crash_transition_of_a_composite_may_never_be_chosen() -> None:
-    """Each of its states has one of its own."""
-    text = """module x
-machine Pod {
-    initial state Up
-    state Down { initial state Asking  state Leaving }
-    event go, back from environment
-    Up -> Down on go
-    Down -> Up on back
-    ignore go in Down
-    ignore back in Up
-    Down -> Up on crash
-    Asking -> Leaving on crash
-    Leaving -> Asking on crash
-    Up on crash
-}
-system S { pods: Pod[4]  environment { some x in pods: x.go  some x in pods: x.back  some x in pods: crash of x } }
+}}
+system S {{ pods: Pod[4]  environment {{ some x in pods: x.go  some x in pods: x.back  some x in pods: crash of x }} }}
 """
     model = compiled(text)
     system = only_system(model)
