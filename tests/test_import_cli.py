@@ -110,6 +110,25 @@ def test_no_drift(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "code and spec: the same\n")
 
 
+def test_drift_lists_states_and_rows_of_the_code_without_effect(tmp_path: Path) -> None:
+    rows = ('["start", "new", "running"]', '["finish", "running", "done"]', '["finish", "running", "new"]')
+    (tmp_path / "job.py").write_text(f"""from transitions import Machine
+
+machine = Machine(
+    states=["new", "running", "lost", "done"],
+    initial="new",
+    transitions=[{", ".join(rows)}, ["recover", "lost", "running"]],
+)
+""")
+    assert fsm("import", "job.py", "--out", "job.fsm", cwd=tmp_path).returncode == 0
+    done = fsm("drift", "job.fsm", "job.py", "--output", "d.json", "--output", "d.xml", cwd=tmp_path)
+    assert (done.returncode, "code and spec: the same" in done.stdout) == (0, True)
+    assert [code for code in ("FSM524", "FSM525") if f"[{code}]" in done.stdout] == ["FSM524", "FSM525"]
+    codes = [x["code"] for x in json.loads((tmp_path / "d.json").read_text())["diagnostics"]]
+    assert sorted(codes) == ["FSM524", "FSM525"]
+    assert 'failures="0"' in (tmp_path / "d.xml").read_text()
+
+
 @pytest.mark.full(reason="many processes")
 def test_misuse_and_sources_that_cannot_be_read(folder: Path) -> None:
     (folder / "empty.py").write_text("x = 1\n")

@@ -13,6 +13,27 @@ from fsmdsl.search.lower.library import basic
 pytestmark = pytest.mark.usefixtures(own_objects.__name__)
 
 CASES = {
+    "a queue for each sender, of which there is none": """
+channel mail: lossy duplicating fifo[2] from each Sender to each Inbox
+channel form: waiting bag[2] from each Sender to each Inbox
+machine Sender {
+    initial state On
+    event go from environment
+    On on go
+}
+machine Inbox {
+    initial state Waiting
+    state Read
+    event letter from mail
+    event reply from form
+    event look from environment
+    Waiting -> Read on letter
+    Waiting -> Read on look
+    Read -> Waiting on reply
+    Read -> Waiting on look
+}
+system X { a: Inbox  b: Inbox }
+""",
     "a bag of sets, or none": """
 channel box: bag[3] to Hub
 machine Hub {

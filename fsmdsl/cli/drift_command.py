@@ -11,7 +11,7 @@ from fsmdsl.cli.import_command import imported
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.printing import printing, printing_options
-from fsmdsl.interop.drift import RULES, Comparison, Leads, drift, report, table_names
+from fsmdsl.interop.drift import RULES, Comparison, Leads, drift, report, table_names, without_effect
 from fsmdsl.interop.imports.formats import FORMATS
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.frames import frames
@@ -54,7 +54,8 @@ def command(
     """Compare the tables of CODE, as `fsm import` reads them, with the machines of SPEC.
 
     States, the initial state and rows: added, removed, changed, renamed, with places in both. Conditions and actions
-    are not compared, nor timers where the code's table has none.
+    are not compared, nor timers where the code's table has none. Text and JSON also list states and rows of the code
+    that have no effect there; they are no differences.
 
     Exit codes: 0 the same, 1 different, or one of both cannot be read, 2 misuse, 3 no difference in the parts that were
     read, but some were not.
@@ -75,13 +76,14 @@ def command(
             there = ", ".join(f"`{x}`" for x in table_names(tables))
             misuse(f"there is no table `{error.args[0]}` in `{code}`; there are {there}")
         findings = report(comparison, Span(Source(spec, ""), 0, 0), leads)
-    if findings:
-        out.say_text(frames(findings, paint))
+        everything = [*findings, *without_effect(comparison)]
+    if everything:
+        out.say_text(frames(everything, paint))
     for name in comparison.alone:
         out.say(f"not compared: `{name}`, which has no table in the code")
     tally = _tally(comparison)
     out.say(f"{tally}: {paint('the same', 'good')}" if comparison.same else tally)
-    out.finish(lambda: from_check(findings, findings, RULES, tally, "drift"))
+    out.finish(lambda: from_check(everything, findings, RULES, tally, "drift"))
     sys.exit(FINDINGS if comparison.changes else 0 if comparison.same else BOUNDED)
 
 

@@ -12,12 +12,12 @@ from fsmdsl.interop.drift.changes import Drift, Side, differences
 from fsmdsl.interop.drift.moves import Moves, of_machine, of_table
 from fsmdsl.interop.drift.name_matching import key
 from fsmdsl.interop.imports.rules import UNREAD
-from fsmdsl.interop.imports.table import Imported, Unread
+from fsmdsl.interop.imports.table import Imported, LeftOut, Unread
 from fsmdsl.interop.imports.write import Written, written_machines
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity, ordered
 from fsmdsl.text.source import NOWHERE, Span
 
-__all__ = ["RULES", "Comparison", "Drift", "Leads", "drift", "report", "table_names"]
+__all__ = ["RULES", "Comparison", "Drift", "Leads", "drift", "report", "table_names", "without_effect"]
 
 Leads = Literal["code", "spec"]
 """Which of the two is right, so that the other has to follow."""
@@ -52,6 +52,8 @@ class Comparison:
     uncertain: tuple[Drift, ...]
     """What the spec has and the code lacks, unless it is in a part that was not read."""
     unread: tuple[Unread, ...]
+    ineffective: tuple[LeftOut, ...]
+    """Dead states and rows of the code that are never followed. They are no difference."""
     alone: tuple[str, ...]
     """The machines of the spec that no table was compared with."""
 
@@ -81,10 +83,14 @@ def drift(model: m.Model, imported: Imported, pairs: Mapping[str, str], names: M
     alone = [] if pairs else [x.source for x in tables if all(x is not code for _, code in chosen)]
     certain += (Drift("added", "machine", x.name, x.name, Side(NOWHERE), Side(x.place, x.name)) for x in alone)
     unread = imported.missing
+    compared = tables
     if pairs:
-        unread = Imported(tuple(code.source for _, code in chosen)).missing
+        compared = [code for _, code in chosen]
+        unread = Imported(tuple(code.source for code in compared)).missing
+    left_out = [*(() if pairs else imported.left_out), *(x for code in compared for x in code.left_out)]
+    ineffective = tuple(x for x in left_out if x.rule is not None)
     without = [] if pairs else [name for name in specs if all(spec.name != name for spec, _ in chosen)]
-    return Comparison(tuple(certain), tuple(uncertain), unread, tuple(without))
+    return Comparison(tuple(certain), tuple(uncertain), unread, ineffective, tuple(without))
 
 
 def table_names(imported: Imported) -> list[str]:
@@ -149,6 +155,11 @@ def report(comparison: Comparison, spec: Span, leads: Leads) -> list[Diagnostic]
     that was not read."""
     unread = [UNREAD.at(x.place, f"not read: {x.text}") for x in comparison.unread]
     return ordered([*(_finding(x, spec, leads) for x in comparison.changes), *unread])
+
+
+def without_effect(comparison: Comparison) -> list[Diagnostic]:
+    """A finding for each state and row of the code without effect: about the code alone, so no difference."""
+    return ordered(x.rule.at(x.place, x.text) for x in comparison.ineffective if x.rule is not None)
 
 
 def _finding(x: Drift, spec: Span, leads: Leads) -> Diagnostic:

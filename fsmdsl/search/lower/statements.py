@@ -290,6 +290,8 @@ def _each(scope: Scope, x: s.Each) -> None:
         _each_instance(scope, x)
     elif isinstance(origin, m.Quantified):
         _looking(scope, x, origin)
+    elif _has_no_instance(scope, x.over):
+        pass  # the body may be about queues of these instances, which have no place in a row
     elif too_deep(scope):
         effects_apart(scope, lambda inner: _each(inner, x))
     elif origin is None and isinstance(x.over.type, m.SetType) and (bounds := _bounds(x)):
@@ -303,6 +305,10 @@ def _each(scope: Scope, x: s.Each) -> None:
         with loop(scope, x.over, over) as member:
             scope.variables[x.variable.name] = member
             execute(scope, x.body)
+
+
+def _has_no_instance(scope: Scope, e: s.Expr) -> bool:
+    return isinstance(e, s.Instances) and e.kind == "machine" and not scope.context.universe.instances_of(e.name)
 
 
 def _each_instance(scope: Scope, x: s.Each) -> None:
