@@ -9,6 +9,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from loading import SPECS, model_of
+
 from fsmdsl import model as m
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.svg import NO_GRAPHVIZ, rendered_together
@@ -301,6 +303,16 @@ def test_what_needs_attention_is_listed_by_urgency() -> None:
     (never,) = [x for x in report.attention if x.urgency == "never" and "`x.N`" in x.what]
     assert (never.what, never.detail) == ("`x.N`: 1 of 3 rows never followed", "n (x.fsm:39:5)")
     assert "scenarios failing" in summary(report)
+
+
+def test_rows_of_the_library_that_no_run_follows_are_counted_and_need_no_attention() -> None:
+    report = report_of(model_of(SPECS / "kubernetes" / "job.fsm"))
+    systems = [system for module in report.modules for system in module.systems]
+    shipped_machines = {x.name for module in report.modules for x in module.machines if x.is_shipped}
+    assert any(x.library_never_followed for x in systems)
+    assert shipped_machines
+    assert not shipped_machines & {name for system in systems for name, _ in system.never_followed}
+    assert not any(f"kubernetes.{name}`" in x.what for x in report.attention for name in shipped_machines)
 
 
 def test_a_limit_leaves_things_open_and_says_nothing_of_never() -> None:

@@ -13,7 +13,7 @@ ORDER = ("violated", "failing", "error", "warning", "bounded", "never")
 
 def attention(modules: Sequence[ModuleView], diagnostics: Iterable[Diagnostic]) -> list[Attention]:
     """Violations, failing scenarios, errors and warnings of the checks, what a limit left open, and transitions that no
-    exploration follows."""
+    exploration follows, except those of the library."""
     entries = [
         *(x for module in modules for system in module.systems for x in _verdicts(module, system)),
         *(x for module in modules for x in _scenarios(module)),
@@ -48,7 +48,7 @@ def _diagnostic(d: Diagnostic) -> Attention:
 
 def _never(module: ModuleView, machine: MachineView) -> Iterator[Attention]:
     rows = [r for r in machine.rows if r.never]
-    if not rows:
+    if machine.is_shipped or not rows:
         return
     labels = Counter(r.label for r in machine.rows)
     names = []

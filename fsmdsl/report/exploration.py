@@ -196,10 +196,12 @@ def never_followed(x: Exploration, model: m.Model) -> list[str]:
 
 
 def never_followed_by_machine(x: Exploration, model: m.Model) -> list[tuple[str, list[str]]]:
-    """The same for each machine by itself, with their places: `("Cell", ["e4 from Used (cell.fsm:7:5)", …])`."""
+    """The same for each machine by itself, with their places: `("Cell", ["e4 from Used (cell.fsm:7:5)", …])`. Without
+    rows of the library."""
     by_machine: defaultdict[str, list[str]] = defaultdict(list)
     for row in unfollowed_rows(x, model):
-        by_machine[row.machine.name].append(f"{row.name} ({row.span})")
+        if not row.is_shipped:
+            by_machine[row.machine.name].append(f"{row.name} ({row.span})")
     return list(by_machine.items())
 
 

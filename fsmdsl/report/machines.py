@@ -9,6 +9,7 @@ from fsmdsl.check.event_table import completeness
 from fsmdsl.check.machine_graph import Shape
 from fsmdsl.draw.detail import detailed
 from fsmdsl.draw.graph import Graph, graph_of
+from fsmdsl.model.workspace import shipped
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.coverage import Reach, on_diagram
 from fsmdsl.report.data import row
@@ -53,6 +54,7 @@ def machine_view(
         _reach(machine, reached["covered"], ids),
         _reach(machine, reached["logged"], ids),
         overlays,
+        shipped(machine.span.source.name),
     )
 
 

@@ -10,7 +10,7 @@ from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
-from fsmdsl.report.exploration import never_followed_by_machine
+from fsmdsl.report.exploration import never_followed_by_machine, unfollowed_rows
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.report.views import SpaceView, SystemView, VerdictView
 from fsmdsl.runs.narrative import story
@@ -35,6 +35,7 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         _basis(x),
         [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)],
         never_followed_by_machine(x, model),
+        sum(row.is_shipped for row in unfollowed_rows(x, model)),
         x.note or "",
         inline(columns(x.levels)) if len(x.levels) > 1 else "",
         space,

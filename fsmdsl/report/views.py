@@ -100,6 +100,8 @@ class MachineView:
     covered: ReachView
     logged: ReachView
     overlays: Data = field(default_factory=dict)
+    is_shipped: bool = False
+    """Is it a machine of the library, which the reader cannot change?"""
 
     @property
     def large(self) -> bool:
@@ -166,6 +168,8 @@ class SystemView:
     verdicts: Sequence[VerdictView]
     never_followed: Sequence[tuple[str, Sequence[str]]]
     """By machine, the rows that no run follows, with their places."""
+    library_never_followed: int
+    """How many rows of the library no run follows."""
     note: str = ""
     """What could have been faster, and why it was not."""
     levels: str = ""
