@@ -182,6 +182,29 @@ def test_what_a_search_leaves_out_is_noticed(
         explore(model, system, means=Means(compiled=False))
 
 
+def test_the_message_names_the_step_and_both_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cross_check, "SHARE", inf)
+    counter = """module x
+machine Counter {
+    n: 0..1
+    initial state On
+    event up, look from environment
+    On on up when n == 0 do n = 1
+    On on look
+}
+system X { counter: Counter }
+"""
+    model, system = next(systems(counter))
+    nothing = ("elaboration.effects(effects)", "elaboration.effects(effects[:0])")
+    with planted(effects.perform, *nothing), pytest.raises(DisagreementError) as error:
+        explore(model, system, means=Means(compiled=False))
+    assert str(error.value).splitlines()[1:4] == [
+        "  about the state that counter.up leads to",
+        "  the search says:      counter  On  n = 0",
+        "  the definition says:  counter  On  n = 1",
+    ]
+
+
 def searched(text: str = FAULTY) -> PackedSearch:
     model, system = next(systems(text))
     return packed(model, system, Limits(), Means(compiled=False))

@@ -28,6 +28,7 @@ from fsmdsl.runs.search_result import (
     states_inhabited,
     transitions_followed,
 )
+from fsmdsl.runs.trace import world_lines
 from fsmdsl.runs.verdicts.verdict import QuestionKey
 from fsmdsl.search.compiled import Compiled
 from fsmdsl.search.engine import Engine, Expansion
@@ -47,7 +48,7 @@ from fsmdsl.step import (
     unoffered,
     within,
 )
-from fsmdsl.step.describe import fault_message
+from fsmdsl.step.describe import describe, fault_message
 
 Key = TypeVar("Key")
 
@@ -177,7 +178,6 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
         return bool(expansion.board[place])
 
     fails = any(noted(place) for place in range(board.faults, board.faults + board.codes))
-    successors = [search.words(result.world) for _, result in by_definition.successors]
     settled = {q.key for q in search.questions if settles(universe, world, q)}
     answered = {key for n, key in enumerate(search.conditions) if noted(board.first + n)}
     followed = Counter(key for _, result in by_definition.steps for key in transitions_followed(universe, result))
@@ -189,7 +189,7 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
         rows, guards = rows & set(followed), guards & by_definition.guards
     unreported = [x for x in by_definition.faults if fault_key(x) not in search.faults]
     checks: list[tuple[str, object, object]] = [
-        ("states that the steps lead to", list(expansion.successors), successors),
+        _targets(search, by_definition, expansion.successors),
         ("number of steps", expansion.board[board.fired], len(by_definition.steps)),
         ("whether something fails", fails, bool(by_definition.faults)),
         ("whether the state is beyond the bounds", noted(board.beyond), by_definition.bounded),
@@ -211,6 +211,22 @@ def _compare(search: ProgramSearch, by_definition: Defined) -> None:
     for what, program, definition in checks:
         if program != definition:
             raise disagreement(universe, world, what, program, definition)
+
+
+def _targets(search: ProgramSearch, x: Defined, words: Sequence[tuple[int, ...]]) -> tuple[str, object, object]:
+    """The states that the steps lead to. Where they differ, the state that the first such step leads to."""
+    universe = search.universe
+    expected = [search.words(result.world) for _, result in x.successors]
+    for (step, _), program, definition in zip(x.successors, words, expected, strict=False):
+        if program != definition:
+            what = f"the state that {describe(universe, step, x.world)} leads to"
+            return what, _state(search, program), _state(search, definition)
+    return "how many steps end well", len(words), len(expected)
+
+
+def _state(search: ProgramSearch, words: tuple[int, ...]) -> str:
+    layout = search.lowered.layout
+    return "; ".join(world_lines(search.universe, layout.decode(layout.unpack(words))))
 
 
 def _counts(expansion: Expansion, places: Mapping[Key, int]) -> Counter[Key]:
