@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
@@ -67,10 +68,14 @@ def write(path: Path, how: tuple[str, ...], text: str, place: str) -> None:
 
 
 def exchanged(text: str, line: str, place: str) -> str:
+    """The text with a line in the place of the one that has the most words in common with it, from the first on."""
     lines = text.splitlines()
-    found = [n for n, x in enumerate(lines) if x.split()[:1] == line.split()[:1]]
-    assert len(found) == 1, f"{place}: {len(found)} lines begin like `{line.strip()}`"
-    lines[found[0]] = line
+    pairs = [zip(x.split(), line.split(), strict=False) for x in lines]
+    common = [sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], x)) for x in pairs]
+    most = max(common)
+    assert most > 0, f"{place}: no line begins like `{line.strip()}`"
+    assert common.count(most) == 1, f"{place}: {common.count(most)} lines begin like `{line.strip()}`"
+    lines[common.index(most)] = line
     return "\n".join(lines) + "\n"
 
 

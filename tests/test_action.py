@@ -22,7 +22,7 @@ pytestmark = pytest.mark.full(reason="processes of the GitHub Action")
 
 ROOT = Path(__file__).parent.parent
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
-LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 BROKEN = LEASE.replace("ignore leave in Leaving", "ignore leave in Left")
 BOT = "github-actions[bot]"
 

@@ -25,7 +25,7 @@ from fsmdsl.step import Universe
 from fsmdsl.text.budget import Budget
 
 ROOT = Path(__file__).parent.parent
-LEASE = ROOT / "fsmdsl" / "cli" / "lease.fsm"
+LEASE = ROOT / "editors" / "playground" / "lease.fsm"
 SPECS = ROOT / "specs"
 
 

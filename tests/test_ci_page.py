@@ -14,7 +14,7 @@ import yaml
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
-LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 
 
 def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:

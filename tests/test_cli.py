@@ -397,12 +397,14 @@ def test_report_escapes_what_a_spec_says(folder: Path) -> None:
     assert "<b>&" not in page
 
 
-def test_init_starts_a_folder_that_is_clean(tmp_path: Path) -> None:
+def test_init_starts_a_folder_with_a_deadlock_that_only_verify_finds(tmp_path: Path) -> None:
     assert fsm("init", cwd=tmp_path).returncode == 0
     assert fsm("init", cwd=tmp_path).returncode == 2
-    for command in ("check", "test", "verify"):
+    for command in ("check", "test"):
         assert fsm(command, cwd=tmp_path).returncode == 0, command
     assert fsm("fmt", "--check", cwd=tmp_path).returncode == 0
+    done = fsm("verify", cwd=tmp_path)
+    assert (done.returncode, "violated: deadlock" in done.stdout) == (1, True)
 
 
 @pytest.mark.full(reason="a report in a terminal")

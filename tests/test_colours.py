@@ -25,7 +25,7 @@ VIM = ROOT / "editors" / "vim"
 TEXTMATE = ROOT / "editors" / "vscode" / "syntaxes" / "fsm.tmLanguage.json"
 TREE_SITTER = ROOT / "editors" / "tree-sitter-fsm" / "queries" / "highlights.scm"
 LIVE = ROOT / "fsmdsl" / "editor" / "live" / "static" / "language.js"
-LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 
 needs_vim = pytest.mark.skipif(shutil.which("vim") is None, reason="VIM IS NOT INSTALLED: its colours were not tested")
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from markdown_blocks import blocks
 
 from fsmdsl.cli.parser import cli
 from tests.test_cli import DOOR, ROOT
@@ -636,11 +637,18 @@ def test_init_does_not_add_to_specs_that_are_there(folder: str, specs: Path) -> 
     assert sorted(specs.rglob("*")) == before
 
 
+def test_the_readme_begins_with_the_example_of_init() -> None:
+    """All of it but the scenario."""
+    (block,) = [x for x in blocks(ROOT / "README.md") if x.language == "fsm"]
+    example = (ROOT / "fsmdsl" / "cli" / "gang.fsm").read_text("utf-8")
+    assert example.startswith(f"{block.text}\nscenario ")
+
+
 def test_the_first_steps_of_the_readme_verify_one_folder(specs: Path) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     commands = re.findall(r"^\.venv/bin/fsm (.*)$", readme, re.MULTILINE)
     assert commands == ["init demo", "verify demo"]
     begun, verified = (fsm(*line.split(), cwd=specs) for line in commands)
-    assert (begun.returncode, verified.returncode) == (0, 0)
+    assert (begun.returncode, verified.returncode) == (0, 1)
     assert "lamp" not in verified.stdout
-    assert fsm("verify", cwd=specs / "demo").stdout.startswith("holds     lease.")
+    assert fsm("verify", cwd=specs / "demo").stdout.startswith("violated  gang.")

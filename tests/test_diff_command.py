@@ -197,7 +197,7 @@ def test_markdown(repository: Path) -> None:
 
 def test_as_documented_what_the_document_changes(tmp_path: Path) -> None:
     """Amendments of either version are left out."""
-    text = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+    text = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
     (tmp_path / "old.fsm").write_text(text, "utf-8")
     (tmp_path / "new.fsm").write_text(text.replace("ignore leave in Leaving", "ignore leave in Left"), "utf-8")
     done = fsm("diff", "old.fsm", "new.fsm", "--quick", cwd=tmp_path)

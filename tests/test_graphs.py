@@ -120,7 +120,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_examples_of_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = (ROOT / "docs" / "notebook.md").read_text("utf-8").partition("## Graphs")[2].partition("\n## ")[0]
     (tmp_path / "specs").mkdir()
-    (tmp_path / "specs" / "lease.fsm").write_text((ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8"))
+    (tmp_path / "specs" / "lease.fsm").write_text((ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8"))
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     assert len(blocks) == 3
@@ -128,7 +128,7 @@ def test_the_examples_of_the_documents(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_in_a_notebook(tmp_path: Path) -> None:
-    (tmp_path / "lease.fsm").write_text((ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8"))
+    (tmp_path / "lease.fsm").write_text((ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8"))
     specs = load(tmp_path / "lease.fsm")
     assert set(specs.graph("Node")) == {"Idle", "Lent", "Draining"}
     assert len(specs.states("Shared")) == 16

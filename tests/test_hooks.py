@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parent.parent
-LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 
 

@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_toolkit_alone(built: Path) -> None:
         "syntax/fsm.lark",
         "py.typed",
         "syntax/parse/table.bin",
-        "cli/lease.fsm",
+        "cli/gang.fsm",
         "report/templates/page.html.jinja",
     ):
         assert f"fsmdsl/{data}" in names
@@ -113,13 +113,13 @@ def test_the_wheel_runs_where_nothing_else_is_installed(built: Path, tmp_path: P
 
     for arguments in (["init"], ["check"], ["test"], ["verify"], ["generate"], ["fmt", "--check"], ["explain"]):
         done = run(*arguments)
-        assert done.returncode == 0, (arguments, done.stderr)
+        assert done.returncode == (arguments == ["verify"]), (arguments, done.stderr)  # the example has a deadlock
     assert run("draw", "--format", "mermaid").returncode == 0
     missing = run("draw")
     assert missing.returncode == 1
     assert "error[FSM501]" in missing.stderr
     assert "fsmdsl[svg]" in missing.stderr
     report = run("report")
-    assert report.returncode == 0
+    assert report.returncode == 1
     assert "error[FSM501]" in report.stderr
     assert (tmp_path / "build" / "report" / "index.html").is_file()

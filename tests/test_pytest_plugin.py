@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-LEASE = (Path(__file__).parent.parent / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (Path(__file__).parent.parent / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 USUAL = ("-p", "no:cacheprovider")
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from fsmdsl.testing import Action, Instance, Twin
 
-LEASE = Path(__file__).parent.parent / "fsmdsl" / "cli" / "lease.fsm"
+LEASE = Path(__file__).parent.parent / "editors" / "playground" / "lease.fsm"
 QUICK = settings(max_examples=60, stateful_step_count=15, deadline=None, database=None, derandomize=True)
 
 

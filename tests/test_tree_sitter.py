@@ -113,7 +113,7 @@ def test_colours(language: Any) -> None:
     from tree_sitter import Parser, Query, QueryCursor
 
     query = Query(language, (FOLDER / "queries" / "highlights.scm").read_text("utf-8"))
-    text = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+    text = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
     found = QueryCursor(query).captures(Parser(language).parse(text.encode()).root_node)
     shown = {name: {x.text.decode() for x in nodes} for name, nodes in found.items()}
     assert shown["type"] == {"Node", "Job"}
@@ -155,7 +155,7 @@ def test_neovim_reads_and_colours_a_spec(library: Path, tmp_path: Path) -> None:
         shutil.copy(source, tmp_path / place)
     (tmp_path / "look.lua").write_text(NEOVIM, "utf-8")
     command = ["nvim", "--headless", "-u", "NONE", "--cmd", f"set runtimepath^={tmp_path}"]
-    command += [str(ROOT / "fsmdsl" / "cli" / "lease.fsm"), "-c", f"luafile {tmp_path}/look.lua", "-c", "qa!"]
+    command += [str(ROOT / "editors" / "playground" / "lease.fsm"), "-c", f"luafile {tmp_path}/look.lua", "-c", "qa!"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     kind, wrong, found = json.loads(done.stdout or "null") or pytest.fail(done.stderr)
     assert (kind, wrong) == ("start", False)

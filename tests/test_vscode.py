@@ -60,7 +60,7 @@ def test_the_client_talks_to_the_server_and_the_package_has_what_it_needs(tmp_pa
     with zipfile.ZipFile(tmp_path / "fsmdsl.vsix") as package:
         names = {x.removeprefix("extension/") for x in package.namelist() if x.startswith("extension/")}
         manifest = json.loads(package.read("extension/package.json"))
-    views = {"dist/diagram.js", "dist/diagram.css", "dist/trace.js", "dist/trace.css", "dist/lease.fsm"}
+    views = {"dist/diagram.js", "dist/diagram.css", "dist/trace.js", "dist/trace.css", "dist/gang.fsm"}
     texts = {"package.json", "readme.md", "changelog.md", "LICENSE.txt", "language-configuration.json"}
     texts |= {"syntaxes/fsm.tmLanguage.json", "snippets/fsm.json", "walkthrough/python.md"}
     pictures = {"icons/fsm.png", "icons/fsm-light.svg", "icons/fsm-dark.svg"}

@@ -42,7 +42,7 @@ SETTINGS = {
 
 ROOT = Path(__file__).parent.parent
 EXTENSION = ROOT / "editors" / "vscode"
-LEASE = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8")
+LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 BROKEN = LEASE.replace("node.job == j\n", "node.job != j\n", 1)
 """The same with an invariant that does not hold."""
 

@@ -2,7 +2,7 @@
 
 A scene brings a page to what is to be seen, and says which part of it (None: what is in the window). It is a context,
 so that what it starts for itself (a server) ends with it. Each is taken in light and in dark: `NAME-light.png`,
-`NAME-dark.png` beside this file.
+`NAME-dark.png` beside this file. A scene in `KEYS` is taken once more after each of these keys: `NAME-light.gif`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Thread
@@ -76,6 +77,21 @@ def stepper(page: Page) -> Iterator[Locator]:
     yield run.locator(".stepper")
 
 
+@contextmanager
+def deadlock(page: Page) -> Iterator[Locator]:
+    """The counterexample of the example that `fsm init` writes, at its beginning."""
+    folder = Path(mkdtemp())
+    for arguments in (["init", "demo"], ["report", "demo", "--out", "report"]):
+        subprocess.run([sys.executable, "-m", "fsmdsl", *arguments], cwd=folder, check=False, stdout=subprocess.DEVNULL)
+    page.goto((folder / "report" / "index.html").as_uri())
+    page.locator(".attention a", has_text="deadlock").first.click()
+    run = page.locator(".run:visible")
+    page.keyboard.press("Home")
+    page.mouse.move(0, 0)
+    run.locator(".stepper-sequence").evaluate("x => { x.open = false }")
+    yield run.locator(".stepper")
+
+
 # The editor ----------------------------------------------------------------------------------------------------------
 
 FORGETFUL = ("    durable job: Job?    /// who", "    job: Job?    /// who")
@@ -88,7 +104,7 @@ def editor(page: Page) -> Iterator[Locator]:
     from editor import shown
 
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
-    spec = (ROOT / "fsmdsl" / "cli" / "lease.fsm").read_text("utf-8").replace(*FORGETFUL, 1)
+    spec = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8").replace(*FORGETFUL, 1)
     escape, enter = "\x1b", "\r"
     steps = [
         ("does not hold", f"{escape}:lua vim.lsp.codelens.refresh(){enter}"),
@@ -168,7 +184,12 @@ SCENES: Mapping[str, Scene] = {
     "editor": editor,
     "live": live,
     "cluster": cluster,
+    "deadlock": deadlock,
 }
+KEYS: Mapping[str, tuple[str, ...]] = {"deadlock": ("ArrowRight", "ArrowRight")}
+"""Scenes that move, with the keys that are pressed one after the other."""
+FRAME_MS, LAST_FRAME_MS = 1600, 3200
+"""How long a frame of a moving scene is shown."""
 
 
 # Taking them ---------------------------------------------------------------------------------------------------------
@@ -183,20 +204,32 @@ def take(browser: Browser, name: str, scheme: str) -> None:
         reduced_motion="reduce",
     )
     page = context.new_page()
-    path = HERE / f"{name}-{scheme}.png"
+    frames = []
     with SCENES[name](page) as part:
         page.wait_for_timeout(300)
-        if part is None:
-            page.screenshot(path=path)
-        else:
-            part.screenshot(path=path)
+        frames.append(photograph(page, part))
+        for key in KEYS.get(name, ()):
+            page.keyboard.press(key)
+            page.wait_for_timeout(300)
+            frames.append(photograph(page, part))
     context.close()
-    with Image.open(path) as picture:
-        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    path = HERE / f"{name}-{scheme}.{'gif' if name in KEYS else 'png'}"
+    if name in KEYS:
+        durations = [FRAME_MS] * (len(frames) - 1) + [LAST_FRAME_MS]
+        frames[0].save(path, save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
+    else:
+        frames[0].save(path, optimize=True)
     size = path.stat().st_size
     print(f"{path.relative_to(ROOT)}: {size // 1000} kB")
     if size > MOST:
         sys.exit(f"{path.name} is larger than {MOST // 1000} kB: show less, or make SCALE smaller")
+
+
+def photograph(page: Page, part: Locator | None) -> Image.Image:
+    """What is to be seen now, in few colours."""
+    data = page.screenshot() if part is None else part.screenshot()
+    with Image.open(BytesIO(data)) as picture:
+        return picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
 
 
 def main() -> None:

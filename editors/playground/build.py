@@ -87,7 +87,8 @@ def pack(path: Path) -> None:
 def examples() -> list[dict[str, object]]:
     """Projects to begin with, by a name that links may use."""
     found = [
-        ("lease", "A lease: one node, two jobs", {"lease.fsm": (ROOT / "fsmdsl/cli/lease.fsm").read_text("utf-8")})
+        ("lease", "A lease: one node, two jobs", {"lease.fsm": (HERE / "lease.fsm").read_text("utf-8")}),
+        ("gang", "A deadlock: two gangs, two GPUs", {"gang.fsm": (ROOT / "fsmdsl/cli/gang.fsm").read_text("utf-8")}),
     ]
     for n, (title, text) in enumerate(tutorial(), 1):
         found.append((f"tutorial-{n}", f"Tutorial: {title}", {"lease.fsm": text}))

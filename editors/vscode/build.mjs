@@ -33,4 +33,4 @@ const styles = await Promise.all(["theme.css", "stepper.css"].map((name) => read
 await writeFile(join(dist, "trace.css"), styles.join("\n"));
 await copyFile(join(here, "../../LICENSE"), join(here, "LICENSE"));
 await copyFile(join(here, "src/views/diagram.css"), join(dist, "diagram.css"));
-await copyFile(join(here, "../../fsmdsl/cli/lease.fsm"), join(dist, "lease.fsm"));
+await copyFile(join(here, "../../fsmdsl/cli/gang.fsm"), join(dist, "gang.fsm"));

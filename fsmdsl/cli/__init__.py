@@ -29,7 +29,7 @@ COMMANDS = {
     "lsp": "Start the language server, for editors.",
     "explain": "Explain a rule by its code, or a log by a run.",
     "list": "List machines, states and transitions.",
-    "init": "Start a folder of specs.",
+    "init": "Create a folder with an example spec.",
     "import": "Write machines of code, diagrams and other tools as a spec.",
     "drift": "Compare the machines of code with those of a spec.",
     "cache": "Show or clear the cache of compiled code.",

@@ -11,23 +11,25 @@ from fsmdsl.cli.messages import misuse, say
 from fsmdsl.text.files import reason
 from fsmdsl.text.files.write import create
 
+EXAMPLE = "gang.fsm"
+
 
 @usage.command("init")
 @usage.argument("folder", type=usage.path(path_type=Path), default="specs")
 @format_option
 def command(folder: Path, form: str) -> None:
-    """Start a folder of specs with a small machine that checks, runs, and can be changed.
+    """Create a folder with an example spec, which has a deadlock for `fsm verify` to find.
 
-    Nothing that exists is overwritten, and a folder that has specs is left as it is.
+    Nothing is overwritten, and a folder that already contains specs is refused.
     """
-    path = folder / "lease.fsm"
+    path = folder / EXAMPLE
     try:
         other = next(folder.rglob("*.fsm"), None)
         if other is not None and other != path:
             why = f"`{folder}` has specs already, such as `{other}`, and nothing was written"
             misuse(f"{why}; name a new folder: `fsm init demo`")
         folder.mkdir(parents=True, exist_ok=True)
-        create(path, files("fsmdsl.cli").joinpath("lease.fsm").read_text("utf-8"))
+        create(path, files("fsmdsl.cli").joinpath(EXAMPLE).read_text("utf-8"))
     except FileExistsError:
         misuse(f"`{path}` exists already; nothing was written")
     except (OSError, ValueError) as error:
@@ -36,8 +38,8 @@ def command(folder: Path, form: str) -> None:
         say_json("init", {"written": [str(path)]})
         return
     say(f"wrote {path}", "")
-    say(f"  fsm check {folder}      what is wrong, without running anything")
-    say(f"  fsm test {folder}       run the scenarios")
-    say(f"  fsm verify {folder}     every state of the systems")
-    say(f"  fsm draw {folder}       a diagram")
-    say(f"  fsm generate {folder}   Python classes")
+    say(f"  fsm verify {folder}     explore every state, and find the deadlock")
+    say(f"  fsm check {folder}      look for mistakes without running anything")
+    say(f"  fsm test {folder}       run the scenario")
+    say(f"  fsm draw {folder}       draw a diagram")
+    say(f"  fsm generate {folder}   generate Python classes")

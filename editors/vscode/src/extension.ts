@@ -59,7 +59,7 @@ export async function deactivate(): Promise<void> {
 
 /** A spec to try things on, which `fsm init` writes too; a new text, not a file. */
 async function example(context: vscode.ExtensionContext): Promise<void> {
-  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, "dist", "lease.fsm"));
+  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, "dist", "gang.fsm"));
   const document = await vscode.workspace.openTextDocument({ language: "fsm", content: new TextDecoder().decode(bytes) });
   await vscode.window.showTextDocument(document);
 }

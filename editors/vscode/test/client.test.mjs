@@ -217,7 +217,7 @@ test("the choice of the Python extension is followed", { skip }, async () => {
 test("the example is a new text", async () => {
   const [other, loaded] = await started({ "fsmdsl.command": FSM ?? "/bin/false" });
   await other.run("fsmdsl.example");
-  assert.match(other.vscode.window.activeTextEditor.document.text, /^module lease/);
+  assert.match(other.vscode.window.activeTextEditor.document.text, /^module gang/);
   await loaded.deactivate();
 });
 
