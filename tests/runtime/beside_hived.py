@@ -282,8 +282,8 @@ def table(results: Histories) -> str:
     """The differences by class, as the documents quote them."""
     differ = results.asks - results.alike
     lines = [
-        f"{results.histories:,} histories, {results.asks:,} asks, {results.alike:,} answered alike "
-        f"({results.alike / results.asks:.2%}), {differ:,} not.",
+        f"{results.histories:,} histories with {results.asks:,} requests: {results.alike:,} answers are identical "
+        f"({results.alike / results.asks:.2%}), {differ:,} differ.",
         "",
         "| difference | times |",
         "| --- | --- |",

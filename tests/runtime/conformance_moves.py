@@ -20,10 +20,10 @@ from fsmdsl.step import CrashStep, EventStep, Step, World
 class Policy(Enum):
     """Why the allocator does not do what the model allows."""
 
-    QUOTA = "a virtual cluster has no more guaranteed leaf cells than it is promised, whatever is free"
-    TENANT = "a gang is displaced by guaranteed gangs of its own virtual cluster only, unless it is opportunistic"
-    LAZY = "a gang that allows it is demoted before anybody of its virtual cluster takes its leaf cells"
-    NOBODY = "no gang is demoted but for another one that needs what it is promised, and at a restart"
+    QUOTA = "a virtual cluster has at most the guaranteed leaf cells that it is promised, even if more are free"
+    TENANT = "a gang is displaced only by guaranteed gangs of its own virtual cluster, unless it is opportunistic"
+    LAZY = "a gang that allows it is demoted before another gang of its virtual cluster takes its leaf cells"
+    NOBODY = "a gang is demoted only for another gang that needs its promised cells, or at a restart"
 
 
 @dataclass(frozen=True, slots=True)

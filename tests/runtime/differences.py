@@ -9,47 +9,51 @@ from runtime.cells import Device, PhysicalCell
 
 
 class Difference(Enum):
-    """Why an ask, or what came of it, was not the same on both sides."""
+    """Why a request, or its outcome, was not the same on both sides."""
 
-    NO_PLACE = "limit of HiveD: it waits where there is a place"
-    DISPLACES = "limit of HiveD: it displaces somebody where there is a free place"
-    NO_VICTIMS = "limit of HiveD: it waits where a weaker gang could be displaced"
-    MORE_DISPLACED = "limit of HiveD: it reserves cells for which more devices are displaced"
-    DOOMED = "limit of HiveD: it has booked bad cells for a virtual cluster, and has no guarantee for a place on others"
-    DEMOTES = "fault of HiveD: it demotes a gang in the filtering phase, in which nothing has been decided"
-    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted when nobody has reserved its cells"
-    LEAKS = "fault of HiveD: a gang keeps its cells when all its pods are gone"
+    NO_PLACE = "limit of HiveD: it waits although there is a place"
+    DISPLACES = "limit of HiveD: it displaces a gang although there is a free place"
+    NO_VICTIMS = "limit of HiveD: it waits although a weaker gang could be displaced"
+    MORE_DISPLACED = "limit of HiveD: it reserves cells that displace more devices"
+    DOOMED = (
+        "limit of HiveD: it has charged bad cells to a virtual cluster, and gives no guarantee for a place on others"
+    )
+    DEMOTES = "fault of HiveD: it demotes a gang in the filtering phase, before anything is decided"
+    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted although its cells are not reserved"
+    LEAKS = "fault of HiveD: a gang keeps its cells after all its pods are gone"
     FORGETS = "fault of HiveD: it forgets a gang that has bound pods"
-    ON_BAD = "fault of HiveD: it decides for a bad node"
+    ON_BAD = "fault of HiveD: it chooses a bad node"
     FAILS = "fault of HiveD: it fails, or gives a device to two pods"
-    RESERVES = "tie: other cells are reserved, for which as many devices are displaced"
-    DEALT = "tie: a gang has the same cells, dealt out to its pods in another way"
-    PINNED = "intended: a gang counts for a pinned cell only where it has asked for it and runs in it"
-    LENDS = "intended: an opportunistic gang goes rather than that one of the same virtual cluster loses its guarantee"
-    CLOSER = "intended: opportunistic gangs go rather than that a gang is less close"
-    TORN = "intended: opportunistic gangs go rather than that a virtual cluster has less room in one piece"
-    CHAIN = "intended: without a type, the first chain counts in which nobody of the virtual cluster is displaced"
+    RESERVES = "tie: other cells are reserved that displace as many devices"
+    DEALT = "tie: a gang has the same cells, distributed differently among its pods"
+    PINNED = "intended: a gang counts for a pinned cell only if it has requested the cell and runs in it"
+    LENDS = "intended: an opportunistic gang is displaced so that none of the same virtual cluster loses its guarantee"
+    CLOSER = "intended: opportunistic gangs are displaced so that a gang is placed closer together"
+    TORN = "intended: opportunistic gangs are displaced so that a virtual cluster has more contiguous room"
+    CHAIN = "intended: without a type, the first chain is used that displaces no gang of the virtual cluster"
     BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
-    OTHER_DEMOTED = "limit of ours: which gangs lose their guarantee is not searched for, and may be larger ones"
+    OTHER_DEMOTED = (
+        "limit of the allocator: the choice of gangs that lose their guarantee is not optimized; they may be larger"
+    )
     OURS_REFUSES = "ours: it refuses a pod that HiveD does not refuse"
     OURS_SERVES = "ours: it does not refuse a pod that HiveD refuses"
-    OURS_UNSOUND = "ours: a place that a gang cannot have"
+    OURS_UNSOUND = "ours: it chooses a place that the gang must not have"
     OURS_WAITS = "ours: it waits where HiveD places or preempts"
-    OURS_DISPLACES = "ours: it displaces gangs where HiveD displaces nobody"
+    OURS_DISPLACES = "ours: it displaces gangs where HiveD displaces none"
     OURS_MORE = "ours: more devices are displaced than HiveD needs in the end"
-    OURS_FARTHER = "ours: a guaranteed gang is less close than in HiveD's places"
-    OURS_CANNOT_FOLLOW = "ours: it cannot take a place that the leader has decided"
+    OURS_FARTHER = "ours: a guaranteed gang is placed less close together than in HiveD"
+    OURS_CANNOT_FOLLOW = "ours: it cannot follow a placement of the leader"
     OURS_FORGETS = "ours: it forgets a gang that has bound pods"
-    OURS_KEEPS = "ours: a gang keeps its cells when all its pods are gone"
+    OURS_KEEPS = "ours: a gang keeps its cells after all its pods are gone"
     OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
     OURS_KEEPS_GUARANTEE = "ours: it does not demote a gang that HiveD demotes"
-    OURS_STATE = "ours: a gang is in another state"
-    OURS_CELLS = "ours: other devices are in use"
+    OURS_STATE = "ours: a gang is in a different state"
+    OURS_CELLS = "ours: different devices are in use"
     OURS_RECOVERY = "ours: recovery under the same configuration refuses, demotes or misses something"
 
 
 OURS = {x for x in Difference if x.value.startswith("ours")}
-"""What nothing explains."""
+"""Differences that are faults of the allocator."""
 
 
 def spread(pods: Sequence[Sequence[Device]]) -> list[int]:
