@@ -35,16 +35,17 @@ class TooManyStatesError(Exception):
 def machine(machine: m.Machine) -> nx.MultiDiGraph[str]:
     """A machine as its text has it: what guards and values allow is not looked at.
 
-    Nodes are the states an instance can be in, with `display`, `initial`, `final` and `parent` (the composite around,
-    or None). Edges have as key the row's index in the text, and `label`, `trigger`, `guard` (text, or None), `internal`
-    (does it stay where it is?) and `amended` (the reason, or None). A row of a composite is an edge from each state in
-    it. Takes time in proportion to the edges.
+    Nodes are the states an instance can be in, with `display`, `initial`, `final`, `resting` and `parent` (its
+    composite, or None). Edges have as key the row's index in the text, and `label`, `trigger`, `guard` (text, or None),
+    `internal` (does it stay where it is?) and `amended` (the reason, or None). A row of a composite is an edge from
+    each state in it. Takes time in proportion to the edges.
     """
     graph: nx.MultiDiGraph[str] = _networkx().MultiDiGraph(name=machine.qualified)
     hierarchy = Hierarchy(machine)
     first = next((hierarchy.entered[s.name] for s in machine.states if s.initial and s.parent is None), None)
     for s in machine.leaves:
-        graph.add_node(s.name, display=s.display, initial=s.name == first, final=s.final, parent=s.parent)
+        about_state = {"initial": s.name == first, "final": s.final, "resting": s.resting}
+        graph.add_node(s.name, display=s.display, **about_state, parent=s.parent)
     for t in machine.transitions:
         about = {
             "label": t.name,

@@ -49,7 +49,7 @@ def text_of(seed: int) -> str:
     random = Random(f"environment {seed}")
     head = MACHINE.format(
         seed=seed,
-        final=random.choice(["", "final "]),
+        final=random.choice(["", "final ", "resting "]),
         first=random.choice(["self", "none", "o"]),
         guard=random.choice(["", "and first(l) == 0", "and o.n < 2"]),
         crashed=random.choice(["0", "0", "n", "o.n"]),
@@ -68,7 +68,8 @@ def text_of(seed: int) -> str:
     ]
     body = "\n".join(f"        {x}" for x in lines)
     others = "    let others = ms - {ms[0]}\n" if not symmetric else "    let others = ms\n"
-    bound = "    explore while (count k in ms: size(k.l) > 1) < 1\n"
+    rest = random.choice(["", "", "    may rest when ms[0].o.n == 2 or all k in ms: k in A\n"]) if not symmetric else ""
+    bound = rest + "    explore while (count k in ms: size(k.l) > 1) < 1\n"
     text = (
         f"{head}system S {{\n    ms: M[2]{symmetric}\n{others}{bound}    environment {{\n{body}\n    }}\n{recover}"
         + "\n".join(x for x in asked if x)

@@ -376,6 +376,9 @@ class _Specs(EffectWriter):
             words.append(self.random.choice(["final", "transient"]))
         words += ["error"] if self.chance(0.05) else []
         self.random.shuffle(words)
+        # Without a draw: other words stay where they are.
+        if self.newer and not inner and not {"final", "transient"} & {*words} and sum(map(ord, name)) % 3 == 0:
+            words.insert(len(words) // 2, "resting")
         text = f"{' '.join([*words, 'state'])} {name}{self._display()}"
         if not inner:
             self.leaves[machine.name].append(name)
@@ -590,6 +593,13 @@ class _Specs(EffectWriter):
             yield f"    start when {self.condition(env, 1).text}"
         self.random = drawn
 
+    def _rests(self, env: Env) -> Iterator[str]:
+        """By draws of its own, for the same reason."""
+        drawn, self.random = self.random, Random(5 * len(env.names) + len(env.module.machines))
+        for _ in range(self.random.choice([0, 1, 1, 2]) if self.newer else 0):
+            yield f"    may rest when {self.condition(env, 1).text}"
+        self.random = drawn
+
     def _bounded(self, env: Env) -> Iterator[str]:
         """By draws of its own, for the same reason. Rather wide: what is behind a narrow bound is not tested."""
         drawn, self.random = self.random, Random(3 * len(env.names) + len(env.module.machines))
@@ -599,6 +609,7 @@ class _Specs(EffectWriter):
 
     def _asked(self, env: Env) -> Iterator[str]:
         yield from self._start(env)
+        yield from self._rests(env)
         yield from self._bounded(env)
         for kind in ("invariant", "reachable"):
             if self.chance(0.4):

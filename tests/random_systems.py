@@ -169,6 +169,7 @@ class _Systems(_Specs):
 
     def _asked(self, env: Env) -> Iterator[str]:
         yield from self._start(env)
+        yield from self._rests(env)
         yield from self._bounded(env)
         for n in range(self.random.choice([0, 1, 1, 2])):
             yield f"    invariant i{n}: {self.condition(env, 2).text}"

@@ -162,7 +162,7 @@ def test_a_world_without_a_next_step_is_a_deadlock_unless_it_is_final() -> None:
     x = explored(ending % "final" + "system S { m: M }")
     v = verdict(x, "no deadlock")
     assert (v.outcome, steps(v)) == ("violated", ["m.e"])
-    assert v.explanation == ("no step leads on from here: m in B",)
+    assert v.explanation[0] == "no step leads on from here: m in B"
     both = "machine M { initial state A  final state B  event e from environment  A -> B on e } system S { ms: M[2] }"
     assert verdict(explored(both), "no deadlock").outcome == "holds"
 

@@ -458,7 +458,7 @@ def test_scenarios(name: str) -> None:
 def test_as_documented_the_holes_show(system: str, hole: str, steps: int) -> None:
     """The diagram's missing self-loops, and an application that only one report of failure reached."""
     first = explored(system, as_documented=True).violations[0]
-    assert first.explanation == (hole,)
+    assert first.explanation[0] == hole
     assert first.trace is not None
     assert len(first.trace.entries) == steps
 

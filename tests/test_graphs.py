@@ -47,7 +47,7 @@ def test_a_machine_has_its_leaves_and_rows() -> None:
     (machine,) = model.machines.values()
     graph = graphs.machine(machine)
     assert set(graph) == {"Idle", "Busy", "Off", "Gone"}
-    assert graph.nodes["Off"] == {"display": "Off", "initial": True, "final": False, "parent": None}
+    assert graph.nodes["Off"] == {"display": "Off", "initial": True, "final": False, "resting": False, "parent": None}
     assert graph.nodes["Idle"]["parent"] == "Up"
     assert [n for n, final in graph.nodes(data="final") if final] == ["Gone"]
     rows = {(a, b, d["trigger"], d["guard"], d["internal"]) for a, b, d in graph.edges(data=True)}

@@ -188,7 +188,7 @@ def test_a_deadlock_is_told_anew_for_its_simplest_run() -> None:
     assert cost(trace_of(v)) < cost(trace_of(before))
     assert len(trace_of(v).entries) > len(trace_of(before).entries)
     where = [f"{n} in {s}" for n, s in zip(("core", "shim"), trace_of(v).end.states, strict=True)]
-    assert v.explanation == (f"no step leads on from here: {', '.join(where)}",)
+    assert v.explanation[0] == f"no step leads on from here: {', '.join(where)}"
 
 
 def cheapest(universe: Universe, wanted: Goal, most: int) -> Cost | None:

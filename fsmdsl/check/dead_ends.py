@@ -14,21 +14,23 @@ DEAD_END = Rule(
     "FSM203",
     "dead-end",
     Severity.WARNING,
-    "a state without a way out that is not final",
+    "a state without a way out that is neither final nor resting",
     """
-No transition leads from this state to another one. If that is how it is meant, the state is `final`; if not, a
-transition is missing. A machine with a single state has nowhere to go and is not reported.
+No transition leads from this state to another one. If that is intended, say so; if not, a transition is missing. A
+machine with a single state has nowhere to go and is not reported.
 
 ```fsm
 machine Task {
     initial state New
-    state Done                // meant to be final?
+    state Done                // meant to be the end?
     event finish from environment
     New -> Done on finish
 }
 ```
 
-Write `final state Done`, or add the transition that leaves it.
+Write `resting state Done` if an instance may stay there, `final state Done` if each instance has to end, or add the
+transition that leaves it. `resting` only permits: it never makes a deadlock. After `final`, a system in which nothing
+can happen while a task is still `New` is in a deadlock (FSM302).
 """,
 )
 
@@ -89,15 +91,26 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
         for state in shape.machine.leaves:
             if state.final:
                 yield from _left(shape, state)
+            elif state.resting:
+                continue
             elif state.transient:
                 yield from _stays(shape, state)
             elif _stuck(shape, state):
-                start = Span(state.span.source, state.span.start, state.span.start)
-                fix = Fix(start, "final ", f"make `{state.name}` final")
-                diagnostic = DEAD_END.at(
-                    state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix
-                )
-                yield diagnostic.help(f"write `final state {state.name}`, or add a transition that leaves it")
+                yield _dead_end(shape, state)
+
+
+def _dead_end(shape: Shape, state: m.State) -> Diagnostic:
+    """To be followed without harm, the advice must add no deadlock (only a machine that has final states gets another)
+    and take no row away (`*` is no final state)."""
+    handles = any(t.wild and t.source == state.name for t in shape.machine.transitions)
+    word = "final" if shape.machine.has_final and not handles else "resting"
+    start = Span(state.span.source, state.span.start, state.span.start)
+    fix = Fix(start, f"{word} ", f"make `{state.name}` {word}")
+    message = f"nothing leads on from `{state.name}`, and it is neither final nor resting"
+    advice = f"write `{word} state {state.name}`"
+    if not shape.machine.has_final:
+        advice += f" if an instance may stay there, `final state {state.name}` if each has to end"
+    return DEAD_END.at(state.span, message, fix=fix).help(f"{advice}, or add a transition that leaves it")
 
 
 def _stuck(shape: Shape, state: m.State) -> bool:

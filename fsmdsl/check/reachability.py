@@ -48,11 +48,11 @@ ENDLESS = Rule(
     "FSM202",
     "final-out-of-reach",
     Severity.WARNING,
-    "a state from which no final state can be reached",
+    "a state from which no final or resting state can be reached",
     """
 The machine has final states, so its life is meant to end, but an instance that gets into this state can run for
-ever without ever being able to end. A state that cannot be left at all is reported as FSM203 instead. Machines that
-only fail (every final state is an `error` state) are meant to run for ever, and are not reported.
+ever without ever being able to end, or to rest. A state that cannot be left at all is reported as FSM203 instead.
+Machines that only fail (every final state is an `error` state) are meant to run for ever, and are not reported.
 
 ```fsm
 machine Task {
@@ -70,7 +70,8 @@ machine Task {
 }
 ```
 
-Add a way from it towards a final state, such as `Paused -> Running on go`.
+Add a way from it towards a final state, such as `Paused -> Running on go`, or write `resting` before a state
+in which an instance may stay.
 """,
 )
 
@@ -97,7 +98,7 @@ def _without_end(shape: Shape) -> Iterator[Diagnostic]:
     final = [s for s in shape.machine.leaves if s.final]
     if all(s.error for s in final):
         return
-    ending = shape.reaching(s.name for s in final)
+    ending = shape.reaching(s.name for s in shape.machine.leaves if s.permits_rest)
     for state in shape.machine.leaves:
         if state.name in ending or state.name not in shape.reachable:
             continue

@@ -65,7 +65,7 @@ def _states(file: File, machine: m.Machine) -> list[str]:
 
 
 def _flags(s: m.State) -> str:
-    flags = ("final", "persistent", "volatile", "transient", "error")
+    flags = ("final", "resting", "persistent", "volatile", "transient", "error")
     return ", ".join(f for f in flags if getattr(s, f))
 
 

@@ -76,12 +76,18 @@ class State:
     initial: bool
     """Of the machine, or of its composite."""
     final: bool
+    resting: bool
     persistent: bool
     volatile: bool
     transient: bool
     error: bool
     amended: str | None
     span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def permits_rest(self) -> bool:
+        """May an instance stay there for ever?"""
+        return self.final or self.resting
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +283,11 @@ class Machine:
     def leaf_numbers(self) -> Mapping[str, int]:
         """The place of each leaf among them, by name."""
         return {s.name: n for n, s in enumerate(self.leaves)}
+
+    @cached_property
+    def has_final(self) -> bool:
+        """Must its instances end?"""
+        return any(s.final for s in self.states)
 
     @cached_property
     def has_rounds(self) -> bool:

@@ -229,6 +229,8 @@ class System:
     refines: Refinement | None = None
     start_when: tuple[Expr, ...] = ()
     """What must hold in the first state."""
+    rests: tuple[Expr, ...] = ()
+    """`may rest when`: where one of these is true, a state that no step leaves is no deadlock."""
     bounds: tuple[Expr, ...] = ()
     """`explore while`: no step is followed from a state in which one of these is not true."""
     made_of: tuple[str, ...] = ()

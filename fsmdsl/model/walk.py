@@ -130,9 +130,10 @@ def recovery(system: m.System) -> Iterator[m.Expr]:
 
 
 def required(system: m.System) -> Iterator[m.Expr]:
-    """What must hold in a system, at first or always, or be possible; how far it is explored; and what it is
-    compared by with the one that it refines."""
+    """What must hold in a system, at first or always, or be possible; where it may rest; how far it is explored; and
+    what it is compared by with the one that it refines."""
     yield from system.start_when
+    yield from system.rests
     yield from system.bounds
     yield from (x.condition for x in system.invariants)
     yield from (x.condition for x in system.reachables)

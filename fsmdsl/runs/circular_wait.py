@@ -25,7 +25,8 @@ from fsmdsl.step.instances import Roster
 @dataclass(frozen=True, slots=True)
 class WaitingRows:
     """How instances of a machine can wait for others: in one of these rows, whose condition is that its source is
-    active and its guard false. `any` is true of an instance for which one of them is."""
+    active, the instance is in no resting state, and the guard is false. `any` is true of an instance for which one of
+    them is."""
 
     rows: tuple[tuple[m.Transition, m.Expr], ...]
 
@@ -42,7 +43,9 @@ class CircularWaits:
     circles: tuple[frozenset[str], ...]
 
     def waiting(self, roster: Roster, world: World) -> tuple[int, ...]:
-        """The instances that wait for each other in a world."""
+        """The instances that wait for each other in a world in which no `may rest when` is true."""
+        if any(_holds(Frame(roster, world, None), x) for x in roster.system.rests):
+            return ()
         all_wait = {name: _all_wait(roster, world, name, self.waits[name]) for name in frozenset().union(*self.circles)}
         among = frozenset[str]().union(*(c for c in self.circles if all(all_wait[name] for name in c)))
         return tuple(n for n, machine in enumerate(roster.machines) if machine.qualified in among)
@@ -71,7 +74,7 @@ NO_CIRCLE = CircularWaits({}, ())
 def circular_waits(universe: Universe) -> CircularWaits:
     """Which machines of a system can wait for each other unseen: none where each or no machine has final states."""
     kinds = list({x.qualified: x for x in universe.machines}.values())
-    endless = [x for x in kinds if not any(s.final for s in x.states)]
+    endless = [x for x in kinds if not x.has_final]
     if len(endless) in (0, len(kinds)):
         return NO_CIRCLE
     changed = {x.qualified: _changes(universe, x) for x in kinds}
@@ -124,8 +127,9 @@ def _waits(
     for t in machine.transitions:
         if t.guard is not None and _begins(universe, machine, t) and not _depends_on_more(t.guard):
             need = _changers(universe, machine, t.guard, changed)
-            there = m.InState(m.Self(m.RefType(machine.qualified)), frozenset(machine.leaves_of(t.source)), t.source)
-            if need:
+            leaves = frozenset(x for x in machine.leaves_of(t.source) if not machine.state_named[x].resting)
+            there = m.InState(m.Self(m.RefType(machine.qualified)), leaves, t.source)
+            if need and leaves:
                 rows.append((t, m.Logic("and", (there, m.Not(t.guard))), need))
     return rows
 
@@ -163,8 +167,8 @@ def _changers(universe: Universe, machine: m.Machine, guard: m.Expr, changed: Ma
 
 
 def _changes(universe: Universe, machine: m.Machine) -> Changes:
-    """What steps change that begin with a row of a machine; once it is in a final state, if it has some."""
-    final = {s.name for s in machine.leaves if s.final}
+    """What steps change that begin with a row of a machine; once it may rest, if it has final states."""
+    final = {s.name for s in machine.leaves if s.permits_rest} if machine.has_final else set[str]()
     rows = [
         t
         for t in machine.transitions

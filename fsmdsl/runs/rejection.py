@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.core.rest import resting_leaves
 from fsmdsl.runs.explain import Binding, Reason, free, line, reasons
 from fsmdsl.runs.trace import Trace, queues
 from fsmdsl.step import Fault, Value
@@ -13,9 +14,16 @@ from fsmdsl.step.describe import fault_message
 from fsmdsl.step.evaluate import Frame
 from fsmdsl.step.instances import Roster
 
+SHOWN_PLACES = 3
+"""Maximum number of states that the advice about a deadlock names."""
 
-def no_way_on(trace: Trace) -> str:
-    """That nothing can happen at the end of a run."""
+
+def deadlock_lines(trace: Trace) -> tuple[str, ...]:
+    """That nothing can happen at the end of a run, and what to write if that is right."""
+    return (_no_way_on(trace), _rest_advice(trace))
+
+
+def _no_way_on(trace: Trace) -> str:
     where = [f"{trace.roster.name(n)} in {state}" for n, state in enumerate(trace.end.states)]
     where += [
         f"{queue} waits"
@@ -23,6 +31,19 @@ def no_way_on(trace: Trace) -> str:
         if messages
     ]
     return f"no step leads on from here: {', '.join(where)}"
+
+
+def _rest_advice(trace: Trace) -> str:
+    roster, world = trace.roster, trace.end
+    if any(world.channels):
+        return "a system may not rest while a message waits: let its receiver handle or `ignore` it"
+    leaves = resting_leaves(roster.machines)
+    states = zip(roster.machines, world.states, strict=True)
+    places = list(dict.fromkeys((x.name, state) for x, state in states if state not in leaves[x.qualified]))
+    names = [f"`{state}` of `{machine}`" for machine, state in places[:SHOWN_PLACES]]
+    more = f" and {len(places) - SHOWN_PLACES} more" if len(places) > SHOWN_PLACES else ""
+    modifier = f"`resting` before {', '.join(names)}{more}, or " if names else ""
+    return f"if it may rest here, write {modifier}`may rest when …` in `{roster.system.name}`"
 
 
 def fault_lines(roster: Roster, fault: Fault) -> tuple[str, ...]:

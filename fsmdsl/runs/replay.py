@@ -8,7 +8,7 @@ from contextlib import suppress
 from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.explain import explain, fails
-from fsmdsl.runs.rejection import fault_lines, no_way_on
+from fsmdsl.runs.rejection import deadlock_lines, fault_lines
 from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.simplest_run import Effort, Goal, cost, simplest_runs
 from fsmdsl.runs.trace import Trace
@@ -146,7 +146,7 @@ def _count(n: int, what: str, plural: str = "s") -> str:
 def _explanation(universe: Universe, v: Verdict, trace: Trace) -> tuple[str, ...]:
     """What is wrong at the end of another run to the same violation."""
     if v.kind == "deadlock":
-        return (no_way_on(trace),)
+        return deadlock_lines(trace)
     if v.kind == "fault":
         fault = trace.fault or _unoffered(universe, v, trace.end)
         return v.explanation if fault is None else fault_lines(universe, fault)

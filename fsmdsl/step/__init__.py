@@ -98,6 +98,8 @@ __all__ = [
     "fire",
     "holds",
     "initial",
+    "may_rest",
+    "rests",
     "stuck",
     "unoffered",
     "value",
@@ -184,17 +186,32 @@ def ended(universe: Universe, world: World, steps: list[Step]) -> bool:
 
 
 def stuck(universe: Universe, world: World, steps: list[Step]) -> bool:
-    """Is a world in which these steps are enabled a deadlock?
+    """Is a world in which these steps are enabled a deadlock: none of them leads on (see `ended`), and the system may
+    not rest there (see `may_rest`)?"""
+    return ended(universe, world, steps) and not may_rest(universe, world)
 
-    It is when none of them leads on (see `ended`) and a message waits, or some instance of a machine with final states
-    is not in one; in a system without final states, whenever none leads on.
-    """
-    if not ended(universe, world, steps):
-        return False
+
+def may_rest(universe: Universe, world: World) -> bool:
+    """May a system stay in a world for ever? Not while a message waits; else where its `may rest when` is true, or each
+    instance of a machine with final states is in a final or resting state. In a system without final states each
+    instance must be in a resting state."""
     if any(world.channels):
+        return False
+    if rests(universe, world):
         return True
-    final = [(x, s) for x, s in zip(universe.machines, world.states, strict=True) if any(y.final for y in x.states)]
-    return not final or any(not machine.state_named[state].final for machine, state in final)
+    states = [(x, x.state_named[s]) for x, s in zip(universe.machines, world.states, strict=True)]
+    # A system without instances rests nowhere: it has been left empty by mistake.
+    needed = [s for x, s in states if x.has_final] or [s for _, s in states]
+    return bool(needed) and all(s.permits_rest for s in needed)
+
+
+def rests(universe: Universe, world: World) -> bool:
+    """Is one `may rest when` of the system true in a world? One without a value is not."""
+    for x in universe.system.rests:
+        with suppress(FaultError):
+            if holds(universe, world, x):
+                return True
+    return False
 
 
 # When the system can crash -------------------------------------------------------------------------------------------

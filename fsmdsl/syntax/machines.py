@@ -16,7 +16,7 @@ __all__ = [
     "Signature", "StateDecl", "StateFlag", "TransitionDecl",
 ]  # fmt: skip
 
-StateFlag = Literal["initial", "final", "persistent", "volatile", "transient", "error"]
+StateFlag = Literal["initial", "final", "resting", "persistent", "volatile", "transient", "error"]
 
 
 @node

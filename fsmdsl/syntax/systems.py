@@ -14,7 +14,7 @@ from fsmdsl.text.source import NOWHERE, Span
 __all__ = [
     "BoundDecl", "CrashOffer", "Do", "Elapse", "EnvironmentDecl", "EnvironmentUse", "Expect", "Fails", "Fairness",
     "FirstState", "FirstValue", "Initial", "InstanceDecl", "MapField", "MapState", "Mapped", "Offer",
-    "ProcessCrash", "PropertyDecl", "ReachableDecl", "RecoverDecl", "Recovers", "Restart", "ScenarioDecl",
+    "ProcessCrash", "PropertyDecl", "ReachableDecl", "RecoverDecl", "Recovers", "RestDecl", "Restart", "ScenarioDecl",
     "ScenarioStep", "SharedEnvironment", "StartDecl", "SystemDecl", "SystemMember", "Taken", "Transmit", "Via",
 ]  # fmt: skip
 
@@ -45,6 +45,15 @@ class InstanceDecl:
 @node
 class StartDecl:
     """`start when all n in ring: n.s < n.k`."""
+
+    condition: Expr
+    doc: str
+    span: Span = field(compare=False, default=NOWHERE)
+
+
+@node
+class RestDecl:
+    """`may rest when all j in jobs: j in Done`."""
 
     condition: Expr
     doc: str
@@ -200,8 +209,8 @@ class MapField:
 
 
 SystemMember = (
-    InstanceDecl | LetDecl | StartDecl | BoundDecl | EnvironmentDecl | EnvironmentUse | RecoverDecl | InvariantDecl
-    | PropertyDecl | ReachableDecl | MapState | MapField
+    InstanceDecl | LetDecl | StartDecl | RestDecl | BoundDecl | EnvironmentDecl | EnvironmentUse | RecoverDecl
+    | InvariantDecl | PropertyDecl | ReachableDecl | MapState | MapField
 )  # fmt: skip
 
 

@@ -19,10 +19,12 @@ syntax match fsmKeyword /\v<%(from|to)>%(\s+%(<%(after|and|do|else|for|has|if|in
 syntax match fsmKeyword /\v<%(with)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
 syntax match fsmKeyword /\v<%(of)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
 syntax match fsmKeyword /\v%(<explore>\s+)@40<=<%(while)>/
+syntax match fsmKeyword /\v%(<may>\s+)@40<=<%(rest)>%(\s+<%(when)>)@=/
 syntax match fsmDeclaration /\v%(^\s*|<replaces>\s+)@40<=<%(layout)>%(\s+<%(columns|rows)>)@=/
 syntax match fsmDeclaration /\v%(^\s*|<replaces>\s+)@40<=<%(priority)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
 syntax match fsmDeclaration /\v^\s*\zs<%(property)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
 syntax match fsmDeclaration /\v^\s*\zs<%(reachable)>%(\s+%(<%(after|and|do|else|for|has|in|on|or|then|when)>)@!\h|\s*[(0-9\[{])@=/
+syntax match fsmDeclaration /\v^\s*\zs<%(may)>%(\s+<%(rest)>)@=/
 syntax match fsmDeclaration /\v^\s*\zs<%(start)>%(\s+<%(when|with)>)@=/
 syntax match fsmDeclaration /\v^\s*\zs<%(explore)>%(\s+<%(while)>)@=/
 syntax match fsmDeclaration /\v^\s*\zs<%(recover)>%(\s*[{])@=/
@@ -39,7 +41,7 @@ syntax match fsmModifier /\v%(<for>\s+|<from>\s+|<to>\s+)@40<=<%(each)>/
 syntax match fsmModifier /\v%(<layout>\s+)@40<=<%(columns|rows)>/
 syntax match fsmModifier /\v<%(async)>%(\s+<%(action)>)@=/
 syntax match fsmModifier /\v<%(symmetric)>%(\s+%(<%(after|and|do|else|for|has|if|not|on|or|some|then|when)>)@!\h|\s*[{]|\s*%($|\}|\/\/))@=/
-syntax match fsmModifier /\v<%(error|final|initial|persistent|transient|volatile)>%(\s+<%(error|final|initial|persistent|state|transient|volatile)>)@=/
+syntax match fsmModifier /\v<%(error|final|initial|persistent|resting|transient|volatile)>%(\s+<%(error|final|initial|persistent|resting|state|transient|volatile)>)@=/
 syntax match fsmModifier /\v<%(read|write)>%(\s*[(])@=/
 syntax match fsmModifier /\v<%(child)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h)@=/
 syntax match fsmModifier /\v%(^\s*|"\s+)@40<=<%(replaces)>%(\s+%(<%(after|and|do|else|for|has|if|in|not|on|or|some|then|when)>)@!\h|\s*[{]|\s*%($|\}|\/\/))@=/

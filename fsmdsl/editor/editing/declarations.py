@@ -92,7 +92,7 @@ def _of_module(analysis: Analysis, meaning: Meaning) -> Iterator[Declared]:
 
 
 _NAMELESS = (
-    s.StartDecl, s.BoundDecl, s.EnvironmentDecl, s.EnvironmentUse, s.RecoverDecl, s.MapState, s.MapField,
+    s.StartDecl, s.RestDecl, s.BoundDecl, s.EnvironmentDecl, s.EnvironmentUse, s.RecoverDecl, s.MapState, s.MapField,
 )  # fmt: skip
 
 

@@ -108,8 +108,8 @@ def _system_member(x: s.SystemMember) -> Iterator[Symbol]:
             kind = _KINDS[type(x)]
             yield _symbol(x.name or s.Name(kind, x.span), kind, "", x.span)
         case (
-            s.StartDecl() | s.BoundDecl() | s.EnvironmentDecl() | s.EnvironmentUse() | s.RecoverDecl() | s.MapState()
-            | s.MapField()
+            s.StartDecl() | s.RestDecl() | s.BoundDecl() | s.EnvironmentDecl() | s.EnvironmentUse() | s.RecoverDecl()
+            | s.MapState() | s.MapField()
         ):  # fmt: skip
             return
 

@@ -113,13 +113,14 @@ def _take_step(scope: CScope) -> str:
 
 
 def _question_functions(scope: CScope, context: Context, questions: tuple[Question, ...]) -> Iterator[str]:
-    """The functions `ask` and `inside`."""
-    calls, bounds = [], []
+    """The functions `ask`, `may_rest` and `inside`."""
+    calls = list[str]()
+    conditions: dict[str, list[str]] = {"rest": [], "bound": []}
     for q in questions:
         machine = scope.universe.model.machines.get(q.machine)
         function = scope.function(holds(context, f"question {q.number}", q.condition, machine).name)
-        if q.kind == "bound":
-            bounds.append(f"{function}()")
+        if q.kind in conditions:
+            conditions[q.kind].append(f"{function}()")
             continue
         sign = "!" if q.kind == "invariant" else ""
         line = c_string(f"{q.kind} {q.number} {'violated' if sign else 'shown'}: {q.name}")
@@ -128,8 +129,10 @@ def _question_functions(scope: CScope, context: Context, questions: tuple[Questi
             test = f"{sign}{function}({'' if machine is None else n})"
             calls.append(f"{TAB}if ({test}) report(&questions_seen[{q.number}], {line});\n")
     yield f"static void ask(void)\n{{\n{''.join(calls)}}}"
+    head = c_comment("Does the system say that it may rest here?")
+    yield f"{head}\nstatic int may_rest(void)\n{{\n{TAB}return {' || '.join(conditions['rest']) or '0'};\n}}"
     head = c_comment("Are steps explored from here?")
-    yield f"{head}\nstatic int inside(void)\n{{\n{TAB}return {' && '.join(bounds) or '1'};\n}}"
+    yield f"{head}\nstatic int inside(void)\n{{\n{TAB}return {' && '.join(conditions['bound']) or '1'};\n}}"
 
 
 def _conditions(scope: CScope, context: Context, conditions: Sequence[Condition]) -> Iterator[str]:
@@ -154,4 +157,4 @@ def _report(scope: CScope, questions: int) -> Iterator[str]:
     yield f"static const char *const first_fault = {fault};"
     yield f"static int first_seen, deadlock_seen, faults_seen[{len(FAULTS)}][{max(len(scope.places), 1)}];"
     yield f"static int questions_seen[{max(questions, 1)}];"
-    yield "static void ask(void);\nstatic int inside(void);"
+    yield "static void ask(void);\nstatic int may_rest(void);\nstatic int inside(void);"

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from textwrap import indent
 
-from fsmdsl import model as m
+from fsmdsl.core.rest import resting_leaves
 from fsmdsl.interop.export.c_scope import CScope, number
 from fsmdsl.interop.export.c_statements import TAB
 from fsmdsl.interop.export.escape import c_comment
 from fsmdsl.interop.export.values import type_shown
 from fsmdsl.model.depth import LONGEST_ROUND
-from fsmdsl.step import World
+from fsmdsl.step import Universe, World
 from fsmdsl.step.values import domain
 
 
@@ -65,7 +65,7 @@ def constants(scope: CScope) -> Iterator[str]:
     yield _table("int asynchronous", (a.asynchronous for _, a in actions))
     slots = dict(chain.from_iterable(((n, k) for k, n in enumerate(scope.numbers(x))) for x in scope.machines))
     yield _table("int at", (slots[n] for n in sorted(slots)))
-    yield _table("char *const finals", map(_finals, scope.universe.machines))
+    yield _table("char *const resting", _resting(scope.universe))
     yield _table("int ordered", (x.channel.order == "fifo" for x in queues))
     yield _table("V sender", ("NOTHING" if x.sender is None else x.sender for x in queues))
     yield _table("V receiver", (x.receiver for x in queues))
@@ -75,10 +75,11 @@ def _table(name: str, values: Iterable[str | int]) -> str:
     return f"static const {name}[] = {{{', '.join(x if isinstance(x, str) else str(int(x)) for x in values) or '0'}}};"
 
 
-def _finals(machine: m.Machine) -> str:
-    if not any(s.final for s in machine.states):
-        return "0"
-    return f'"{"".join(str(int(s.final)) for s in machine.leaves)}"'
+def _resting(universe: Universe) -> Iterator[str]:
+    """Of each instance, for each leaf: may it stay there where nothing can happen?"""
+    leaves = resting_leaves(universe.machines)
+    for x in universe.machines:
+        yield f'"{"".join(str(int(s.name in leaves[x.qualified])) for s in x.leaves)}"'
 
 
 def parameters(scope: CScope) -> Iterator[str]:
@@ -110,10 +111,9 @@ def domains(scope: CScope) -> Iterator[str]:
 def variables(scope: CScope) -> str:
     """What the search has beside the state."""
     u = scope.universe
-    finals = sum(any(s.final for s in x.states) for x in u.machines)
     steps = max([1, *(len(scope.procedures[x].parameters) for x in scope.steps)])
     return f"""\
-enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.queues)}, FINALS = {finals}, STEPS = 4 * CHOICES,
+enum {{ INSTANCES = {len(u.machines)}, CHANNELS = {len(u.queues)}, STEPS = 4 * CHOICES,
        ARGUMENTS = {scope.arguments}, STEP_ARGUMENTS = {steps}, PENDING = {pending_most(scope)} }};
 static World w, first, expanded, next[CHOICES], seen[{LONGEST_ROUND}];
 static int known, choices, listed, unoffered, writes, cut_after, worlds, fault_kind, fault_place, chosen[INSTANCES];

@@ -19,8 +19,9 @@ NoDeadlock ==
   \/ world.down
   \/ LET x == offer_steps(world) IN x.offers # {} \/ x.unoffered # {}
   \/ /\ \A c \in DOMAIN Fifo : world.channels[c] = <<>>
-     /\ \E i \in DOMAIN Final : Final[i] # {}
-     /\ \A i \in DOMAIN Final : Final[i] = {} \/ world.state[i] \in Final[i]
+     /\ \/ MayRest(world)
+        \/ /\ DOMAIN Resting # {}
+           /\ \A i \in DOMAIN Resting : world.state[i] \in Resting[i]
 
 \* For a run that tells everything that it finds, once, instead of ending with the first: `INVARIANT Watch`.
 Found(x) == x \in TLCGet(1) \/ (PrintT(<<"found", x>>) /\ TLCSet(1, TLCGet(1) \cup {x}))

@@ -1,4 +1,5 @@
-"""What is asked of the states of a system, numbered: invariants, what is to be reachable, and how far to explore."""
+"""What is asked of the states of a system, numbered: invariants, what is to be reachable, where the system may rest,
+and how far to explore."""
 
 from __future__ import annotations
 
@@ -12,11 +13,12 @@ from fsmdsl.text.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine. A `bound` is no
-    question of the author's: no step is taken where it is not true."""
+    """One question, of the system (`machine` empty, of instance -1) or of each instance of a machine. A `bound` and
+    a `rest` are no questions of the author's. No step is taken where a `bound` is not true. Where a `rest` is true, a
+    state that no step leaves is no deadlock."""
 
     number: int
-    kind: Literal["invariant", "reachable", "bound"]
+    kind: Literal["invariant", "reachable", "rest", "bound"]
     name: str
     machine: str
     instances: tuple[int, ...]
@@ -39,6 +41,8 @@ def questions(roster: Roster) -> tuple[Question, ...]:
             )
     for y in system.reachables:
         collected.append(Question(len(collected), "reachable", y.name, "", (-1,), y.condition, y.span))
+    for z in system.rests:
+        collected.append(Question(len(collected), "rest", "may rest when", "", (-1,), z, z.span))
     if system.bound is not None:
         collected.append(
             Question(len(collected), "bound", "explore while", "", (-1,), system.bound, system.bounds[0].span)

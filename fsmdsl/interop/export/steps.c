@@ -39,7 +39,7 @@ static void report_fault(void)
     report(&faults_seen[fault_kind][fault_place], text);
 }
 
-/* Nothing leads on, while a message waits, or an instance is not in a final state. */
+/* Nothing leads on, and the system may not rest: a message waits, or an instance is where it may not stay. */
 static void look_for_deadlock(void)
 {
     int n;
@@ -48,8 +48,9 @@ static void look_for_deadlock(void)
         if (!steps[n].crash) return;
     for (n = 0; n < CHANNELS; n++)
         if (w.held[n]) report(&deadlock_seen, "deadlock");
-    for (n = 0; n < INSTANCES && (!finals[n] || finals[n][w.state[n]] == '1'); n++);
-    if (FINALS == 0 || n < INSTANCES) report(&deadlock_seen, "deadlock");
+    if (may_rest()) return;
+    for (n = 0; n < INSTANCES && resting[n][w.state[n]] == '1'; n++);
+    if (n < INSTANCES || !INSTANCES) report(&deadlock_seen, "deadlock");
 }
 
 /* All steps from the present state: what they lead to is in `next`. */

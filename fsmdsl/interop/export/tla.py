@@ -116,18 +116,22 @@ def _names(scope: TlaScope) -> list[str]:
 
 
 def _questions(scope: TlaScope) -> Iterator[str]:
-    """The bounds, the specification, and what reports and names questions."""
-    tests, definitions, bounds = [], [], []
+    """Where the system may rest, the bounds, the specification, and what reports and names questions."""
+    tests, definitions = list[str](), list[str]()
+    conditions: dict[str, list[str]] = {"rest": [], "bound": []}
     for q in scope.questions:
         holds = scope.procedure(s.Name("holds", q.machine, str(q.number)))
-        if q.kind == "bound":
-            bounds.append(f"{holds}(w)")
+        if q.kind in conditions:
+            conditions[q.kind].append(f"{holds}(w)")
             continue
         numbers = ", ".join(map(str, q.instances))
         text = f"\\A self \\in {{{numbers}}} : {holds}(world, self)" if q.machine else f"{holds}(world)"
         definitions.append(f"question_{q.number}_holds == {'~' if q.kind == 'reachable' else ''}{text}")
         tests.append(f'(question_{q.number}_holds \\/ Found(<<"question", {q.number}>>))')
-    yield "\\* Are steps explored from here?\nInside(w) == " + (" /\\ ".join(bounds) or "TRUE")
+    yield "\\* Does the system say that it may rest here?\nMayRest(w) == " + (
+        " \\/ ".join(conditions["rest"]) or "FALSE"
+    )
+    yield "\\* Are steps explored from here?\nInside(w) == " + (" /\\ ".join(conditions["bound"]) or "TRUE")
     specification = _resource("next.tla")
     if len(scope.universe.starts) > 1:
         specification = specification.replace("world = First", "world \\in Firsts")

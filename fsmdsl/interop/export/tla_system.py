@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fsmdsl.core import statements as s
+from fsmdsl.core.rest import resting_leaves
 from fsmdsl.interop.export.escape import tla_comment
 from fsmdsl.interop.export.tla_scope import TlaScope
 from fsmdsl.interop.export.tla_values import constant, function
@@ -26,8 +27,9 @@ def constants(scope: TlaScope) -> Iterator[str]:
     yield f"Blocking == {{{', '.join(blocking)}}}"
     fifo = (str(x.channel.order == "fifo").upper() for x in u.queues)
     yield f"Fifo == <<{', '.join(fifo)}>>"
-    final = {n: ", ".join(f'"{y.name}"' for y in x.leaves if y.final) for n, x in enumerate(u.machines)}
-    yield f"Final == {function({n: f'{{{texts}}}' for n, texts in final.items()})}"
+    leaves = resting_leaves(u.machines)
+    texts = [", ".join(f'"{s.name}"' for s in x.leaves if s.name in leaves[x.qualified]) for x in u.machines]
+    yield f"Resting == {function({n: f'{{{text}}}' for n, text in enumerate(texts)})}"
 
 
 def first_world(scope: TlaScope) -> str:

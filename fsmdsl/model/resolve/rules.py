@@ -195,8 +195,9 @@ FLAGS = _rule(
     "contradicting-flags",
     "words before a state that exclude each other",
     """
-A state is `persistent` or `volatile`, not both; a `final` state has no children; a `transient` state is neither
-`final` nor `initial`.
+A state is `persistent` or `volatile`, not both; a `final` or `resting` state has no children; a `transient` state is
+neither `final` nor `resting` nor `initial`; a `final` state is not also `resting`, as an instance may stay there
+anyway.
 
 ```fsm
 machine Door {

@@ -58,6 +58,7 @@ def of_system(x: m.System) -> Iterator[Part]:
     """Instances, the environment, recovery, derived values, and what is asked."""
     yield from (Part("instances", g.name, plain(g.span.text), g.span) for g in x.groups)
     yield from (Part("start", "", plain(y.span.text), y.span) for y in x.start_when)
+    yield from (Part("rest", "", plain(y.span.text), y.span) for y in x.rests)
     yield from (Part("bound", "", plain(y.span.text), y.span) for y in x.bounds)
     if x.offers is None:
         yield Part("environment", "", "sends every event that names it", x.span)

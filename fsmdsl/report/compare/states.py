@@ -47,7 +47,7 @@ def _signature(machine: m.Machine, name: str, common: set[str], names: Mapping[s
     return frozenset(traits)
 
 
-_WORDS = ("initial", "final", "persistent", "volatile", "transient", "error")
+_WORDS = ("initial", "final", "resting", "persistent", "volatile", "transient", "error")
 
 
 def _flags(s: m.State) -> list[str]:

@@ -99,7 +99,7 @@ FairnessConstraint = Obligation | Delivery | MessageWaits | Crashes
 @dataclass(frozen=True, slots=True)
 class Stuck:
     """An atom `stuck(x)`, by number, which only a whole graph decides; the atom that is true where x is neither in a
-    final state nor in one that nothing leads on from; the obligation that each transition of x fulfils."""
+    final or resting state nor in one that nothing leads on from; the obligation that each transition of x fulfils."""
 
     atom: int
     waiting: int

@@ -1,7 +1,7 @@
 """Instances that can never move again: the value of `stuck(x)` in each state of a graph.
 
-An instance is stuck in a state where it is in no final state, transitions lead on from where it is, and in no step that
-can still come does it follow one. Transitions on a crash do not count. Once stuck, it stays so.
+An instance is stuck in a state where it is in no final or resting state, transitions lead on from where it is, and in
+no step that can still come does it follow one. Transitions on a crash do not count. Once stuck, it stays so.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def waits(machine: m.Machine) -> frozenset[str]:
     """The leaves in which an instance of a machine is not done."""
     own = moves(machine)
     left = {leaf for t in machine.transitions if t.index in own for leaf in machine.leaves_of(t.source)}
-    return frozenset(x.name for x in machine.leaves if x.name in left and not x.final)
+    return frozenset(x.name for x in machine.leaves if x.name in left and not x.permits_rest)
 
 
 def moves(machine: m.Machine) -> frozenset[int]:

@@ -70,7 +70,7 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
         case "invariant":
             return INVARIANT.at(v.span, f"`{v.name}` does not hold in every state of `{system}`")
         case "deadlock":
-            return DEADLOCK.at(v.span, f"`{system}` can get stuck outside of final states")
+            return DEADLOCK.at(v.span, f"`{system}` can get stuck where it may not rest")
         case "fault":
             return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
         case "reachable":

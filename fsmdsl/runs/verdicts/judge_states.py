@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.runs.circular_wait import describe_waiting
-from fsmdsl.runs.rejection import fault_lines, no_way_on
+from fsmdsl.runs.rejection import deadlock_lines, fault_lines
 from fsmdsl.runs.search_result import Finding, Question, Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.vacuity import premises, untested
@@ -117,7 +117,7 @@ def _deadlock(search: Searched, evidence: Evidence) -> Verdict:
     span = search.universe.system.span
     if search.deadlock is not None:
         trace = evidence.trace(search.deadlock)
-        stands = () if trace is None else (no_way_on(trace),)
+        stands = () if trace is None else deadlock_lines(trace)
         return Verdict("deadlock", NO_DEADLOCK, "violated", evidence.basis(trace), span, stands, trace)
     outcome: Outcome = "holds" if search.stopped is None else "unknown"
     trace = None if search.waiting is None else evidence.trace(search.waiting)

@@ -33,11 +33,11 @@ DEADLOCK = Rule(
     "FSM302",
     "deadlock",
     Severity.ERROR,
-    "a state that no step leaves, outside of final states",
+    "a state that no step leaves, and in which the system may not rest",
     """
-No event, answer, timer or message can come any more, and some machine that has final states is not in one of them, or
-a message waits that its receiver does not take. A crash is no way out. Where no machine of the system has final states,
-every state without a next step is reported.
+No event, answer, timer or message can come any more, and the system may not rest: an instance of a machine that has
+`final` states is in none of them and in no `resting` state, or a message waits that its receiver does not take. Where
+no machine of the system has final states, each instance has to be in a `resting` state. A crash is no way out.
 
 ```fsm
 machine Task {
@@ -53,8 +53,14 @@ machine Task {
 system Shop { task: Task }
 ```
 
-Add the transition that is missing, mark the state `final` if it is good to end there, or let the `environment` send
-more.
+Add the transition that is missing, or let the `environment` send more. If it is right that nothing happens any more,
+say so:
+
+- `resting state Waiting` if an instance may stay there, whatever the others do,
+- `may rest when task.left == 0` in the system, for what only the system can say,
+- `final state Done` if each instance has to get there.
+
+Do not add a machine that is final from the beginning: it hides dead ends that are none of its business.
 """,
 )
 
@@ -253,13 +259,15 @@ CIRCULAR_WAIT = Rule(
     Severity.NOTE,
     "an end state in which instances wait for each other, and which is no deadlock",
     """
-Where a machine of the system has final states, an end state in which all that have some are in them is no deadlock:
-machines without final states, such as servers, may stay wherever they are. So two that block each other for ever are
-no deadlock either. This note names them, with the run that leads there. It changes no verdict and no exit code.
+Where a machine of the system has final states, an end state in which all that have some are in them (or in `resting`
+states) is no deadlock: machines without final states, such as servers, may stay wherever they are. So two that block
+each other for ever are no deadlock either. This note names them, with the run that leads there. It changes no verdict
+and no exit code.
 
 Instances wait for each other where each has a row for a timer, or for an event that the environment may send, with a
 guard that is false, and nobody but these instances could make one of the guards true. A server without work left, whose
-guards read what has finished, is not reported.
+guards read what has finished, is not reported, nor is who is in a `resting` state, nor a state where `may rest when` is
+true.
 
 ```fsm
 machine Fork {

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from fsmdsl import model as m
 from fsmdsl.core import statements as s
+from fsmdsl.core.rest import resting_leaves
 from fsmdsl.core.translate import holds
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.program.builder import Builder, function, numbers, rows
@@ -92,28 +93,41 @@ def _true(context: Context, question: Condition, b: Builder, name: str) -> tuple
 
 
 def stuck(context: Context) -> list[Function]:
-    """`stuck`: may no step be possible here? Not where every machine that can end has ended, and no message waits."""
+    """`stuck`: may no step be possible here? Not where the system may rest: see `step.may_rest`."""
     b = Builder()
     for box in context.layout.boxes:
         if box.channel.waiting:
             with b.if_(S[box.length] > 0):
                 b.return_(TRUE)
+    functions = _rests(context, b, "stuck", FALSE)
     scope = Scope(context, b, S, None, None, Fail(lambda _: None))
-    ending = [k for k in kinds(context.universe) if any(x.final for x in k.states)]
-    for machine in ending:
-        final = [x.name for x in machine.leaves if x.final]
+    leaves = resting_leaves(context.universe.machines)
+    machines = [x for x in kinds(context.universe) if len(leaves[x.qualified]) < len(x.leaves)]
+    for machine in machines:
         with each_of(context, machine, b):
             state = scope.at(context.column(machine.qualified, ""), AT)
-            ended = in_leaves(state, machine, final) if final else FALSE
-            with b.if_(Not(ended)):
+            resting = sorted(leaves[machine.qualified])
+            with b.if_(Not(in_leaves(state, machine, resting) if resting else FALSE)):
                 b.return_(TRUE)
-    b.return_(FALSE if ending else TRUE)
-    return [function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]
+    b.return_(FALSE if leaves else TRUE)
+    return [*functions, function("stuck", rows("s"), b.block, "Is it wrong that no step is possible here?")]
+
+
+def _rests(context: Context, b: Builder, name: str, answer: Expr) -> list[Function]:
+    """Where a `may rest when` of the system is true, the answer is returned."""
+    functions: list[Function] = []
+    for n, x in enumerate(context.universe.system.rests):
+        condition, own = _true(context, Condition(x), b, f"{name}_rest_{n}")
+        functions += own
+        with b.if_(condition):
+            b.return_(answer)
+    return functions
 
 
 def waiting(context: Context, circular: CircularWaits) -> list[Function]:
     """`waiting`: do instances wait for each other? See `runs.circular_wait`."""
-    b, all_wait, functions = Builder(), Var("all_wait"), list[Function]()
+    b, all_wait = Builder(), Var("all_wait")
+    functions = _rests(context, b, "waiting", FALSE) if circular.circles else []
     for n, circle in enumerate(circular.circles):
         b.set(all_wait, TRUE)
         for k, name in enumerate(sorted(circle)):

@@ -63,6 +63,10 @@ def _start(b: Builder, n: Node) -> s.StartDecl:
     return s.StartDecl(value(b, n), b.doc(n), b.span(n))
 
 
+def _rest(b: Builder, n: Node) -> s.RestDecl:
+    return s.RestDecl(value(b, n), b.doc(n), b.span(n))
+
+
 def _bound(b: Builder, n: Node) -> s.BoundDecl:
     return s.BoundDecl(value(b, n), b.doc(n), b.span(n))
 
@@ -202,7 +206,7 @@ def _via(b: Builder, n: Node) -> s.Via:
 
 
 _SYSTEM: dict[str, Callable[[Builder, Node], s.SystemMember]] = {
-    "instance": _instance, "let": let, "start_when": _start, "explore_while": _bound, "environment": _environment,
+    "instance": _instance, "let": let, "start_when": _start, "may_rest_when": _rest, "explore_while": _bound, "environment": _environment,
     "environment_use": _environment_use, "recover": _recover, "invariant": invariant, "property": _property,
     "reachable": _reachable, "map_state": _map_state, "map_field": _map_field,
 }  # fmt: skip

@@ -54,7 +54,8 @@ ROLES = {
 """What to call a part of a certain rule."""
 
 CONDITIONAL = frozenset({
-    "when", "start_when", "explore_while", "invariant", "reachable", "property", "expect", "if_", "conditional",
+    "when", "start_when", "may_rest_when", "explore_while", "invariant", "reachable", "property", "expect", "if_",
+    "conditional",
 })  # fmt: skip
 """Rules whose expression is a condition."""
 

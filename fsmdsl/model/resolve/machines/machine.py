@@ -118,6 +118,7 @@ def _states(decl: s.StateDecl, why: str | None, parent: str | None) -> Iterator[
         tuple(c.name.text for c in decl.children),
         has("initial"),
         has("final"),
+        has("resting"),
         has("persistent"),
         has("volatile"),
         has("transient"),
@@ -162,18 +163,21 @@ def _one_initial(scope: Scope, name: s.Name, states: list[s.StateDecl], whose: s
         scope.report(diagnostic.label(initial[0].span, "this is the first"))
 
 
+_EXCLUDED = (
+    ("persistent", "volatile"), ("final", "transient"), ("initial", "transient"), ("resting", "transient"),
+    ("final", "resting"),
+)  # fmt: skip
+"""Words that no state has together."""
+
+
 def _check_flags(scope: Scope, state: s.StateDecl) -> None:
     flags = set(state.flags)
-    excluded = [("persistent", "volatile"), ("final", "transient"), ("initial", "transient")]
-    for a, b in excluded:
+    for a, b in _EXCLUDED:
         if a in flags and b in flags:
             scope.report(rules.FLAGS.at(state.name.span, f"`{state.name.text}` cannot be both {a} and {b}"))
-    if state.children and flags & {"final", "transient"}:
-        scope.report(
-            rules.FLAGS.at(
-                state.name.span, f"`{state.name.text}` has states inside, so it cannot be final or transient"
-            )
-        )
+    if state.children and flags & {"final", "resting", "transient"}:
+        message = f"`{state.name.text}` has states inside, so it cannot be final, resting or transient"
+        scope.report(rules.FLAGS.at(state.name.span, message))
     for twice in sorted(f for f in flags if state.flags.count(f) > 1):
         scope.report(rules.FLAGS.at(state.name.span, f"`{twice}` is written twice"))
 

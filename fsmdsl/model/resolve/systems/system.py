@@ -66,6 +66,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
         decl.span,
         tuple(x for x in lines or () if isinstance(x, m.ProcessCrash)),
         start_when=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.StartDecl)),
+        rests=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.RestDecl)),
         bounds=tuple(condition(x.scope(names), x.decl.condition) for x in of_kind(members, s.BoundDecl)),
         made_of=tuple(dict.fromkeys(_made_of(module, decl, members))),
     )
