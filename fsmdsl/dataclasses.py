@@ -9,6 +9,7 @@ The type checker sees the functions of `dataclasses` under these names.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from operator import attrgetter
@@ -304,11 +305,30 @@ def _set_state(self: Any, state: Iterable[Any]) -> None:
         object.__setattr__(self, f.name, value)
 
 
+# Tuples with names ----------------------------------------------------------------------------------------------------
+
+
+class _NamedTupleMeta(type):
+    """Makes a tuple with names of a class statement. `typing` does the same, and compiles each annotation for it."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> Any:
+        annotations = space["__annotations__"]
+        defaults = [space[x] for x in annotations if x in space]
+        make: Any = namedtuple  # a type checker wants literals
+        tuple_class = make(name, annotations, defaults=defaults, module=space["__module__"])
+        for key, value in space.items():
+            if key not in annotations:
+                setattr(tuple_class, key, value)
+        return tuple_class
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
     from dataclasses import field as field
     from dataclasses import fields as fields
     from dataclasses import is_dataclass as is_dataclass
     from dataclasses import replace as replace
+    from typing import NamedTuple as NamedTuple
 else:
+    NamedTuple = type.__new__(_NamedTupleMeta, "NamedTuple", (), {})
     dataclass, field, fields, is_dataclass, replace = _dataclass, _Field, _fields, _is_dataclass, _replace

@@ -7,6 +7,7 @@ import dataclasses as standard
 import pickle
 import subprocess
 import sys
+import typing
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from functools import cached_property
@@ -251,3 +252,40 @@ def test_the_standard_library_is_imported_for_others_alone() -> None:
         "import dataclasses; assert [x.name for x in dataclasses.fields(s)] == ['source', 'start', 'end']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class Place(ours.NamedTuple):
+    """Where something is."""
+
+    line: int
+    name: str = "here"
+
+    @property
+    def text(self) -> str:
+        """As text."""
+        return f"{self.name}:{self.line}"
+
+
+class StandardPlace(typing.NamedTuple):
+    """Where something is."""
+
+    line: int
+    name: str = "here"
+
+    @property
+    def text(self) -> str:
+        """As text."""
+        return f"{self.name}:{self.line}"
+
+
+def test_a_tuple_with_names_means_the_same() -> None:
+    x, y = Place(1), StandardPlace(1)
+    assert (x, x.text, x._replace(name="there")) == (y, y.text, y._replace(name="there"))
+    assert repr(y) == f"Standard{x!r}"
+    for name in ("_fields", "_field_defaults", "__doc__", "__match_args__", "__module__", "__slots__", "__bases__"):
+        assert getattr(Place, name) == getattr(StandardPlace, name), name
+    assert Place.__annotations__ == {"line": "int", "name": "str"}
+    assert typing.get_type_hints(Place) == typing.get_type_hints(StandardPlace)
+    assert pickle.loads(pickle.dumps(x)) == x
+    with pytest.raises(TypeError):
+        Place()  # type: ignore[call-arg]

@@ -12,6 +12,7 @@ from packed_search import SWITCH
 from random_specs import spec
 from random_systems import text_of
 from stepping import compiled
+from tiers import today
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
@@ -41,7 +42,7 @@ def both(monkeypatch: pytest.MonkeyPatch, model: m.Model, system: m.System) -> l
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", today(range(40)))
 def test_what_is_found_is_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (text_of(seed), spec(seed)):
         for model, system in systems(text):

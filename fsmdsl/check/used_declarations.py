@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.model.typing import machine_of
 from fsmdsl.model.walk import blocks, conditions, effects, expressions, first_values, of_environment, offered, required
 

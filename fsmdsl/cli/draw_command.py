@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.cli import FINDINGS, usage
@@ -24,6 +23,7 @@ from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.draw.detail import Detail, detailed
 from fsmdsl.draw.formats import BY_NAME, PICTURES, Format, enumerated
 from fsmdsl.draw.graph import Direction, Overlay, graph_of

@@ -48,13 +48,13 @@ def _write(content: str | bytes, *, err: bool = False, nl: bool = True) -> None:
     stream.flush()
 
 
-_STYLE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_STYLE = r"\x1b\[[0-?]*[ -/]*[@-~]"
 """What changes the style of text, or moves the cursor: a control sequence of ECMA-48, 5.4."""
 
 
 def unstyled(text: str) -> str:
     """A text without colors."""
-    return _STYLE.sub("", text) if "\x1b" in text else text
+    return re.sub(_STYLE, "", text) if "\x1b" in text else text
 
 
 def _at_terminal() -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple, assert_never
+from typing import Literal, assert_never
 
 from fsmdsl import model as m
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import NamedTuple, dataclass
 from fsmdsl.draw.text import clean
 
 Line = Literal["plain", "amended", "crash"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.draw.graph import Label, Node
 from fsmdsl.draw.text import wrapped
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.program import python
 from fsmdsl.program.llvm_function import Printer
 from fsmdsl.program.llvm_types import NARROW, Called, Widths, declarations, symbol, type_of

@@ -7,8 +7,9 @@ makes unoptimized code twice as fast.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.program import nodes as ir
 from fsmdsl.program.arithmetic import Operator
 from fsmdsl.program.llvm_types import BITS, COPY, ELEMENTS, EXTREMES, NARROW, Called, Widths, symbol, type_of

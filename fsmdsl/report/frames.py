@@ -11,7 +11,6 @@ error[FSM101]: there is no state `Shut`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from unicodedata import combining, east_asian_width
 
 from fsmdsl.text.diagnostics import Diagnostic, Severity
 from fsmdsl.text.source import Span
@@ -92,6 +91,10 @@ def _visible(text: str) -> str:
 
 
 def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import NamedTuple, dataclass
 from fsmdsl.runs.causality_tree import receiver_of
 from fsmdsl.runs.search_result import FaultKey, fault_key
 from fsmdsl.runs.trace import Trace, run

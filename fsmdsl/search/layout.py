@@ -8,12 +8,11 @@ search: parameters, what was seen, what failed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
 from fsmdsl.core.triggers import triggered_by
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.model.depth import DEEPEST_CASCADE, LONGEST_ROUND
 from fsmdsl.model.walk import effects
 from fsmdsl.search.shapes import (

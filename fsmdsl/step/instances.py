@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.step.world import Value
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.step.data import Misfit
 from fsmdsl.step.data import Value as Value
 from fsmdsl.text.source import Span

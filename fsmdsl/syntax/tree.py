@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import NamedTuple, dataclass
 
 
 @dataclass(slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.testing.plain_values import Instance, InstanceName, RecordParts
 
 

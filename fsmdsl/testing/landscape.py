@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.runs.space import visits
 from fsmdsl.step import EventStep, Followed, Result, Step, TooManyValuesError, Universe, World, fire
 from fsmdsl.step.values import domain

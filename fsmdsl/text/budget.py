@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -82,7 +81,7 @@ class Budget:
 
     def __enter__(self) -> Self:
         self._entered += 1
-        if threading.current_thread() is threading.main_thread():
+        if _in_main_thread():
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self._interrupt)
                 self._restore.append(lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
@@ -198,6 +197,12 @@ class Budget:
         raise LimitError(self.reached)
 
 
+def _in_main_thread() -> bool:
+    """Without `threading` there is one thread only, and to import it takes as long as to parse a small spec."""
+    threading = sys.modules.get("threading")
+    return threading is None or threading.current_thread() is threading.main_thread()
+
+
 def resident() -> int:
     """Bytes of memory that this process has; where the system does not say, the most that it ever had; else 0."""
     try:
@@ -216,9 +221,9 @@ def resident() -> int:
 def available() -> int:
     """Bytes of memory that are free for use; a guess where the system does not say."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
+        with open("/proc/meminfo", "rb") as file:
             for line in file:
-                if line.startswith("MemAvailable:"):
+                if line.startswith(b"MemAvailable:"):
                     return int(line.split()[1]) * 1024
     except OSError:
         pass

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 
 from fsmdsl.dataclasses import dataclass, field
 
-LINE_END = re.compile(r"\r\n|\n|\r")
-"""What ends a line, here and in every message: as in the protocol of editors, and nothing else that Unicode knows."""
+
+@cache
+def line_end() -> re.Pattern[str]:
+    """What ends a line, here and in every message: as in the protocol of editors, and nothing else that Unicode knows.
+    Like other expressions here it is compiled where it is first needed: most commands do without."""
+    return re.compile(r"\r\n|\n|\r")
 
 
-_PARTS = re.compile(r'("(?:[^"\\\r\n]|\\.)*")|//[^\r\n]*')
+_PARTS = r'("(?:[^"\\\r\n]|\\.)*")|//[^\r\n]*'
+"""A string, or a comment."""
 
 
 def plain(text: str) -> str:
     """A piece of a spec on one line, without comments."""
-    return " ".join(_PARTS.sub(lambda part: part[1] or " ", text).split())
+    if "//" in text:
+        text = re.sub(_PARTS, lambda part: part[1] or " ", text)
+    return " ".join(text.split())
 
 
 def line_ends(text: str) -> Iterator[tuple[int, int]]:
     """Where the end of each line stands in a text, as half-open ranges of offsets."""
     if "\r" in text:
-        yield from (x.span() for x in LINE_END.finditer(text))
+        yield from (x.span() for x in line_end().finditer(text))
     else:
         yield from ((i, i + 1) for i, c in enumerate(text) if c == "\n")
 
@@ -33,7 +39,7 @@ def breaks(text: str, start: int, end: int) -> int:
     """How many lines end between two offsets."""
     if text.find("\r", start, end) < 0:
         return text.count("\n", start, end)
-    return sum(1 for _ in LINE_END.finditer(text, start, end))
+    return sum(1 for _ in line_end().finditer(text, start, end))
 
 
 def line_around(text: str, offset: int) -> tuple[int, int]:
@@ -41,13 +47,13 @@ def line_around(text: str, offset: int) -> tuple[int, int]:
     if text.startswith("\r\n", offset - 1):
         offset -= 1
     start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
-    end = LINE_END.search(text, offset)
+    end = line_end().search(text, offset)
     return start, len(text) if end is None else end.start()
 
 
 def next_line(text: str, offset: int) -> int:
     """Where the line behind that of an offset begins; the end of the text where there is none."""
-    end = LINE_END.search(text, offset)
+    end = line_end().search(text, offset)
     return len(text) if end is None else end.end()
 
 
@@ -65,6 +71,8 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column of an offset, both counted from 1, the column in code points."""
+        from bisect import bisect_right
+
         line = bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 

@@ -18,7 +18,7 @@ HIDDEN = (
 room so that it can hide a difference. Letters of every language, combining marks and emoji are shown, so joiners
 (U+200C, U+200D) and variation selectors are not in it. It is compiled where it is first needed, which is rare."""
 
-_ALLOWED = re.compile("(\t|\x1b\\[(?:[012]|3[0-7])m)")
+_ALLOWED = "(\t|\x1b\\[(?:[012]|3[0-7])m)"
 """What a line may have: tabs, and what begins and ends the colours of `fsmdsl.cli`. None of it hides text or moves the
 cursor back."""
 
@@ -39,7 +39,7 @@ def printable_line(text: str) -> str:
     """A line as a terminal may get it: tabs and colours stay, whatever else `HIDDEN` names is an escape."""
     if text.isprintable():
         return text
-    return "".join(part if n % 2 else printable(part) for n, part in enumerate(_ALLOWED.split(text)))
+    return "".join(part if n % 2 else printable(part) for n, part in enumerate(re.split(_ALLOWED, text)))
 
 
 def printable_text(text: str) -> str:

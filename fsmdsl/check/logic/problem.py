@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, combinations, product
-from math import prod
 
 from fsmdsl import model as m
 from fsmdsl.check.logic.values import (
@@ -273,8 +272,11 @@ def _vary(a: m.Expr, b: m.Expr) -> bool:
     """Are both numbers, neither constant, and are there many pairs of them?"""
     if isinstance(a, m.Constant) or isinstance(b, m.Constant) or a == b:
         return False
-    sides = [x.type for x in (a, b) if isinstance(x.type, m.RangeType)]
-    return len(sides) == 2 and prod(t.high - t.low + 1 for t in sides) > MAX_PAIRS
+    match a.type, b.type:
+        case m.RangeType() as left, m.RangeType() as right:
+            return (left.high - left.low + 1) * (right.high - right.low + 1) > MAX_PAIRS
+        case _:
+            return False
 
 
 def _subsets(of: Sequence[object] | None) -> Sequence[object] | None:

@@ -11,7 +11,7 @@ from fsmdsl.editor.editing.declarations import row
 from fsmdsl.editor.editing.document import Document
 from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.syntax.parse.incremental import in_file
-from fsmdsl.text.source import LINE_END, Span
+from fsmdsl.text.source import Span, line_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def _machine_member(x: s.MachineMember) -> Iterator[Symbol]:
             yield from (_symbol(y.name, kind, "", y.span) for y in declarations)
         case s.TransitionDecl():
             detail = "" if x.trigger is None else x.trigger.span.text
-            name = row(x) or LINE_END.split(x.span.text, maxsplit=1)[0]
+            name = row(x) or line_end().split(x.span.text, maxsplit=1)[0]
             if x.label is not None:
                 yield _symbol(s.Name(f"{x.label.text}: {name}", x.label.span), "transition", detail, x.span)
             else:

@@ -1,7 +1,7 @@
 """The texts that an editor has open, to the letter.
 
 What the editor sends is read from the message itself: the protocol library splits lines as `str.splitlines` does, and
-changes the positions of a message while it applies them. Here lines are the protocol's (`source.LINE_END`), positions
+changes the positions of a message while it applies them. Here lines are the protocol's (`source.line_end`), positions
 beyond a line or the text mean its end, and a range whose end comes first is the range between the two.
 
 Wherever a text may not be the editor's any more (a change that cannot be read, a version that does not follow, a length

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from fsmdsl import model as m
 from fsmdsl.core.hierarchy import Hierarchy
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.interop.imports.durations import canonical
 from fsmdsl.interop.imports.table import Row, Table
 from fsmdsl.text.source import NOWHERE, Span

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 from xml.parsers import expat
 
-from fsmdsl.dataclasses import dataclass, field, replace
+from fsmdsl.dataclasses import NamedTuple, dataclass, field, replace
 from fsmdsl.interop.imports.durations import duration
 from fsmdsl.interop.imports.name_words import file_name
 from fsmdsl.interop.imports.rules import NOT_READ, TOO_DEEP

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 from fsmdsl.interop.logs.binding import Claim, Meaning, Reading
 from fsmdsl.interop.logs.clock import in_order, seconds
 from fsmdsl.interop.logs.extraction import Classifier, Values, claim

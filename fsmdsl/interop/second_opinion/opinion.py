@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import NamedTuple, dataclass, field
 
 
 class Key(NamedTuple):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import product
-from typing import NamedTuple, assert_never
+from typing import assert_never
 
 from fsmdsl.core.graphs import reachable
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import NamedTuple, dataclass
 from fsmdsl.runs.liveness.formula import (
     And,
     Formula,

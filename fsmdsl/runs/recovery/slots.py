@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.step import Universe, Value, World
 from fsmdsl.step.describe import value_text
 

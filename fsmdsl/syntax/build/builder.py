@@ -9,7 +9,7 @@ from fsmdsl.syntax.build.docs import Docs
 from fsmdsl.text.source import Source, Span
 from fsmdsl.syntax.tree import Node, Token
 
-_ESCAPE = re.compile(r'\\(["\\])')
+_ESCAPE = r'\\(["\\])'
 
 
 class Builder:
@@ -46,7 +46,8 @@ class Builder:
 
     def text(self, token: Token) -> s.Text:
         """What stands in the quotes."""
-        return s.Text(_ESCAPE.sub(r"\1", token.text[1:-1]), self.span(token))
+        text = token.text[1:-1]
+        return s.Text(re.sub(_ESCAPE, r"\1", text) if "\\" in text else text, self.span(token))
 
     def title(self, node: Node) -> s.Text | None:
         """The text in quotes that a declaration may have."""

@@ -9,7 +9,6 @@ A comment behind the last of several events or actions belongs to all of them, u
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from fsmdsl.text.source import Source, breaks
@@ -25,8 +24,13 @@ class Docs:
         self._leading: dict[int, str] = {}
         self._places: list[int] = []
         self._trailing: list[str] = []
+        doc_comments = [c for c in comments if c.doc]
+        if not doc_comments:
+            return
+        from bisect import bisect_left
+
         starts = [t.start for t in tokens]
-        for c in (c for c in comments if c.doc):
+        for c in doc_comments:
             words = c.text.removeprefix("///").strip()
             after = bisect_left(starts, c.end)
             if c.previous >= 0 and breaks(source.text, c.previous, c.start) == 0:
@@ -44,6 +48,8 @@ class Docs:
         """The comments behind what stands there or behind its parts. Each is given out once: inner parts ask first."""
         if not self._places:
             return ""
+        from bisect import bisect_right
+
         first, last = bisect_right(self._places, start), bisect_right(self._places, end)
         comments = "\n".join(filter(None, self._trailing[first:last]))
         del self._places[first:last], self._trailing[first:last]

@@ -6,9 +6,8 @@ Each habit recognizes a few tokens around the mistake and says how to go on, see
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.parse.automaton import Frame, advance, chain
 from fsmdsl.syntax.parse.table import Table
 from fsmdsl.syntax.tree import Token

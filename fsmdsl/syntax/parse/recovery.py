@@ -11,9 +11,8 @@ A guess holds only if the next tokens fit it too, so no way can begin a chain of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
-from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
 from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake

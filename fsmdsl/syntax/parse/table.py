@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import NamedTuple, dataclass
 
 
 class Rule(NamedTuple):

@@ -23,7 +23,7 @@ EQUIVALENTS = {
 LARGEST = 10**15
 """Upper limit (exclusive) of numbers in a spec, and of durations in milliseconds."""
 
-HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+HIDDEN = "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 """Characters that cannot be seen, or that change how the text around them is shown."""
 
 ALIKE = {"m": "min", "mins": "min", "sec": "s", "secs": "s", "hour": "h", "hours": "h", "day": "d", "days": "d"}
@@ -178,7 +178,9 @@ def _foreign_number(lexed: Lexed, text: str, start: int, end: int) -> Token:
 
 
 def _check_hidden(lexed: Lexed, start: int, end: int) -> None:
-    hit = HIDDEN.search(lexed.source.text, start, end)
+    if lexed.source.text[start:end].isprintable():  # it is nearly always
+        return
+    hit = re.compile(HIDDEN).search(lexed.source.text, start, end)
     if hit is not None:
         lexed.report(
             hit.start(),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.text.source import Span
 
 Kind = Literal[
