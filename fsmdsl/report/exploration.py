@@ -11,9 +11,8 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import shipped
 from fsmdsl.report.data import Data, place
 from fsmdsl.report.frames import Paint, plain
-from fsmdsl.runs.causes import Cause, causes, groups
-from fsmdsl.runs.hiding import NOTHING, Hidden
-from fsmdsl.runs.narrative import steps, story
+from fsmdsl.report.violations import Previous, Style, violation_lines
+from fsmdsl.runs.causes import Cause, causes
 from fsmdsl.runs.trace import world_data
 from fsmdsl.runs.verdicts.verdict import Images, share_beyond
 from fsmdsl.search import Exploration, Played, Trace, Verdict
@@ -23,6 +22,8 @@ from fsmdsl.text.source import Span
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes
+
+_PLAIN = Style()
 
 MAX_ROWS = 4
 """Maximum number of rows that a line names."""
@@ -49,45 +50,20 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How much is printed of verdicts."""
-
-    every: bool = False
-    """Also what holds, with witnesses."""
-    runs: bool = False
-    """The run of every violation, also of those with one cause."""
-    brief: bool = False
-    """Of runs only the steps."""
-    hidden: Hidden = NOTHING
-    """What runs are shown without."""
-
-    def run(self, trace: Trace) -> list[str]:
-        """A run that shows something."""
-        return steps(trace, self.hidden) if self.brief else story(trace, self.hidden)
-
-
-_PLAIN = Style()
-
-
 def details(
     x: Exploration,
     model: m.Model,
     paint: Paint = plain,
     style: Style = _PLAIN,
-    previous: dict[Cause, str] | None = None,
+    previous: Previous | None = None,
 ) -> Iterator[str]:
-    """What is violated, with a run for each cause; then what else is violated or undecided.
+    """What is violated, by group, with the first runs; then what is undecided, and how far the exploration went.
 
     `previous`: the violations that were shown for other systems, by cause; what is shown now is added.
     """
-    cause_of = causes(x, model)
-    for first, rest in [(n, []) for n in cause_of] if style.runs else groups(x, cause_of):
-        yield from _cause(
-            x, first, rest, cause_of[first], paint, style, {} if previous is None or style.runs else previous
-        )
+    yield from violation_lines(x, model, paint, style, previous)
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in (v for n, v in enumerate(x.verdicts) if n not in cause_of):
+    for v in (v for v in x.verdicts if v.outcome != "violated"):
         if v.outcome == "unknown" and not style.every:
             unknown[v.basis].append(v.label)
         elif style.every or v.outcome != "holds":
@@ -96,28 +72,19 @@ def details(
         yield from _circular_wait(v, paint, style)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
-    if unknown and x.at_violation:
-        yield f"  {paint('note', 'quiet')}: `fsm verify --all` continues after a violation and decides these"
+    if x.at_violation:
+        yield f"  {paint('note', 'quiet')}: explored {explored_part(x)} (`fsm verify --all` continues)"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
 
 
-def _cause(
-    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, previous: dict[Cause, str]
-) -> Iterator[str]:
-    """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
-    v = x.verdicts[first]
-    if cause in previous:
-        names = ", ".join(dict.fromkeys(x.verdicts[n].label for n in sorted((first, *rest))))
-        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {previous[cause]}: {cause.name})"
-        return
-    previous[cause] = f"{v.label} of {x.system.qualified}"
-    yield from _verdict_lines(v, paint, style)
-    if rest:
-        yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
-    for other in (x.verdicts[n] for n in rest):
-        why = f": {other.explanation[0]}" if other.kind == "fault" else ""
-        yield f"      {other.label}{why} ({other.basis})"
+def explored_part(x: Exploration) -> str:
+    """What was explored, and after a search that was cut short, which violations may be missing."""
+    if x.complete:
+        return "every state within the bound" if x.beyond else "every reachable state"
+    if x.at_violation:
+        return f"every run of up to {max(x.depth - 1, 0)} steps; violations that need longer runs may be missing"
+    return f"{x.states:,} states; violations in other states may be missing"
 
 
 def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
@@ -130,19 +97,12 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
+    """What is not violated; with a witness, a line for each step."""
     yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
-    yield from (f"    {line}" for line in _run(v, style))
-
-
-def _run(v: Verdict, style: Style) -> Iterator[str]:
-    """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
-    if v.trace is not None and v.outcome == "violated":
-        yield from style.run(v.trace)
-        yield from v.reasons
-    else:
-        yield from v.explanation
-    if v.trace is not None and v.outcome != "violated" and style.every:
-        yield from style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
+    yield from (f"    {line}" for line in v.explanation)
+    if v.trace is not None and style.every:
+        lines = style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
+        yield from (f"    {line}" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
