@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
@@ -262,10 +265,10 @@ def test_after_a_violation_it_is_said_what_was_explored_and_what_may_be_missing(
 
 
 @cache
-def printed(name: str) -> str:
+def printed(name: str, form: str = "text") -> str:
     """What is printed of a model, with no times in it. The shortest runs: they do not depend on time."""
-    text = verify(MODELS[name], "--as-documented", "--shortest", "--jobs", "1")
-    return re.sub(r"\d+\.\d\d s", "0.00 s", text)
+    text = verify(MODELS[name], "--as-documented", "--shortest", "--jobs", "1", "--format", form)
+    return re.sub(r'(?<=time=")[\d.]+', "0.00", re.sub(r"\d+\.\d\d s", "0.00 s", text))
 
 
 @pytest.fixture(autouse=True)
@@ -289,3 +292,68 @@ def test_no_model_has_more_runs_than_three_for_a_system() -> None:
     for name in MODELS:
         for system in re.split(r"^(?=\w)", printed(name), flags=re.MULTILINE):
             assert len(re.findall(r"^ +0  start", system, re.MULTILINE)) <= 3
+
+
+def runs_left_out(markdown: str) -> str:
+    return re.sub(r"<details><summary>The run</summary>.*?</details>", "(the run)", markdown, flags=re.DOTALL)
+
+
+def grouped_json(text: str) -> str:
+    """Of each system what was explored and its groups."""
+    systems = json.loads(text)["systems"]
+    keys = ("name", "verdict", "explored", "groups")
+    return json.dumps([{key: x[key] for key in keys} for x in systems], indent=1, ensure_ascii=False) + "\n"
+
+
+def grouped_sarif(text: str) -> str:
+    """Of each result its place, its message and its group."""
+    results = json.loads(text)["runs"][0]["results"]
+    return "".join(f"{sarif_place(x)} {x['level']} {x['message']['text']}\n  {x.get('properties')}\n" for x in results)
+
+
+def sarif_place(result: Any) -> str:
+    place = result["locations"][0]["physicalLocation"]
+    return f"{place['artifactLocation']['uri']}:{place['region']['startLine']} {result['ruleId']}"
+
+
+def junit_cases(text: str) -> str:
+    """Of each case its name, its outcome and the message."""
+    cases = ElementTree.fromstring(text).iter("testcase")
+    return "".join(f"{x.get('classname')} | {x.get('name')}{junit_outcome(x)}\n" for x in cases)
+
+
+def junit_outcome(case: ElementTree.Element) -> str:
+    return "".join(f" | {x.tag}: {x.get('message')}" for x in case if x.tag != "properties")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_other_formats_of_models_with_many_violations(name: str) -> None:
+    golden(f"{name}.md", runs_left_out(printed(name, "markdown")))
+    golden(f"{name}.json", grouped_json(printed(name, "json")))
+    golden(f"{name}.sarif.txt", grouped_sarif(printed(name, "sarif")))
+    golden(f"{name}.junit.txt", junit_cases(printed(name, "junit")))
+    golden(f"{name}.concise.txt", printed(name, "concise"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_format_has_the_same_groups_in_the_same_order(name: str) -> None:
+    systems = json.loads(printed(name, "json"))["systems"]
+    of_json = [g["title"] for x in systems for g in x["groups"]]
+    cases = [
+        x for x in ElementTree.fromstring(printed(name, "junit")).iter("testcase") if x.find("failure") is not None
+    ]
+    assert [x.get("name") for x in cases] == [t.replace("deadlock", "no deadlock") for t in of_json]
+    results = json.loads(printed(name, "sarif"))["runs"][0]["results"]
+    of_sarif = [x["properties"]["group"] for x in results if "group" in x.get("properties", {})]
+    sizes = [(g["title"], len(g["verdicts"])) for x in systems for g in x["groups"]]
+    assert of_sarif == [title for title, size in sizes for _ in range(size)]
+    errors = [line for line in printed(name, "concise").splitlines() if ": error[" in line]
+    assert len(errors) == len(of_json)
+    assert printed(name, "markdown").count("✗ **FSM") == min(len(of_json), 20)
+
+
+def test_each_verdict_of_json_names_its_group() -> None:
+    for x in json.loads(printed("kitchen", "json"))["systems"]:
+        for n, v in enumerate(x["verdicts"]):
+            assert (v["group"] is not None) == (v["outcome"] == "violated")
+            assert v["group"] is None or n in x["groups"][v["group"]]["verdicts"]

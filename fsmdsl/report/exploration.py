@@ -15,6 +15,7 @@ from fsmdsl.report.violations import Previous, Style, violation_lines
 from fsmdsl.runs.causes import Cause, causes
 from fsmdsl.runs.trace import world_data
 from fsmdsl.runs.verdicts.verdict import Images, share_beyond
+from fsmdsl.runs.violation_groups import Group, Row, violation_groups
 from fsmdsl.search import Exploration, Played, Trace, Verdict
 from fsmdsl.search import data as trace_data
 from fsmdsl.search import lines as trace_lines
@@ -209,6 +210,8 @@ def exploration(x: Exploration, model: m.Model) -> Data:
 def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     """The same, as its type says it."""
     cause_of = causes(x, model)
+    groups = violation_groups(x, model)
+    group_of = {member.verdict: n for n, g in enumerate(groups) for member in g.members}
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -220,9 +223,11 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "verdict": verdict(x),
         "stopped": x.stopped,
         "at_violation": x.at_violation,
+        "explored": explored_part(x),
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v, cause_of.get(n)) for n, v in enumerate(x.verdicts)],
+        "verdicts": [_verdict(v, cause_of.get(n), group_of.get(n)) for n, v in enumerate(x.verdicts)],
+        "groups": list(map(_group, groups)),
         "never_followed": [
             _unfollowed(model.machines[machine].transitions[index], machine) for machine, index in x.coverage.unfollowed
         ],
@@ -233,7 +238,31 @@ def _unfollowed(t: m.Transition, machine: str) -> shapes.Unfollowed:
     return {"machine": machine, "transition": t.name, "index": t.index, "source": t.source, **place(t.span)}
 
 
-def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
+def _group(g: Group) -> shapes.Group:
+    subject = g.subject
+    return {
+        "title": g.title,
+        "kind": subject.kind,
+        "name": subject.name or None,
+        "fault": subject.fault,
+        "machine": subject.machine,
+        "event": subject.event,
+        "action": subject.action,
+        "field": subject.field,
+        "channel": subject.channel,
+        "states": list(g.states),
+        "rows": list(map(_row, subject.rows)),
+        "led_by": None if g.led_by is None else _row(g.led_by),
+        "steps": g.steps,
+        "verdicts": [member.verdict for member in g.members],
+    }
+
+
+def _row(row: Row) -> shapes.Row:
+    return {"machine": row.machine, "row": row.name, **place(row.span)}
+
+
+def _verdict(v: Verdict, cause: Cause | None, group: int | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
@@ -242,6 +271,8 @@ def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
         "explanation": list(v.explanation),
         "trace": None if v.trace is None else run(v.trace),
         "cause": None if cause is None else cause.name,
+        "group": group,
+        "limit": v.limit or None,
         "images": None if v.images is None else _images(v.images),
     }
 

@@ -111,8 +111,8 @@ class Group:
     """Violations that are one thing to repair."""
 
     subject: Subject
-    title: str
-    """What is wrong, in a phrase."""
+    phrase: str
+    """What is wrong."""
     members: tuple[Member, ...]
     """The one with the shortest run first."""
     steps: int | None
@@ -133,6 +133,11 @@ class Group:
     def row(self) -> Row | None:
         """The row that fails, or that sends what is not taken, on the shortest run."""
         return self.members[0].row
+
+    @property
+    def title(self) -> str:
+        """What is wrong, and the place of the row where others may have its label."""
+        return f"{self.phrase}{_place(self.subject)}"
 
     @property
     def is_own(self) -> bool:
@@ -177,12 +182,12 @@ def _group(roster: Roster, rows: Sequence[Row], x: Exploration, subject: Subject
     at = first.span if members[0].row is None else members[0].row.span
     led_by = last_own_row(first.trace) if first.trace is not None and shipped(at.source.name) else None
     span = first.span if led_by is None else led_by.span
-    return Group(subject, _title(subject, states, first), members, first.steps, states, led_by, span)
+    return Group(subject, _phrase(subject, states, first), members, first.steps, states, led_by, span)
 
 
 def _member(rows: Sequence[Row], subject: Subject, n: int, v: Verdict) -> Member:
     row = None if v.fault is None else _row_at(rows, v.fault.span)
-    return Member(n, _title(subject, _states(v), v), row)
+    return Member(n, f"{_phrase(subject, _states(v), v)}{_place(subject)}", row)
 
 
 def _by_steps(steps: int | None) -> tuple[bool, int]:
@@ -275,7 +280,7 @@ def _states(v: Verdict) -> tuple[str, ...]:
 # In words ------------------------------------------------------------------------------------------------------------
 
 
-def _title(subject: Subject, states: Sequence[str], v: Verdict) -> str:
+def _phrase(subject: Subject, states: Sequence[str], v: Verdict) -> str:
     if v.fault is None:
         return v.label
     fault = v.fault
@@ -306,17 +311,17 @@ def _title(subject: Subject, states: Sequence[str], v: Verdict) -> str:
             return f"the timer {row} cannot fire in {_count(states)}"
         case Full():
             channel = f"`{_local(subject.channel or '')}`"
-            return f"{row} overflows {channel}{_place(subject)}" if subject.rows else f"channel {channel} overflows"
+            return f"{row} overflows {channel}" if subject.rows else f"channel {channel} overflows"
         case NoMessage():
             return f"channel `{_local(subject.channel or '')}` has no such message"
         case Unfit():
-            return f"{_unfit(subject, fault.cause)} in {row}{_place(subject)}"
+            return f"{_unfit(subject, fault.cause)} in {row}"
         case NoInstance(of):
-            return f"`{of.quote}` is none in {row}{_place(subject)}"
+            return f"`{of.quote}` is none in {row}"
         case NoFirst(of) | NoItem(of) | NoKey(of):
-            return f"`{of.quote}` lacks an item in {row}{_place(subject)}"
+            return f"`{of.quote}` lacks an item in {row}"
         case DivisionByZero():
-            return f"division by zero in {row}{_place(subject)}"
+            return f"division by zero in {row}"
         case Lost():
             return f"a crash finds {machine} in {_count(states)} that {_do(states)} not survive one"
         case NoStart():
@@ -350,8 +355,10 @@ def _do(states: Sequence[str]) -> str:
 
 
 def _place(subject: Subject) -> str:
-    """Where the row is: others may have its label."""
-    return f" ({subject.rows[0].span})" if subject.rows else f" ({subject.span})" if subject.span is not None else ""
+    """Where the row is; nothing where the names of rows, or the event, say enough."""
+    if subject.cause not in (Full, Unfit, NoInstance, NoFirst, NoItem, NoKey, DivisionByZero):
+        return ""
+    return f" ({subject.rows[0].span})" if subject.rows else f" ({subject.span})"
 
 
 def _local(qualified: str) -> str:
