@@ -35,13 +35,13 @@ def test_a_violation_ends_the_exploration_with_its_level() -> None:
     assert whole.complete
     assert outcomes(whole)["later"] == outcomes(whole)["no"] == "violated"
     x = explored(BROKEN, Limits(after_violation=0))
-    assert (x.stopped, x.at_violation) == ("stopped at the first violation", True)
+    assert (x.stopped, x.at_violation) == ("stopped at violations", True)
     # The level of the states that are two steps away is expanded, and what it leads to is asked.
     assert x.levels == whole.levels[:4]
     assert outcomes(x) == {
         "low": "violated", "later": "unknown", "no": "unknown", "no step fails": "unknown", "no deadlock": "unknown",
     }  # fmt: skip
-    assert verdict(x, "later").basis == "bounded: stopped at the first violation"
+    assert verdict(x, "later").basis == "bounded: stopped at violations"
     assert steps(verdict(x, "low")) == steps(verdict(whole, "low"))
 
 

@@ -224,7 +224,8 @@ def test_the_shortest_run_is_shown_where_the_simplest_takes_too_long(monkeypatch
     with Budget(0.1) as budget:
         shown = simplest_in_time(x, model, budget)
     low = next(v for v in shown.verdicts if v.name == "M: low")
-    assert low.basis == "the shortest run: 2 steps; stopped after 0.1 seconds before a simpler one was looked for"
+    assert low.basis == "the shortest run: 2 steps"
+    assert low.limit == "stopped after 0.1 seconds before a simpler one was looked for"
 
 
 def test_a_search_that_is_ended_in_a_state_asks_no_more_states(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -597,7 +598,7 @@ def test_a_limit_between_a_search_and_its_runs_keeps_what_was_found(monkeypatch:
     x = replay.with_runs(lambda: explore(model, system), model, budget)
     (found,) = (v for v in x.verdicts if v.outcome == "violated")
     assert found.trace is not None
-    assert found.basis.endswith("; stopped after 1 seconds before a simpler one was looked for")
+    assert found.limit == "stopped after 1 seconds before a simpler one was looked for"
 
 
 def test_a_limit_before_a_search_is_told() -> None:

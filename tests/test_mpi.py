@@ -173,7 +173,7 @@ def test_a_violation_ends_a_search_in_all_ranks_with_the_same_level(
     model, system = broken()
     limits = Limits(after_violation=least)
     alone = told(explore(model, system, limits))
-    assert alone["counts"][-1] == "stopped at the first violation"
+    assert alone["counts"][-1] == "stopped at violations"
     for size in (2, 3):
         first, *others = map(told, by_ranks(monkeypatch, size, model, system, limits=limits))
         assert first == alone

@@ -73,7 +73,7 @@ def test_the_summary_of_a_ci_names_what_is_violated_and_not_the_whole_run(
     code, out = project.process("--fsm-as-documented", *how)
     assert code == 1
     summary = out.partition("short test summary info")[2].splitlines()[1:]
-    title = "violated: fault unhandled (the simplest run: 1 crash, 4 steps)"
+    title = "violated: `leave` is unhandled in `Leaving` of `Job` (the simplest run: 1 crash, 4 steps)"
     assert summary[0] == f"FAILED specs/lease.fsm::Shared::no step fails - {title}"
     assert len(summary) == 2
     assert summary[1].strip("= ").startswith("1 failed, 7 passed")

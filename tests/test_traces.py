@@ -149,8 +149,9 @@ def test_the_shortest_run_is_shown_where_the_budget_ends() -> None:
     told = simplest(x, model, Effort(worlds=1))
     v = verdict(told, "low")
     assert trace_of(v) == trace_of(verdict(x, "low"))
-    assert v.basis == "the shortest run: 3 steps; the search for the simplest stopped at 1 states or 2 seconds"
-    assert verdict(simplest(x, model, Effort(seconds=0)), "low").basis.endswith("20,000 states or 0 seconds")
+    assert v.basis == "the shortest run: 3 steps"
+    assert v.limit == "the search for the simplest stopped at 1 states or 2 seconds"
+    assert verdict(simplest(x, model, Effort(seconds=0)), "low").limit.endswith("20,000 states or 0 seconds")
 
 
 def test_a_failing_step_is_found_again_by_its_kind_and_place() -> None:

@@ -33,9 +33,9 @@ from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_opt
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import NO_SYSTEM, Loaded
-from fsmdsl.report.exploration import Style, details, never_followed_lines, summary, verdict
+from fsmdsl.report.exploration import details, never_followed_lines, summary, verdict
 from fsmdsl.report.frames import frame
-from fsmdsl.runs.causes import Cause
+from fsmdsl.report.violations import Previous, Style
 from fsmdsl.runs.hiding import Hidden, names_in
 from fsmdsl.runs.replay import with_runs
 from fsmdsl.search import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, Progress, diagnostics, explore
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 @usage.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
 @usage.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
 @usage.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
-@usage.option("--runs", is_flag=True, help="Show the run of every violation, also of those with one cause.")
+@usage.option("--runs", is_flag=True, help="Show the run of every violation, not only the first of each cause.")
 @usage.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
 @usage.option(
     "--hide",
@@ -237,14 +237,14 @@ def _print_results(
 ) -> list[Exploration]:
     """The results of the systems, each printed as soon as it is there."""
     done: list[Exploration] = []
-    causes: dict[Cause, str] = {}
+    previous: Previous = {}
     with results(work, jobs) as explorations:
         for x in explorations:
             done.append(x)
             if out.speaks:
                 clear()
             out.say(summary(x, paint), wrap=True)
-            for line in () if by_hand else details(x, work.model, paint, style, causes):
+            for line in () if by_hand else details(x, work.model, paint, style, previous):
                 out.say(line, wrap=True)
             for line in () if by_hand else never_followed_lines(x, work.model, paint, every=style.every):
                 out.say(line, wrap=True)

@@ -11,11 +11,11 @@ from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import shipped
 from fsmdsl.report.data import Data, place
 from fsmdsl.report.frames import Paint, plain
-from fsmdsl.runs.causes import Cause, causes, groups
-from fsmdsl.runs.hiding import NOTHING, Hidden
-from fsmdsl.runs.narrative import steps, story
+from fsmdsl.report.violations import Previous, Style, violation_lines
+from fsmdsl.runs.causes import Cause, causes
 from fsmdsl.runs.trace import world_data
 from fsmdsl.runs.verdicts.verdict import Images, share_beyond
+from fsmdsl.runs.violation_groups import Group, Row, violation_groups
 from fsmdsl.search import Exploration, Played, Trace, Verdict
 from fsmdsl.search import data as trace_data
 from fsmdsl.search import lines as trace_lines
@@ -23,6 +23,8 @@ from fsmdsl.text.source import Span
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes
+
+_PLAIN = Style()
 
 MAX_ROWS = 4
 """Maximum number of rows that a line names."""
@@ -49,45 +51,20 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How much is printed of verdicts."""
-
-    every: bool = False
-    """Also what holds, with witnesses."""
-    runs: bool = False
-    """The run of every violation, also of those with one cause."""
-    brief: bool = False
-    """Of runs only the steps."""
-    hidden: Hidden = NOTHING
-    """What runs are shown without."""
-
-    def run(self, trace: Trace) -> list[str]:
-        """A run that shows something."""
-        return steps(trace, self.hidden) if self.brief else story(trace, self.hidden)
-
-
-_PLAIN = Style()
-
-
 def details(
     x: Exploration,
     model: m.Model,
     paint: Paint = plain,
     style: Style = _PLAIN,
-    previous: dict[Cause, str] | None = None,
+    previous: Previous | None = None,
 ) -> Iterator[str]:
-    """What is violated, with a run for each cause; then what else is violated or undecided.
+    """What is violated, by group, with the first runs; then what is undecided, and how far the exploration went.
 
     `previous`: the violations that were shown for other systems, by cause; what is shown now is added.
     """
-    cause_of = causes(x, model)
-    for first, rest in [(n, []) for n in cause_of] if style.runs else groups(x, cause_of):
-        yield from _cause(
-            x, first, rest, cause_of[first], paint, style, {} if previous is None or style.runs else previous
-        )
+    yield from violation_lines(x, model, paint, style, previous)
     unknown: defaultdict[str, list[str]] = defaultdict(list)
-    for v in (v for n, v in enumerate(x.verdicts) if n not in cause_of):
+    for v in (v for v in x.verdicts if v.outcome != "violated"):
         if v.outcome == "unknown" and not style.every:
             unknown[v.basis].append(v.label)
         elif style.every or v.outcome != "holds":
@@ -96,28 +73,19 @@ def details(
         yield from _circular_wait(v, paint, style)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
-    if unknown and x.at_violation:
-        yield f"  {paint('note', 'quiet')}: `fsm verify --all` continues after a violation and decides these"
+    if x.at_violation:
+        yield f"  {paint('note', 'quiet')}: explored {explored_part(x)} (`fsm verify --all` continues)"
     if x.note is not None:
         yield f"  {paint('note', 'quiet')}: {x.note}"
 
 
-def _cause(
-    x: Exploration, first: int, rest: list[int], cause: Cause, paint: Paint, style: Style, previous: dict[Cause, str]
-) -> Iterator[str]:
-    """A violation with its run, and below it those with the same cause; where the cause is known, only their names."""
-    v = x.verdicts[first]
-    if cause in previous:
-        names = ", ".join(dict.fromkeys(x.verdicts[n].label for n in sorted((first, *rest))))
-        yield f"  {paint('violated', _ROLES['violated'])}: {names} (the same cause as {previous[cause]}: {cause.name})"
-        return
-    previous[cause] = f"{v.label} of {x.system.qualified}"
-    yield from _verdict_lines(v, paint, style)
-    if rest:
-        yield f"    with the same cause, {cause.name} (`fsm verify --runs` shows the runs):"
-    for other in (x.verdicts[n] for n in rest):
-        why = f": {other.explanation[0]}" if other.kind == "fault" else ""
-        yield f"      {other.label}{why} ({other.basis})"
+def explored_part(x: Exploration) -> str:
+    """What was explored, and after a search that was cut short, which violations may be missing."""
+    if x.complete:
+        return "every state within the bound" if x.beyond else "every reachable state"
+    if x.at_violation:
+        return f"every run of up to {max(x.depth - 1, 0)} steps; violations that need longer runs may be missing"
+    return f"{x.states:,} states; violations in other states may be missing"
 
 
 def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
@@ -130,19 +98,12 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
+    """What is not violated; with a witness, a line for each step."""
     yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
-    yield from (f"    {line}" for line in _run(v, style))
-
-
-def _run(v: Verdict, style: Style) -> Iterator[str]:
-    """A counterexample in full, and at its end what is wrong; a witness with a line for each step."""
-    if v.trace is not None and v.outcome == "violated":
-        yield from style.run(v.trace)
-        yield from v.reasons
-    else:
-        yield from v.explanation
-    if v.trace is not None and v.outcome != "violated" and style.every:
-        yield from style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
+    yield from (f"    {line}" for line in v.explanation)
+    if v.trace is not None and style.every:
+        lines = style.run(v.trace) if style.brief or style.hidden.names else trace_lines(v.trace)
+        yield from (f"    {line}" for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +212,8 @@ def exploration(x: Exploration, model: m.Model) -> Data:
 def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     """The same, as its type says it."""
     cause_of = causes(x, model)
+    groups = violation_groups(x, model)
+    group_of = {member.verdict: n for n, g in enumerate(groups) for member in g.members}
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -262,9 +225,11 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "verdict": verdict(x),
         "stopped": x.stopped,
         "at_violation": x.at_violation,
+        "explored": explored_part(x),
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v, cause_of.get(n)) for n, v in enumerate(x.verdicts)],
+        "verdicts": [_verdict(v, cause_of.get(n), group_of.get(n)) for n, v in enumerate(x.verdicts)],
+        "groups": list(map(_group, groups)),
         "never_followed": [
             _unfollowed(model.machines[machine].transitions[index], machine) for machine, index in x.coverage.unfollowed
         ],
@@ -275,7 +240,31 @@ def _unfollowed(t: m.Transition, machine: str) -> shapes.Unfollowed:
     return {"machine": machine, "transition": t.name, "index": t.index, "source": t.source, **place(t.span)}
 
 
-def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
+def _group(g: Group) -> shapes.Group:
+    subject = g.subject
+    return {
+        "title": g.title,
+        "kind": subject.kind,
+        "name": subject.name or None,
+        "fault": subject.fault,
+        "machine": subject.machine,
+        "event": subject.event,
+        "action": subject.action,
+        "field": subject.field,
+        "channel": subject.channel,
+        "states": list(g.states),
+        "rows": list(map(_row, subject.rows)),
+        "led_by": None if g.led_by is None else _row(g.led_by),
+        "steps": g.steps,
+        "verdicts": [member.verdict for member in g.members],
+    }
+
+
+def _row(row: Row) -> shapes.Row:
+    return {"machine": row.machine, "row": row.name, **place(row.span)}
+
+
+def _verdict(v: Verdict, cause: Cause | None, group: int | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
@@ -284,6 +273,8 @@ def _verdict(v: Verdict, cause: Cause | None) -> shapes.Verdict:
         "explanation": list(v.explanation),
         "trace": None if v.trace is None else run(v.trace),
         "cause": None if cause is None else cause.name,
+        "group": group,
+        "limit": v.limit or None,
         "images": None if v.images is None else _images(v.images),
     }
 

@@ -140,8 +140,9 @@ class Images(TypedDict):
 
 class Verdict(TypedDict):
     """One thing asked, and the answer; `basis` is the evidence. `cause`: of a violation that has a run, what goes
-    wrong first on it; violations with the same cause, in any system, are one finding. `images`: null, or of a
-    refinement that is violated by a step or in the beginning."""
+    wrong first on it. `group`: of a violation, the place of its group in `groups`, else null. `limit`: null, or which
+    limit ended the search for a simpler run. `images`: null, or of a refinement that is violated by a step or in the
+    beginning."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
@@ -150,7 +151,40 @@ class Verdict(TypedDict):
     explanation: list[str]
     trace: Trace | None
     cause: str | None
+    group: int | None
+    limit: str | None
     images: Images | None
+
+
+class Row(Place):
+    """A row of a machine (qualified), by its label or trigger; `entry(Done)` is what is done on entry to a state."""
+
+    machine: str
+    row: str
+
+
+class Group(TypedDict):
+    """Violations that are one thing to repair. `name`: of what the author asked for, else null; `fault`: the kind of a
+    step that fails, else null. What matters to that kind is not null: `machine` and `channel` (qualified), `event`,
+    `action` (whose answer is awaited), `field`. `states`: where there is a violation for each state. `rows`: the row
+    that fails, or those that are enabled at once. `led_by`: if the first violation is in the library, the last row of
+    the author's on its run, else null. `steps`: of the shortest run, null if there is none. `verdicts`: the places in
+    `verdicts`, the one with the shortest run first."""
+
+    title: str
+    kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
+    name: str | None
+    fault: str | None
+    machine: str | None
+    event: str | None
+    action: str | None
+    field: str | None
+    channel: str | None
+    states: list[str]
+    rows: list[Row]
+    led_by: Row | None
+    steps: int | None
+    verdicts: list[int]
 
 
 class Unfollowed(Place):
@@ -166,8 +200,9 @@ class Unfollowed(Place):
 class Exploration(TypedDict):
     """What exploring a system has found. `beyond`: how many of the states are beyond the bounds of the system
     (`explore while`), so that no step from them was followed; `stopped`: null, or why not everything was explored;
-    `at_violation`: did it stop because something is violated; `levels`: how many states were found at each depth;
-    `note`: null, or what could have been faster and why it was not."""
+    `at_violation`: did it stop because something is violated; `explored`: what was explored, and what may be missing;
+    `groups`: the violations, by what has to be repaired, the author's own properties first; `levels`: how many states
+    were found at each depth; `note`: null, or what could have been faster and why it was not."""
 
     name: str
     module: str
@@ -179,9 +214,11 @@ class Exploration(TypedDict):
     verdict: Literal["holds", "violated", "bounded"]
     stopped: str | None
     at_violation: bool
+    explored: str
     note: str | None
     levels: list[int]
     verdicts: list[Verdict]
+    groups: list[Group]
     never_followed: list[Unfollowed]
 
 

@@ -14,12 +14,15 @@ from collections.abc import Hashable, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.model.workspace import shipped
 from fsmdsl.runs.replay import broken
 from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.verdict import Exploration, Verdict
+from fsmdsl.runs.violation_groups import last_own_row
 from fsmdsl.step import CrashStep, Followed, Universe
 from fsmdsl.step.describe import describe
+from fsmdsl.text.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +53,31 @@ def _cause(universe: Universe, invariants: Sequence[Verdict], v: Verdict, trace:
     if at is not None:
         return _step(trace, at - 1)
     if trace.fault is not None:
-        return Cause(fault_key(trace.fault), f"fault {trace.fault.kind} at {trace.fault.span}")
+        return _own(trace, None, fault_key(trace.fault), trace.fault.span) or Cause(
+            fault_key(trace.fault), f"fault {trace.fault.kind} at {trace.fault.span}"
+        )
     if v.kind == "deadlock" and trace.entries:
         return _step(trace, len(trace.entries) - 1)
     return Cause((v.kind, v.span), v.label)
 
 
 def _step(trace: Trace, number: int) -> Cause:
-    """The first transition that a step follows, which leads to all others; of a step without any, what it is."""
+    """The first transition that a step follows, which leads to all others; of a step without any, what it is. A row of
+    the library is never named where a row of the author's led to it."""
     before, entry = list(trace.befores())[number]
     kind = "crash" if isinstance(entry.step, CrashStep) else "step"
     first = next((h for h in entry.cascade if isinstance(h, Followed)), None)
     if first is None:
         return Cause(type(entry.step).__name__, describe(trace.roster, entry.step, before))
     machine = trace.roster.machines[first.instance]
-    name = f"{machine.qualified} {machine.transitions[first.transition].name}"
-    return Cause((kind, machine.qualified, first.transition), "a crash" if kind == "crash" else name)
+    t = machine.transitions[first.transition]
+    key = (kind, machine.qualified, first.transition)
+    if kind == "crash":
+        return Cause(key, "a crash")
+    return _own(trace, number + 1, key, t.span) or Cause(key, f"{machine.qualified} {t.name}")
 
 
-def groups(x: Exploration, causes: dict[int, Cause]) -> list[tuple[int, list[int]]]:
-    """The violations with a run by cause: the one with the shortest run, then the others; in the order of verdicts."""
-    by_cause: dict[Cause, list[int]] = {}
-    for n, cause in causes.items():
-        by_cause.setdefault(cause, []).append(n)
-    clusters = []
-    for numbers in by_cause.values():
-        first = min(numbers, key=lambda n: _length(x.verdicts[n]))
-        clusters.append((first, [n for n in numbers if n != first]))
-    return clusters
-
-
-def _length(v: Verdict) -> int:
-    return 0 if v.trace is None else len(v.trace.entries)
+def _own(trace: Trace, steps: int | None, key: Hashable, span: Span) -> Cause | None:
+    """Of what goes wrong in the library: the last row of the author's on these steps, which led to it."""
+    own = last_own_row(trace, steps) if shipped(span.source.name) else None
+    return None if own is None else Cause((key, own), f"{own.machine} {own.name}")

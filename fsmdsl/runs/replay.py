@@ -60,12 +60,13 @@ def simplest_in_time(x: Exploration, model: m.Model, budget: Budget, effort: Eff
 
 
 def _unsimplified(x: Exploration, budget: Budget) -> Exploration:
-    return shortest(x, f"; {budget.reached} before a simpler one was looked for")
+    return shortest(x, f"{budget.reached} before a simpler one was looked for")
 
 
-def shortest(x: Exploration, why: str = "") -> Exploration:
-    """The same verdicts; those with a counterexample say that it is the shortest, and why that one is shown."""
-    verdicts = (replace(v, basis=_shortest(v.trace) + why) if v.trace and _has_run(v) else v for v in x.verdicts)
+def shortest(x: Exploration, limit: str = "") -> Exploration:
+    """The same verdicts; those with a counterexample say that it is the shortest, and which limit ended the search for
+    a simpler one."""
+    verdicts = (replace(v, basis=_shortest(v.trace), limit=limit) if v.trace and _has_run(v) else v for v in x.verdicts)
     return replace(x, verdicts=tuple(verdicts))
 
 
@@ -119,12 +120,13 @@ def _invariants(universe: Universe, v: Verdict) -> list[tuple[int | None, m.Inva
 def _with_run(universe: Universe, v: Verdict, trace: Trace | None, effort: Effort) -> Verdict:
     assert v.trace is not None
     if trace is None:
-        limit = f"{effort.worlds:,} states or {effort.seconds:g} seconds"
-        return replace(v, basis=f"{_shortest(v.trace)}; the search for the simplest stopped at {limit}")
+        limit = f"the search for the simplest stopped at {effort.worlds:,} states or {effort.seconds:g} seconds"
+        return replace(v, basis=_shortest(v.trace), limit=limit)
     basis = f"the simplest run: {_cost_text(trace)}"
     if trace is v.trace:
         return replace(v, basis=basis)
-    return replace(v, basis=basis, trace=trace, explanation=_explanation(universe, v, trace))
+    fault = trace.fault or v.fault
+    return replace(v, basis=basis, trace=trace, fault=fault, explanation=_explanation(universe, v, trace))
 
 
 def _shortest(trace: Trace) -> str:

@@ -6,22 +6,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
-from fsmdsl.report.exploration import explored, never_followed_summary, played, rows_of
+from fsmdsl.report.exploration import explored, explored_part, never_followed_summary, played, rows_of
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.narrative import story
+from fsmdsl.runs.verdicts.diagnose import group_diagnostic, member_diagnostic
 from fsmdsl.runs.verdicts.rules import NEVER_FOLLOWED
 from fsmdsl.runs.verdicts.verdict import share_beyond
+from fsmdsl.runs.violation_groups import Group, violation_groups
 from fsmdsl.search import Exploration, Played, Verdict
 from fsmdsl.search import diagnostics as violations
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
 _OUTCOMES: dict[str, Outcome] = {
     "holds": "passed",
-    "violated": "failed",
     "unknown": "undecided",
     "not checked": "undecided",
 }
@@ -39,18 +41,19 @@ NOTHING_EXPLORED = Suite(
 def from_verify(
     done: Sequence[Exploration], model: m.Model, all_diagnostics: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
-    """A case for each verdict. `all_diagnostics` begins with the violations, in the order of the explorations, and
-    circular waits."""
-    violated = [(x, v, cause) for x in done for v, cause in _violated(x, model)]
-    violated += [(x, v, "") for x in done for v in x.circular_waits]
-    with_runs = [_with_run(x, v, d, cause) for (x, v, cause), d in zip(violated, all_diagnostics, strict=False)]
-    finding_of = {id(v): f for (_, v, _), f in zip(violated, with_runs, strict=True) if v.outcome == "violated"}
-    suites = tuple(_system(x, model, finding_of) for x in done) or (NOTHING_EXPLORED,)
-    findings = (*with_runs, *(Finding(d) for d in all_diagnostics[len(violated) :]))
+    """A case for each group of violations, and for each other verdict. `all_diagnostics` begins with the violations, in
+    the order of the explorations, and circular waits."""
+    of_violation = iter(all_diagnostics)
+    by_system = [_violations(x, model, [d for _, d in zip(x.violations, of_violation, strict=False)]) for x in done]
+    waits = [(x, v) for x in done for v in x.circular_waits]
+    with_runs = [f for groups in by_system for _, findings in groups for f in findings]
+    with_runs += [_with_run(x, v, d) for (x, v), d in zip(waits, of_violation, strict=False)]
+    suites = tuple(_system(x, model, groups) for x, groups in zip(done, by_system, strict=True)) or (NOTHING_EXPLORED,)
+    findings = (*with_runs, *map(Finding, of_violation))
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
-        **diagnostics(all_diagnostics),
+        **diagnostics([f.diagnostic for f in findings]),
     }
     rows = tuple(_never_followed(done, model))
     return Results("verify", _verify_summary(suites), suites, findings, {**content, **extra}, rows)
@@ -67,36 +70,62 @@ def _never_followed(done: Sequence[Exploration], model: m.Model) -> Iterator[Fin
         yield Finding(NEVER_FOLLOWED.at(row.span, f"no run follows `{row.name}` of `{row.machine.name}`"))
 
 
-def _violated(x: Exploration, model: m.Model) -> Iterator[tuple[Verdict, str]]:
-    """The violations, each with its cause."""
+def _violations(
+    x: Exploration, model: m.Model, of_violation: Sequence[Diagnostic]
+) -> list[tuple[Group, list[Finding]]]:
+    """The violations by group, each with its diagnostic."""
     cause_of = causes(x, model)
-    for n, v in enumerate(x.verdicts):
-        if v.outcome == "violated":
-            yield v, cause_of[n].name if n in cause_of else ""
+    places = [n for n, v in enumerate(x.verdicts) if v.outcome == "violated"]
+    diagnostic_of = dict(zip(places, of_violation, strict=False))
+    groups: list[tuple[Group, list[Finding]]] = []
+    for g in violation_groups(x, model):
+        findings = []
+        for n in (member.verdict for member in g.members if member.verdict in diagnostic_of):
+            cause = cause_of[n].name if n in cause_of else ""
+            d = member_diagnostic(x, diagnostic_of[n], g, x.verdicts[n])
+            f = _with_run(x, x.verdicts[n], d, cause, g.heading)
+            findings.append(replace(f, of_group=group_diagnostic(x, g)) if n == g.first else f)
+        groups.append((g, findings))
+    return groups
 
 
-def _system(x: Exploration, model: m.Model, finding_of: dict[int, Finding]) -> Suite:
-    cases = tuple(_verdict(v, finding_of.get(id(v))) for v in x.verdicts)
+def _system(x: Exploration, model: m.Model, groups: Sequence[tuple[Group, list[Finding]]]) -> Suite:
+    """A case for each group of violations, and for each verdict that is none."""
+    cases = [Case(_name(x.verdicts[g.first], g), "failed", _basis(x, g), tuple(f)) for g, f in groups]
+    cases += [_verdict(v) for v in x.verdicts if v.outcome != "violated"]
     size = f"{x.states:,} states{share_beyond(x.beyond)}, {x.extent}"
-    unfollowed = never_followed_summary(x, model)
-    return Suite(x.system.qualified, f"{size}; {unfollowed}" if unfollowed else size, cases, x.seconds)
+    parts = [
+        size,
+        never_followed_summary(x, model),
+        f"explored {explored_part(x)}" if groups and not x.complete else "",
+    ]
+    return Suite(x.system.qualified, "; ".join(filter(None, parts)), tuple(cases), x.seconds)
 
 
-def _verdict(v: Verdict, finding: Finding | None) -> Case:
-    # Of one name, whatever the answer: results are compared from run to run.
-    name = v.name if v.kind == "deadlock" else v.label
-    return Case(name, _OUTCOMES[v.outcome], v.basis, () if finding is None else (finding,))
+def _basis(x: Exploration, g: Group) -> str:
+    return x.verdicts[g.first].basis
 
 
-def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str) -> Finding:
+def _name(v: Verdict, g: Group | None = None) -> str:
+    """Of one name, whatever the answer: results are compared from run to run. A fault has no name of its own."""
+    if v.kind == "fault" and g is not None:
+        return g.title
+    return v.name if v.kind == "deadlock" else v.label
+
+
+def _verdict(v: Verdict) -> Case:
+    return Case(_name(v), _OUTCOMES[v.outcome], v.basis)
+
+
+def _with_run(x: Exploration, v: Verdict, d: Diagnostic, cause: str = "", group: str = "") -> Finding:
     """With its run, told and drawn."""
     scope = x.system.qualified
     if v.trace is None or not (v.trace.entries or v.trace.loop is not None):
-        return Finding(d, v.trace, scope=scope, cause=cause)
+        return Finding(d, v.trace, scope=scope, cause=cause, group=group)
     from fsmdsl.report.chart import violation  # where nothing is violated, nothing is drawn
 
     lines = (*story(v.trace), *v.reasons)
-    return Finding(d, v.trace, lines, violation(f"{scope}: {v.label}", v), scope, cause)
+    return Finding(d, v.trace, lines, violation(f"{scope}: {v.label}", v), scope, cause, group)
 
 
 def _verify_summary(suites: Sequence[Suite]) -> str:

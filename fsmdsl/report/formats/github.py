@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fsmdsl.report.formats.places import path_of
-from fsmdsl.report.formats.results import Finding, Results
+from fsmdsl.report.formats.results import Finding, Results, by_group
 from fsmdsl.text.diagnostics import Diagnostic, Severity
 from fsmdsl.text.terminal import printable
 
@@ -11,8 +11,9 @@ COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def github(results: Results) -> str:
-    """A command for each finding, then the summary. Errors come first: GitHub shows ten of each kind a step."""
-    worst = sorted(results.findings, key=lambda f: -f.diagnostic.severity)
+    """A command for each finding (of violations, for each group), then the summary. Errors come first: GitHub shows ten
+    of each kind a step."""
+    worst = sorted(by_group(results.findings), key=lambda f: -f.diagnostic.severity)
     return "\n".join([*map(_annotation, worst), printable(results.summary)]) + "\n"
 
 

@@ -53,11 +53,13 @@ def _case(suite: Element, case: Case, classname: str) -> None:
         name=_clean(f"{case.name}: {case.title}" if case.title else case.name),
     )
     worst = sorted(case.findings, key=lambda f: -f.diagnostic.severity)
-    for cause in dict.fromkeys(f.cause for f in worst if f.cause):
-        SubElement(SubElement(element, "properties"), "property", name="cause", value=_clean(cause))
+    causes = list(dict.fromkeys(f.cause for f in worst if f.cause))
+    properties = SubElement(element, "properties") if causes else element
+    for cause in causes:
+        SubElement(properties, "property", name="cause", value=_clean(cause))
     match case.outcome:
         case "failed":
-            first = worst[0].diagnostic
+            first = worst[0].of_group or worst[0].diagnostic
             attributes = {"message": _clean(first.message), "type": first.rule.code}
             SubElement(element, "failure", attributes).text = _clean("\n".join(map(_details, worst)))
         case "undecided":

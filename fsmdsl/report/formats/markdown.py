@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.report.formats.places import path_of
-from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite
+from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite, by_group
 from fsmdsl.text.diagnostics import Severity
 from fsmdsl.text.source import NOWHERE, Span
 from fsmdsl.text.terminal import printable, printable_text
@@ -42,7 +42,7 @@ def markdown(results: Results) -> str:
         f"### {WORDS[results.outcome if something else 'left out'][0]} fsm {results.kind}: {text(results.summary)}",
         "",
     ]
-    return "\n".join([*head, *_table(results.suites), *_findings(results.findings)]).rstrip("\n") + "\n"
+    return "\n".join([*head, *_table(results.suites), *_findings(by_group(results.findings))]).rstrip("\n") + "\n"
 
 
 def _table(suites: Iterable[Suite]) -> Iterator[str]:

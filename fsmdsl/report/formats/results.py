@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Listed
 from typing import TYPE_CHECKING, Literal
 
-from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.text.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:  # most commands neither explore nor draw
@@ -31,7 +31,11 @@ class Finding:
     scope: str = ""
     """The system or scenario that it was found in."""
     cause: str = ""
-    """What goes wrong first on the run; violations with the same cause are one finding. See `runs.causes`."""
+    """What goes wrong first on the run. See `runs.causes`."""
+    group: str = ""
+    """Of a violation: what is wrong in its group, the same for all members. See `runs.violation_groups`."""
+    of_group: Diagnostic | None = None
+    """Of the first of a group: the finding that stands for all of them. None: it is another member, or no violation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,12 @@ class Results:
         if "failed" in outcomes or (self.kind in ("check", "diagnostics", "drift") and serious(self.findings)):
             return "failed"
         return "undecided" if "undecided" in outcomes else "passed"
+
+
+def by_group(findings: Listed[Finding]) -> list[Finding]:
+    """The findings with one for each group of violations, for formats in which people read them."""
+    first = (f for f in findings if not f.group or f.of_group is not None)
+    return [f if f.of_group is None else replace(f, diagnostic=f.of_group) for f in first]
 
 
 def serious(findings: Listed[Finding]) -> bool:

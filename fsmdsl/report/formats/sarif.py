@@ -65,8 +65,9 @@ def _result(f: Finding, places: dict[str, int], name: str) -> Data:
         result["relatedLocations"] = [_related(n, x) for n, x in enumerate(d.labels, 1)]
     if d.fix is not None:
         result["fixes"] = [_fix(d.fix)]
-    if f.cause:
-        result["properties"] = {"cause": f.cause}
+    properties = {name: text for name, text in (("cause", f.cause), ("group", f.group)) if text}
+    if properties:
+        result["properties"] = properties
     if f.trace is not None and f.trace.entries:
         result["codeFlows"] = [_flow(f.trace, f.scope, d.span)]
     return result

@@ -21,6 +21,7 @@ from fsmdsl.runs.verdicts.rules import (
     VACUOUS,
 )
 from fsmdsl.runs.verdicts.verdict import Exploration, Verdict, outermost
+from fsmdsl.runs.violation_groups import Group
 from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Span
 
@@ -35,6 +36,31 @@ def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list
     violations = (_violation(x, v) for x in explored for v in x.violations)
     waits = (_circular_wait(v) for x in explored for v in x.circular_waits)
     return [*violations, *waits, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
+
+
+def group_diagnostic(x: Exploration, g: Group) -> Diagnostic:
+    """A group of violations as one finding: what is wrong in it, with the shortest run."""
+    d = _violation(x, x.verdicts[g.first])
+    if len(g.members) > 1:
+        d = _titled(x, d, g, x.verdicts[g.first])
+    d = member_diagnostic(x, d, g, x.verdicts[g.first])
+    return replace(d, notes=(*g.details, *d.notes))
+
+
+def member_diagnostic(x: Exploration, d: Diagnostic, g: Group, v: Verdict) -> Diagnostic:
+    """A violation as one of its group: of a full channel, the row that sends is named; what is wrong in the library is
+    shown at the row of the author's that led to it."""
+    if g.subject.channel is not None and len(g.members) == 1:
+        d = _titled(x, d, g, v)
+    if g.led_by is None:
+        return d
+    d = replace(d, message=f"after {g.led_by}, {d.message}", span=g.led_by.span)
+    return d if g.row is None else d.label(g.row.span, f"in the library: {g.row}")
+
+
+def _titled(x: Exploration, d: Diagnostic, g: Group, v: Verdict) -> Diagnostic:
+    """With the title of its group as the message, and what happened to whom as a note."""
+    return replace(d, message=f"in `{x.system.name}`, {g.phrase} ({v.name})", notes=(v.explanation[0], *d.notes))
 
 
 def _violation(exploration: Exploration, v: Verdict) -> Diagnostic:

@@ -55,7 +55,7 @@ def without_start(universe: Universe, begun: float) -> Exploration:
     fault, system = universe.fault, universe.system
     assert fault is not None
     explanation = fault_lines(universe, fault)
-    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, explanation)
+    violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, explanation, fault=fault)
     rest = unanswered(universe.model, system, "there is no first state", "not checked")
     verdicts = tuple(violation if v.kind == "fault" else v for v in rest)
     reason, spent = "not explored: there is no first state", perf_counter() - begun

@@ -110,7 +110,8 @@ def _faults(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _fault(universe: Universe, fault: Fault, trace: Trace | None, rests: str) -> Verdict:
-    return Verdict("fault", fault.kind, "violated", rests, fault.span, fault_lines(universe, fault), trace)
+    explanation = fault_lines(universe, fault)
+    return Verdict("fault", fault.kind, "violated", rests, fault.span, explanation, trace, fault=fault)
 
 
 def _deadlock(search: Searched, evidence: Evidence) -> Verdict:

@@ -11,7 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.runs.trace import Trace
 from fsmdsl.step.instances import Roster
-from fsmdsl.step.world import Value, World
+from fsmdsl.step.world import Fault, Value, World
 from fsmdsl.text.source import Span
 
 VerdictKind = Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
@@ -20,7 +20,7 @@ Outcome = Literal["holds", "violated", "not checked", "unknown"]
 
 AFTER_VIOLATION = 50_000
 
-AT_VIOLATION = "stopped at the first violation"
+AT_VIOLATION = "stopped at violations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +173,20 @@ class Verdict:
     """Of a property that is violated: what the variables stand for that the explanation speaks of."""
     images: Images | None = None
     """Of a refinement that is violated by a step, or in the beginning."""
+    fault: Fault | None = field(default=None, compare=False, repr=False)
+    """Of a step that fails: why."""
+    limit: str = ""
+    """Why the run may not be the simplest: which limit ended the search for it."""
+
+    @property
+    def is_own(self) -> bool:
+        """Did the author ask for it? No deadlock and no failing step are asked for by the language."""
+        return self.kind not in ("fault", "deadlock")
+
+    @property
+    def steps(self) -> int | None:
+        """The number of steps of its run."""
+        return None if self.trace is None else len(self.trace.entries)
 
     @property
     def reasons(self) -> tuple[str, ...]:

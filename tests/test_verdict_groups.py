@@ -1,0 +1,359 @@
+"""A first failing verdict fits on a screen: violations are grouped by what fails, and every output has the same groups.
+
+`UPDATE=1 pytest tests/test_verdict_groups.py` writes what is printed of the models down again; read what is different.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+from stepping import compiled
+
+from fsmdsl.cli.parser import cli
+from fsmdsl.model.workspace import load
+from fsmdsl.report.exploration import details
+from fsmdsl.runs import causes as causes_module
+from fsmdsl.runs import violation_groups as groups_module
+from fsmdsl.runs.causes import causes
+from fsmdsl.runs.replay import shortest
+from fsmdsl.runs.violation_groups import Group, violation_groups
+from fsmdsl.search import Limits, explore
+
+ROOT = Path(__file__).absolute().parent.parent
+GOLDEN = ROOT / "tests" / "golden" / "verdicts"
+KITCHEN = GOLDEN / "kitchen.fsm"
+
+MODELS = {
+    "kitchen": "tests/golden/verdicts/kitchen.fsm",
+    "shim": "specs/yunikorn/shim.fsm",
+    "core": "specs/yunikorn/core.fsm",
+    "grove": "specs/grove/grove.fsm",
+    "confine": "specs/confine/confine.fsm",
+    "gangs": "specs/hived/gangs.fsm",
+}
+"""Real models with many violations, as their documents say them; and one made for this."""
+
+SCREEN = 60
+
+
+@cache
+def groups(text: str) -> list[Group]:
+    """The groups of the only system of a text."""
+    model = compiled(text)
+    (system,) = model.systems.values()
+    return violation_groups(explore(model, system), model)
+
+
+def titles(text: str) -> list[str]:
+    return [g.heading for g in groups(text)]
+
+
+# What is one group ---------------------------------------------------------------------------------------------------
+
+
+def test_an_event_that_nine_states_do_not_handle_is_one_group() -> None:
+    by_title = {g.title: g for g in groups(KITCHEN.read_text())}
+    called = by_title["`called` is unhandled in 9 states of `Order`"]
+    assert len(called.members) == 9
+    assert sorted(called.states) == sorted(
+        ["Draft", "Paid", "Cooking", "Packed", "Riding", "Late", "Delivered", "Refunded", "Closed"]
+    )
+    assert called.members[0].title == f"`called` is unhandled in `{called.states[0]}` of `Order`"
+
+
+def test_overflows_are_told_apart_by_the_row_that_sends() -> None:
+    overflows = [t for t in titles(KITCHEN.read_text()) if "overflows" in t]
+    assert overflows == [
+        "`shout` of `Waiter` overflows `bell` (test.fsm:42:5)",
+        "`shout` of `Waiter` overflows `bell` (test.fsm:43:5)",
+    ]
+
+
+def test_values_out_of_range_are_grouped_by_field_and_row() -> None:
+    assert [t for t in titles(KITCHEN.read_text()) if "range" in t] == [
+        "`tips` is out of range in `spend` of `Waiter` (test.fsm:46:5)",
+        "`tips` is out of range in `tip` of `Waiter` (test.fsm:45:5)",
+    ]
+
+
+def test_what_the_author_asked_for_comes_first_and_then_what_is_soonest() -> None:
+    everything = groups(KITCHEN.read_text())
+    own = [g.is_own for g in everything]
+    assert own == sorted(own, reverse=True)
+    steps = [g.steps for g in everything if not g.is_own]
+    assert steps == sorted(steps, key=lambda n: n or 0)
+
+
+E = "initial state A  event e from environment"
+OTHER = "machine N { param m: M  initial state A  event g from environment  A on g do m.f } "
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (f"{E}  event f from N  state B  A -> B on e  A on f", "`f` is unhandled in `B` of `M`"),
+        (f"{E}  event f from N  async action ask -> ok  A on e do ask  A on f  A on ask.ok",
+         "`f` arrives while `M` waits for the answer of `ask`"),
+    ],
+    ids=["unhandled", "busy"],
+)  # fmt: skip
+def test_an_event_that_is_not_taken_has_a_title(body: str, title: str) -> None:
+    assert titles(f"machine M {{ {body} }} {OTHER} system S {{ m: M  n: N {{ m = m }} }}") == [title]
+
+
+@pytest.mark.parametrize(
+    ("body", "title"),
+    [
+        (f"{E}  one: A on e  two: A on e when true", "`one` and `two` of `M` overlap in `A`"),
+        (f"{E}  xs: list<0..1>[1]  go: A on e do xs = xs + [1]", "`xs` gets too long in `go` of `M` (test.fsm:1:"),
+        (f"{E}  n: 0..3  go: A on e do n = 1 / n", "division by zero in `go` of `M` (test.fsm:1:"),
+        (f"{E}  event f from M  m: M?  go: A on e do m.f  A on f", "`m` is none in `go` of `M` (test.fsm:1:"),
+        (f"{E}  event f from M  m: M?  go: A on e do {{ m = self  m.f }}  A on f",
+         "`M` receives `f` in the middle of its own transition"),
+        (f"{E}  n: 0..1  go: A on e do n = 2 - n", "`n` is out of range in `go` of `M` (test.fsm:1:"),
+        (f"{E}  n: bool  A on e do n = not n  again: A when n", "the round of `M` does not end"),
+        (f"{E}  n: 0..1  state B  A -> B on e  B -> A on e  on entry(B) do n = n + 1",
+         "`n` is out of range in `entry(B)` of `M` (test.fsm:1:"),
+    ],
+    ids=["overlap", "overflow of a list", "division", "none", "reentrance", "range", "endless", "hook"],
+)  # fmt: skip
+def test_each_kind_of_fault_has_a_title(body: str, title: str) -> None:
+    (only,) = titles(f"machine M {{ {body} }} system S {{ m: M }}")
+    assert only.startswith(title)
+
+
+def test_a_state_that_does_not_survive_a_crash_is_a_group_for_its_machine() -> None:
+    text = """
+    machine M { initial volatile state A  volatile state B  event e from environment  A -> B on e  B -> A on e }
+    system S { m: M  environment { m.e  crash } }
+    """
+    assert titles(text) == ["a crash finds `M` in 2 states that do not survive one"]
+
+
+# The library ---------------------------------------------------------------------------------------------------------
+
+LIBRARY = """module library
+machine Shelf {
+    n: 0..1
+    initial state A
+    event put, jump
+    put: A on put do n = n + 1
+    jump: A on jump
+    invariant low: n == 0
+}
+"""
+USER = """module user
+import library { Shelf }
+machine Clerk {
+    param shelf: Shelf
+    initial state A
+    event work, rest from environment
+    work: A on work do shelf.put
+    rest: A on rest
+}
+system Shop {
+    shelf: Shelf
+    clerk: Clerk { shelf = shelf }
+    environment { clerk.work  clerk.rest }
+}
+"""
+
+
+def test_a_row_of_the_library_is_not_the_cause_where_a_row_of_the_authors_led_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "library.fsm").write_text(LIBRARY)
+    (tmp_path / "user.fsm").write_text(USER)
+    model = load([tmp_path / "user.fsm"]).model
+    assert model is not None
+    x = shortest(explore(model, model.systems["user.Shop"]))
+    for module in (groups_module, causes_module):
+        monkeypatch.setattr(module, "shipped", lambda path: str(path).endswith("library.fsm"))
+    place = f"{tmp_path / 'user.fsm'}:7:5"
+    low, high = violation_groups(x, model)
+    assert low.heading == f"after `work` of `Clerk` ({place}), invariant Shelf: low"
+    assert high.heading.startswith(f"after `work` of `Clerk` ({place}), `n` is out of range in `put` of `Shelf`")
+    assert high.details == (f"in the library: `put` of `Shelf` ({tmp_path / 'library.fsm'}:6:5)",)
+    assert (low.span, high.span) == (high.led_by and high.led_by.span,) * 2
+    assert {c.name for c in causes(x, model).values()} == {"user.Clerk work"}
+
+
+# The terminal --------------------------------------------------------------------------------------------------------
+
+
+def verify(*arguments: str, code: int = 1) -> str:
+    done = CliRunner().invoke(cli, ["verify", *arguments])
+    assert done.exit_code == code, done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("columns", [None, "80"])
+def test_a_first_verdict_fits_on_a_screen(columns: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.chdir(GOLDEN)
+    lines = verify("kitchen.fsm").splitlines()
+    assert len(lines) <= SCREEN
+    heads = [line for line in lines if line.startswith("  violated: ")]
+    assert heads[0].startswith("  violated: property served")
+    assert sum("0  start" in line for line in lines) <= 3
+
+
+def test_a_run_that_is_long_is_shown_with_its_steps_alone() -> None:
+    text = verify(str(KITCHEN.relative_to(ROOT)), "--shortest")
+    assert "  violated: invariant one_rider (the shortest run: 10 steps)\n     0  start" in text
+    model = compiled(LONG)
+    (system,) = model.systems.values()
+    lines = list(details(explore(model, system), model))
+    worlds = [line for line in lines if "0  start" in line]
+    steps = [line for line in lines if re.fullmatch(r" +\d+  m\.e", line)]
+    assert (len(worlds), len(steps)) == (1, 9), "the first run has worlds, the second its steps alone"
+    at = lines.index(
+        "  violated as well, with the same cause as invariant second (`fsm verify --runs` shows the runs):"
+    )
+    assert lines[at + 1] == "    14 steps: invariant last"
+
+
+LONG = """
+machine M {
+    n: 0..20
+    initial state A
+    event e from environment
+    A on e when n < 20 do n = n + 1
+}
+machine N { initial state A  state B  event e from environment  A -> B on e }
+system S {
+    m: M
+    n: N
+    invariant first: n in A
+    invariant second: m.n < 9 or n in B
+    invariant last: m.n < 14 or n in B
+}
+"""
+
+
+def test_the_limit_of_the_search_for_simple_runs_is_a_single_note(tmp_path: Path) -> None:
+    model = compiled(KITCHEN.read_text())
+    (system,) = model.systems.values()
+    x = shortest(explore(model, system), "stopped after 1 seconds")
+    notes = [line for line in details(x, model) if "stopped after 1 seconds" in line]
+    assert len(notes) == 1
+    assert notes[0].startswith("  note: there may be simpler runs for ")
+
+
+def test_after_a_violation_it_is_said_what_was_explored_and_what_may_be_missing() -> None:
+    model = compiled(LONG)
+    (system,) = model.systems.values()
+    x = explore(model, system, Limits(after_violation=5))
+    assert x.at_violation
+    (note,) = (line for line in details(x, model) if "explored" in line)
+    assert note == (
+        f"  note: explored every run of up to {x.depth - 1} steps; violations that need longer runs may be missing "
+        "(`fsm verify --all` continues)"
+    )
+
+
+# Golden files --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def printed(name: str, form: str = "text") -> str:
+    """What is printed of a model, with no times in it. The shortest runs: they do not depend on time."""
+    text = verify(MODELS[name], "--as-documented", "--shortest", "--jobs", "1", "--format", form)
+    return re.sub(r'(?<=time=")[\d.]+', "0.00", re.sub(r"\d+\.\d\d s", "0.00 s", text))
+
+
+@pytest.fixture(autouse=True)
+def _at_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def golden(name: str, content: str) -> None:
+    path = GOLDEN / name
+    if os.environ.get("UPDATE"):
+        path.write_text(content)
+    assert content == path.read_text()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_text_of_models_with_many_violations(name: str) -> None:
+    golden(f"{name}.txt", printed(name))
+
+
+def test_no_model_has_more_runs_than_three_for_a_system() -> None:
+    for name in MODELS:
+        for system in re.split(r"^(?=\w)", printed(name), flags=re.MULTILINE):
+            assert len(re.findall(r"^ +0  start", system, re.MULTILINE)) <= 3
+
+
+def runs_left_out(markdown: str) -> str:
+    return re.sub(r"<details><summary>The run</summary>.*?</details>", "(the run)", markdown, flags=re.DOTALL)
+
+
+def grouped_json(text: str) -> str:
+    """Of each system what was explored and its groups."""
+    systems = json.loads(text)["systems"]
+    keys = ("name", "verdict", "explored", "groups")
+    return json.dumps([{key: x[key] for key in keys} for x in systems], indent=1, ensure_ascii=False) + "\n"
+
+
+def grouped_sarif(text: str) -> str:
+    """Of each result its place, its message and its group."""
+    results = json.loads(text)["runs"][0]["results"]
+    return "".join(f"{sarif_place(x)} {x['level']} {x['message']['text']}\n  {x.get('properties')}\n" for x in results)
+
+
+def sarif_place(result: Any) -> str:
+    place = result["locations"][0]["physicalLocation"]
+    return f"{place['artifactLocation']['uri']}:{place['region']['startLine']} {result['ruleId']}"
+
+
+def junit_cases(text: str) -> str:
+    """Of each case its name, its outcome and the message."""
+    cases = ElementTree.fromstring(text).iter("testcase")
+    return "".join(f"{x.get('classname')} | {x.get('name')}{junit_outcome(x)}\n" for x in cases)
+
+
+def junit_outcome(case: ElementTree.Element) -> str:
+    return "".join(f" | {x.tag}: {x.get('message')}" for x in case if x.tag != "properties")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_other_formats_of_models_with_many_violations(name: str) -> None:
+    golden(f"{name}.md", runs_left_out(printed(name, "markdown")))
+    golden(f"{name}.json", grouped_json(printed(name, "json")))
+    golden(f"{name}.sarif.txt", grouped_sarif(printed(name, "sarif")))
+    golden(f"{name}.junit.txt", junit_cases(printed(name, "junit")))
+    golden(f"{name}.concise.txt", printed(name, "concise"))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_format_has_the_same_groups_in_the_same_order(name: str) -> None:
+    systems = json.loads(printed(name, "json"))["systems"]
+    of_json = [g["title"] for x in systems for g in x["groups"]]
+    cases = [
+        x for x in ElementTree.fromstring(printed(name, "junit")).iter("testcase") if x.find("failure") is not None
+    ]
+    assert [x.get("name") for x in cases] == [t.replace("deadlock", "no deadlock") for t in of_json]
+    results = json.loads(printed(name, "sarif"))["runs"][0]["results"]
+    of_sarif = [x["properties"]["group"] for x in results if "group" in x.get("properties", {})]
+    sizes = [(g["title"], len(g["verdicts"])) for x in systems for g in x["groups"]]
+    assert of_sarif == [title for title, size in sizes for _ in range(size)]
+    errors = [line for line in printed(name, "concise").splitlines() if ": error[" in line]
+    assert len(errors) == len(of_json)
+    assert printed(name, "markdown").count("✗ **FSM") == min(len(of_json), 20)
+
+
+def test_each_verdict_of_json_names_its_group() -> None:
+    for x in json.loads(printed("kitchen", "json"))["systems"]:
+        for n, v in enumerate(x["verdicts"]):
+            assert (v["group"] is not None) == (v["outcome"] == "violated")
+            assert v["group"] is None or n in x["groups"][v["group"]]["verdicts"]
