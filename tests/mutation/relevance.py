@@ -65,7 +65,7 @@ USUAL = 1.0
 """Seconds that a test is taken to need where it is not known."""
 MAPS = ROOT / "build" / "mutants-map"
 TOGETHER = 8
-"""How many files of tests one process records. What runs when they are imported belongs to each of them."""
+"""How many files of tests one process records at most. What runs when they are imported belongs to each of them."""
 
 
 def recorded(of: Campaign, tree: Tree, tests: Sequence[str], paths: Iterable[str], jobs: int) -> Recording:
@@ -79,7 +79,7 @@ def recorded(of: Campaign, tree: Tree, tests: Sequence[str], paths: Iterable[str
     with (maps.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         missing = [test for test in tests if not maps.valid(test, states)]
-        count = max(1, min(TOGETHER, len(missing) // jobs))
+        count = max(1, min(TOGETHER, len(missing) // (4 * jobs)))
         parts = [missing[n : n + count] for n in range(0, len(missing), count)]
         with ThreadPoolExecutor(jobs) as pool:
             for part in pool.map(maps.record, parts):
