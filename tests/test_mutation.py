@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from mutation.areas import campaign
 from mutation.children import sitecustomize
 from mutation.relevance import Promise, Recording, Relevant, _body, _statement, relevant
 from mutation.server import exchanged, read
+from mutation.tree import command
 
 TEXT = """
 LIMIT = 3
@@ -150,8 +152,8 @@ def noting(folder: Path) -> dict[str, str]:
 
 @pytest.mark.parametrize("call", ["one", "forked", "threaded", "killed"])
 def test_a_process_notes_which_functions_run(small: Path, call: str) -> None:
-    command = [sys.executable, "-c", f"import small; small.{call}()"]
-    subprocess.run(command, env=noting(small), check=False)
+    program = [sys.executable, "-c", f"import small; small.{call}()"]
+    subprocess.run(program, env=noting(small), check=False)
     executed, blind = read(small / "notes")
     lines = {bits for test, path, bits in executed if (test, path) == ("a", str(small / "small.py"))}
     assert {1 << 4 | 1 << 5} <= lines
@@ -186,6 +188,51 @@ def test_a_process_that_can_write_nothing_is_blind(small: Path) -> None:
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); import small; small.one()"
     subprocess.run([sys.executable, "-B", "-c", code], env=noting(small), check=True)
     assert read(small / "notes")[1] == {"a"}
+
+
+TESTS = """import os, subprocess, sys
+import pytest
+import small
+
+@pytest.fixture(scope="module")
+def server():
+    small.three()
+    yield
+    small.four()
+
+def test_itself(): small.one()
+def test_process(): subprocess.run([sys.executable, "-c", "import small; small.two()"], check=True)
+def test_blind(): subprocess.run([sys.executable, "-I", "-c", ""], check=True)
+def test_first(server): pass
+def test_second(server): small.two()
+def test_fork():
+    if os.fork() == 0:
+        small.two()
+        os._exit(0)
+    os.wait()
+def test_failing(): assert False
+"""
+
+
+def test_a_recording_has_what_tests_execute_in_any_process(tmp_path: Path) -> None:
+    pytest.importorskip("coverage", reason="SKIPPED: pip install -r requirements/mutants.txt")
+    for name, text in {
+        "below/small.py": "".join(f"def {x}():\n    return 1\n" for x in ("one", "two", "three", "four")),
+        "test_small.py": TESTS,
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    paths = (tmp_path / "below", Path(sitecustomize.HERE).parent.parent, sitecustomize.HERE)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))}
+    done = subprocess.run(
+        command("record", "whole.json", "below", "test_small.py"), cwd=tmp_path, env=environment, check=False
+    )
+    whole = json.loads((tmp_path / "whole.json").read_text())
+    bits = {name.rpartition("_")[2]: int(some, 16) for name, some in whole["lines"]["below/small.py"].items()}
+    lines = {name: {n for n in range(10) if some >> n & 1} & {2, 4, 6, 8} for name, some in bits.items()}
+    assert lines == {"": set(), "itself": {2}, "process": {4}, "first": {6, 8}, "second": {4, 6, 8}, "fork": {4}}
+    assert (whole["blind"], whole["broken"]) == (["test_small.py::test_blind"], ["test_small.py::test_failing"])
+    assert done.returncode == 1
 
 
 # The tests of a mutant -----------------------------------------------------------------------------------------------

@@ -232,11 +232,13 @@ class Recorder(Plugin):
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
         if fixturedef.scope == "function":
             return (yield)
+        fixturedef.addfinalizer(self._leave)  # finalizers run in reverse order
         self._enter(named(fixturedef))
         try:
             return (yield)
         finally:
             self._leave()
+            fixturedef.addfinalizer(lambda: self._enter(named(fixturedef)))
 
     def _enter(self, context: str) -> None:
         self.contexts.append(context)
