@@ -6,12 +6,17 @@
     python tests/mutants.py --again survived              # the survivors once more, with the tests as they are now
     python tests/mutants.py --show 1f6c3a2b9d40           # one mutant as a diff
     python tests/mutants.py --tier test --count 500       # other mutants, of all folders, and the tests of `make test`
+    python tests/mutants.py --tier test --jobs 16         # in 16 processes
 
 `mutation/sample.py` says which mutants there are, `mutation/relevance.py` which tests execute what they change,
-`mutation/server.py` runs those. Nothing is changed in the working tree: the tests run in a copy of it in
-`build/mutants`. Results go to `tests/mutation/results.json` (`--tier test`: `results-test.json`) after each mutant,
-without those of code that is no longer there, and `tests/mutation/summary.md` is made from both; survivors that change
-no behaviour are argued one by one in `tests/mutation/argued.md`.
+`mutation/server.py` runs those. Nothing is changed in the working tree: the tests run in copies of it in
+`build/mutants-0` and so on, one for each process. Results go to `tests/mutation/results.json` (`--tier test`:
+`results-test.json`) after each mutant, without those of code that is no longer there, and `tests/mutation/summary.md`
+is made from both; survivors that change no behaviour are argued one by one in `tests/mutation/argued.md`.
+
+What the tests execute is recorded first, in `build/mutants-map`, and is good for all mutants until code or tests
+change. It includes what they execute in processes that they start. A test that starts a process which cannot be
+recorded, since it has an environment of its own or no `site`, runs with every mutant.
 """
 
 from __future__ import annotations
@@ -19,19 +24,19 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import multiprocessing
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from typing import Any
 
 from mutation.areas import ROOT, Campaign, campaign
-from mutation.relevance import Recording, limits, recorded, relevant, unknown
+from mutation.relevance import FIRST, Promise, Recording, belongs, limits, recorded, relevant, unknown
 from mutation.sample import Mutant, modules, mutants_of, sample, text_of
-from mutation.tree import TREE, Server, copied, put
+from mutation.tree import Request, Server, Tree
 
 SUMMARY, ARGUED = (ROOT / "tests" / "mutation" / x for x in ("summary.md", "argued.md"))
 SEEDS = {"full": 11, "test": 12}
@@ -57,115 +62,140 @@ class Outcome:
 class Tests:
     """Files of tests: what they execute, and a server that has collected them."""
 
-    def __init__(self, tier: str, files: Sequence[str], recording: Recording | None, kills: Counter[str]) -> None:
-        self.tier, self.files, self.kills = tier, files, kills
-        self.server = Server(files, tier)
+    def __init__(self, tree: Tree, tier: str, files: Sequence[str], recording: Recording | None) -> None:
+        self.tree, self.tier, self.files = tree, tier, files
+        self.server = Server(tree, files, tier)
         self.recording = recording or unknown(self.server.collected)
         self.sound: set[str] = set()
         """Tests that pass where nothing is changed, as far as that has been asked."""
         self._sure()
 
-    def tried(self, mutant: Mutant, quick: bool) -> Outcome:
+    def tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
         """Run the tests that execute a mutant, which is in the copy, until one fails; that one must pass without it.
         `quick`: a mutant that needs a process of its own is undecided."""
-        found = self._tried(mutant, quick)
+        found = self._tried(mutant, quick, promise)
         while found.result == "killed" and not self._passes(found.by, mutant.path):
-            print(f"fails as it is, and is left out: {found.by}", flush=True)
-            seconds = {test: x for test, x in self.recording.seconds.items() if test != found.by}
-            self.recording = replace(self.recording, seconds=seconds)
-            found = self._tried(mutant, quick)
-        self.kills[found.by] += found.result == "killed"
+            self._leave_out(found.by)
+            found = self._tried(mutant, quick, promise)
+        promise.kills[found.by] += found.result == "killed"
         return found
 
-    def _tried(self, mutant: Mutant, quick: bool) -> Outcome:
+    def _tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
         original = (ROOT / mutant.path).read_text("utf-8")
-        chosen = relevant(self.recording, mutant.path, original, mutant.line, self.kills)
-        request: dict[str, object] = {"path": str(TREE / mutant.path), "original": original}
-        answer: dict[str, object] | None = {"result": "survived", "by": "", "seconds": 0, "run": 0}
+        chosen = relevant(self.recording, mutant.path, original, mutant.line, promise)
+        request: Request = {"path": str(self.tree.path / mutant.path), "original": original}
+        ended: Outcome | None = Outcome("survived", "", 0, 0)
         if chosen.tests:
-            answer = self.server.ask({**request, "tests": limits(self.recording, chosen.tests)})
-        if answer is None:
-            raise SystemExit(f"{mutant.key}: the server has ended")
-        if answer["result"] == "unchanged" or (chosen.imported and answer["result"] == "survived"):
+            ended = self._asked(self.server, request, chosen.tests)
+        if ended is None:
+            raise RuntimeError(f"{mutant.key}: the server has ended")
+        if ended.result == "unchanged" or (chosen.imported and ended.result == "survived"):
             if quick:
-                return Outcome("undecided", "", float(str(answer["seconds"])), int(str(answer["run"])))
-            tests = chosen.all if chosen.imported else chosen.tests
-            answer = self._once({**request, "tests": limits(self.recording, tests)})
-        seconds, run = float(str(answer["seconds"])), int(str(answer["run"]))
-        return Outcome(str(answer["result"]), str(answer["by"]), seconds, run)
+                return replace(ended, result="undecided", by="")
+            ended = self._once(request, chosen.all if chosen.imported else chosen.tests)
+        return ended
+
+    def _asked(self, server: Server, request: Request, tests: Sequence[str]) -> Outcome | None:
+        answer = server.ask({**request, "tests": limits(self.recording, tests)})
+        if answer is None:
+            return None
+        return Outcome(str(answer["result"]), str(answer["by"]), float(answer["seconds"]), int(answer["run"]))
 
     def _passes(self, test: str, path: str) -> bool:
         """Does a test pass where nothing is changed? `import` and the like are no tests."""
         if test in self.sound or test not in self.recording.seconds:
             return True
-        mutated = (TREE / path).read_text("utf-8")
-        put(path, (ROOT / path).read_text("utf-8"))
-        answer = self.server.ask({"tests": limits(self.recording, [test]), "path": ""})
-        put(path, mutated)
-        if answer is None or answer["result"] != "survived":
+        mutated = (self.tree.path / path).read_text("utf-8")
+        self.tree.put(path, (ROOT / path).read_text("utf-8"))
+        ended = self._asked(self.server, {"path": ""}, [test])
+        self.tree.put(path, mutated)
+        if ended is None or ended.result != "survived":
             return False
         self.sound.add(test)
         return True
 
+    def _leave_out(self, test: str) -> None:
+        print(f"fails as it is, and is left out: {test}", flush=True)
+        seconds = {name: x for name, x in self.recording.seconds.items() if name != test}
+        self.recording = replace(self.recording, seconds=seconds)
+
     def _sure(self) -> None:
         """Nothing may fail where nothing is changed, whatever the order."""
-        some = sorted(self.recording.seconds, key=self.recording.seconds.__getitem__)[:50]
-        answer = self.server.ask({"tests": limits(self.recording, some), "path": ""})
-        if answer is None or answer["result"] != "survived" or not answer["run"]:
-            raise SystemExit(f"fails as it is: {answer}")
+        while True:
+            some = sorted(self.recording.seconds, key=self.recording.seconds.__getitem__)[:50]
+            ended = self._asked(self.server, {"path": ""}, some)
+            if ended is None or not ended.run:
+                raise RuntimeError(f"fails as it is: {ended}")
+            if ended.result == "survived":
+                break
+            self._leave_out(ended.by)
         total = sum(self.recording.seconds.values())
         files = " ".join(self.files) if len(self.files) <= MAX_NAMES else f"{len(self.files)} files"
         print(f"{len(self.recording.seconds)} tests, {total:.0f} s: {files}", flush=True)
 
-    def _once(self, request: dict[str, object]) -> dict[str, object]:
-        """Run them in a process that imports the mutated file."""
-        server = Server(self.files, self.tier, "once")
-        try:
-            answer = server.ask(request)
-        finally:
-            server.close()
-        return answer or {"result": "killed", "by": "import", "seconds": 0, "run": 0}
+    def _once(self, request: Request, tests: Sequence[str]) -> Outcome:
+        """Run them in processes that import the mutated file. The first one collects no more than the files of the
+        tests that promise most."""
+        seconds, run = 0.0, 0
+        for part in filter(None, (tests[:FIRST], tests[FIRST:])):
+            files = [x for x in self.files if any(belongs(test, x) for test in part)]
+            server = Server(self.tree, files, self.tier, "once")
+            try:
+                ended = self._asked(server, request, part) or Outcome("killed", "import", 0, 0)
+            finally:
+                server.close()
+            seconds, run = seconds + ended.seconds, run + ended.run
+            if ended.result != "survived":
+                return replace(ended, seconds=round(seconds, 2), run=run)
+        return Outcome("survived", "", round(seconds, 2), run)
 
 
 class Stages:
     """The tests of a campaign, each stage started when a mutant needs it first. Areas may have a stage in common."""
 
-    def __init__(self, of: Campaign, kills: Counter[str], quick: bool) -> None:
-        self.of, self.kills, self.quick = of, kills, quick
+    def __init__(self, of: Campaign, tree: Tree, given: argparse.Namespace, paths: Sequence[str]) -> None:
+        self.of, self.tree, self.quick, self.jobs = of, tree, bool(given.quick), int(given.jobs)
+        self.paths = paths
+        """The files with mutants."""
+        self.kills = noticed()
         self.started: dict[tuple[str, ...], Tests] = {}
 
-    def tried(self, mutant: Mutant, text: str, paths: Sequence[str]) -> Outcome:
-        """The tests that notice most mutants of an area, then the others. `paths`: the mutated files of the area."""
+    def tried(self, mutant: Mutant, text: str) -> Outcome:
+        """The tests that notice most mutants of an area, then the others."""
         seconds, run = 0.0, 0
-        stages = self.of.areas[self.of.area_of(mutant.path)]
-        for files in stages[: 1 if self.quick else None]:
-            tests = self._tests(files, paths)
-            put(mutant.path, text)
+        area = self.of.area_of(mutant.path)
+        promise = Promise(self.kills, frozenset(self.of.areas[area][0]))
+        stages = self.of.areas[area][:1] if self.quick else self.of.needed(area)
+        self._keep(stages)
+        for files in stages:
+            tests = self._tests(files)
+            self.tree.put(mutant.path, text)
             try:
-                ended = tests.tried(mutant, self.quick)
+                ended = tests.tried(mutant, self.quick, promise)
             finally:
-                put(mutant.path, (ROOT / mutant.path).read_text("utf-8"))
+                self.tree.put(mutant.path, (ROOT / mutant.path).read_text("utf-8"))
             seconds, run = round(seconds + ended.seconds, 2), run + ended.run
             if ended.result != "survived":
                 return replace(ended, seconds=seconds, run=run)
-        return Outcome("undecided" if self.quick and len(stages) > 1 else "survived", "", seconds, run)
+        return Outcome("undecided" if self.quick and len(self.of.areas[area]) > 1 else "survived", "", seconds, run)
 
-    def _tests(self, files: tuple[str, ...], paths: Sequence[str]) -> Tests:
+    def _tests(self, files: tuple[str, ...]) -> Tests:
         if files not in self.started:
-            recording = recorded(files, paths) if self.of.records and not self.quick else None
-            self.started[files] = Tests(self.of.tier, files, recording, self.kills)
+            paths = [x for x in self.paths if files in self.of.areas[self.of.area_of(x)]]
+            recording = None if self.quick else recorded(self.of, self.tree, files, paths, self.jobs)
+            self.started[files] = Tests(self.tree, self.of.tier, files, recording)
         return self.started[files]
 
-    def close(self, area: str) -> None:
-        """End the servers that no other area needs."""
-        others = {files for name, stages in self.of.areas.items() if name != area for files in stages}
-        for files in [x for x in self.started if x not in others]:
+    def _keep(self, stages: Sequence[tuple[str, ...]]) -> None:
+        """End the servers of other areas."""
+        for files in [x for x in self.started if x not in stages]:
             self.started.pop(files).server.close()
 
 
 # Results -------------------------------------------------------------------------------------------------------------
 
-Results = dict[str, dict[str, object]]
+Result = dict[str, object]
+Results = dict[str, Result]
 
 
 def results_of(of: Campaign) -> dict[str, Any]:
@@ -233,40 +263,53 @@ def run(given: argparse.Namespace) -> None:
     sampled = {**document["sampled"], **Counter(of.area_of(x.path) for x in drawn)}
     again = (given.again, None if given.quick else "undecided")
     todo = [x for x in drawn if x.key not in results or results[x.key]["result"] in again]
-    copied()
     end = time.monotonic() + 60 * (given.minutes or 1e9)
     order = list(of.areas)
     todo.sort(key=lambda x: (order.index(of.area_of(x.path)), x.path))
-    stages = Stages(of, noticed(), given.quick)
-    for area, group in groupby(todo, lambda x: of.area_of(x.path)):
-        members = list(group)
-        paths = sorted({x.path for x in members})
-        for mutant in members:
+    numbers = multiprocessing.Queue()  # type: ignore[var-annotated]
+    for n in range(given.jobs):
+        numbers.put(n)
+    with multiprocessing.get_context("fork").Pool(given.jobs, Worker.begin, (given, todo, numbers)) as workers:
+        for key, result in workers.imap_unordered(Worker.one, todo):
+            if result is not None:
+                results[key] = result
+                saved(of, seed, sampled, results)
             if time.monotonic() > end:
                 break
-            one(stages, mutant, paths, results)
-            saved(of, seed, sampled, results)
-        stages.close(area)
+
+
+class Worker:
+    """A process that tries some of the mutants, in a copy of its own. The first process alone writes results."""
+
+    stages: Stages
+
+    @classmethod
+    def begin(cls, given: argparse.Namespace, todo: Sequence[Mutant], numbers: multiprocessing.Queue[int]) -> None:
+        """Make the copy."""
+        tree = Tree(ROOT / "build" / f"mutants-{numbers.get()}")
+        tree.copied()
+        cls.stages = Stages(campaign(given.tier), tree, given, sorted({x.path for x in todo}))
+
+    @classmethod
+    def one(cls, mutant: Mutant) -> tuple[str, Result | None]:
+        """Try a mutant that is Python at all, and still there: the file may have been edited meanwhile."""
+        try:
+            text = text_of(mutant)
+            compile(text, mutant.path, "exec")
+        except (KeyError, SyntaxError, ValueError):
+            return mutant.key, None
+        ended = cls.stages.tried(mutant, text)
+        what = f"{ended.result:8} {ended.seconds:5.1f} s {ended.run:4}"
+        print(f"{what}  {mutant.key} {mutant.path}:{mutant.line} {ended.by}", flush=True)
+        result = {**asdict(mutant), **asdict(ended)}
+        del result["key"]
+        return mutant.key, result
 
 
 def noticed() -> Counter[str]:
     """Which tests have noticed mutants in either campaign, and how many."""
     found = [r for tier in ("full", "test") for r in results_of(campaign(tier))["mutants"].values()]
     return Counter(str(r["by"]) for r in found if r["by"])
-
-
-def one(stages: Stages, mutant: Mutant, paths: Sequence[str], results: Results) -> None:
-    """Try a mutant that is Python at all, and still there: the file may have been edited meanwhile."""
-    try:
-        text = text_of(mutant)
-        compile(text, mutant.path, "exec")
-    except (KeyError, SyntaxError, ValueError):
-        return
-    ended = stages.tried(mutant, text, paths)
-    results[mutant.key] = {**asdict(mutant), **asdict(ended)}
-    del results[mutant.key]["key"]
-    what = f"{ended.result:8} {ended.seconds:5.1f} s {ended.run:4}"
-    print(f"{what}  {mutant.key} {mutant.path}:{mutant.line} {ended.by}", flush=True)
 
 
 def show(key: str) -> None:
@@ -285,6 +328,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="which sample; each tier has its own")
     parser.add_argument("--count", type=int, help="how much of the sample; all of it unless given")
     parser.add_argument("--minutes", type=float, help="stop after so many")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes; each takes half a gigabyte or more")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
     parser.add_argument("--again", choices=["survived", "undecided", "killed", "timeout"], help="those that ended so")
     parser.add_argument("--quick", action="store_true", help="the first stage only; others stay undecided")

@@ -79,8 +79,11 @@ class Campaign:
     tier: Literal["full", "test"]
     areas: Mapping[str, Stages]
     """Folder → tests. A folder inside of another one comes first."""
-    records: bool
-    """Do only the tests run that execute the mutant? Recording which do takes several times as long as the tests."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that no other one contains."""
+        return tuple(x for x in self.areas if not any(x.startswith(f"{y}/") for y in self.areas))
 
     @property
     def results(self) -> Path:
@@ -91,6 +94,11 @@ class Campaign:
         """The folder that a file is in."""
         return next(area for area in self.areas if path.startswith(f"{area}/"))
 
+    def needed(self, area: str) -> Stages:
+        """The stages of an area but those that a later one contains: recordings say in which order tests run."""
+        stages = self.areas[area]
+        return tuple(x for n, x in enumerate(stages) if not any({*x} <= {*later} for later in stages[n + 1 :]))
+
     def files(self) -> list[str]:
         """The modules that mutants are made of."""
         return sorted({p.relative_to(ROOT).as_posix() for area in self.areas for p in (ROOT / area).rglob("*.py")})
@@ -100,10 +108,10 @@ class Campaign:
 def campaign(tier: Literal["full", "test"]) -> Campaign:
     """The campaign of a tier."""
     if tier == "full":
-        return Campaign(tier, {area: tuple(map(names, stages)) for area, stages in TESTS.items()}, records=True)
+        return Campaign(tier, {area: tuple(map(names, stages)) for area, stages in TESTS.items()})
     packages = ("fsmdsl", "runtime")
     below = sorted(f"{x}/{p.name}" for x in packages for p in (ROOT / x).iterdir() if any(p.glob("*.py")))
     paths = sorted(p for p in (ROOT / "tests").rglob("test_*.py") if not tiers.is_full(p))
     every = tuple(p.relative_to(ROOT).as_posix() for p in paths)
     likely = {area: tuple(quick.concerned([f"{area}/any.py"])) for area in (*below, *packages)}
-    return Campaign(tier, {area: (files, every) for area, files in likely.items()}, records=False)
+    return Campaign(tier, {area: (files, every) for area, files in likely.items()})

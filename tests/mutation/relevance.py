@@ -7,18 +7,22 @@ what a test needs is noted for it and not for the first test that happened to ne
 from __future__ import annotations
 
 import ast
+import fcntl
+import gzip
 import hashlib
 import json
 import re
 import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from mutation.areas import ROOT, TESTS
-from mutation.tree import TREE, command, environment
+from mutation.areas import ROOT, Campaign
+from mutation.tree import Tree, command
 
 LIBRARY, READER = (f"fsmdsl/search/lower/{x}" for x in ("library", "helpers.py"))
 """A program executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
@@ -27,14 +31,22 @@ FIRST = 40
 """So many tests run in the order of what they promise. The others run file by file."""
 
 
+Bits = Mapping[str, Mapping[str, int]]
+"""File → test → the lines that it executes: bit 5 stands for line 5."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What the tests of an area execute."""
+    """What tests execute."""
 
     seconds: Mapping[str, float]
     """Test → seconds of the processor, under `coverage`."""
-    lines: Mapping[str, Mapping[int, Set[str]]]
-    """File → line → tests; `""` stands for import and collection. Nothing where it is not known."""
+    lines: Bits
+    """Nothing where it is not known."""
+    collected: Bits
+    """Likewise, of a file of tests, or a test as pytest takes it: what runs when it is imported and collected."""
+    blind: Set[str]
+    """Tests that execute what has not been recorded. They are relevant for every mutant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,96 +58,146 @@ class Relevant:
     imported: bool
     """Does it run when modules are imported or tests collected? What has run cannot be exchanged afterwards."""
     all: tuple[str, ...]
-    """Where it does, any test may notice."""
+    """Where it does: those that may notice, which may be any test. First those that execute something of the file."""
 
 
 USUAL = 1.0
 """Seconds that a test is taken to need where it is not known."""
 MAPS = ROOT / "build" / "mutants-map"
+TOGETHER = 8
+"""How many files of tests one process records at most. What runs when they are imported belongs to each of them."""
 
 
-def recorded(tests: Sequence[str], paths: Iterable[str]) -> Recording:
-    """What files of tests execute. Recorded anew are those that have changed, or all where a mutated file has."""
-    states = {x: _state(x) for x in paths}
-    missing = [test for test in tests if not _valid(test, states)]
-    if missing:
-        _record(missing)
-    seconds: dict[str, float] = {}
-    lines: defaultdict[str, defaultdict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for test in tests:
-        found = json.loads(_map(test).read_text("utf-8"))
-        seconds |= found["seconds"]
-        for path, by_line in found["lines"].items():
-            for line, names in by_line.items():
-                lines[path][int(line)].update(names)
-    return Recording(seconds, lines)
+def recorded(of: Campaign, tree: Tree, tests: Sequence[str], paths: Iterable[str], jobs: int) -> Recording:
+    """What files of tests execute. Recorded anew are those that have changed, or all where a mutated file has.
+
+    Campaigns have maps of their own, and those of copies are the same. One process at a time looks what is missing.
+    """
+    states = {x: _state(tree, x) for x in paths}
+    maps = Maps(of, tree)
+    maps.folder.mkdir(parents=True, exist_ok=True)
+    with (maps.folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        missing = [test for test in tests if not maps.valid(test, states)]
+        count = max(1, min(TOGETHER, len(missing) // (4 * jobs)))
+        parts = [missing[n : n + count] for n in range(0, len(missing), count)]
+        with ThreadPoolExecutor(jobs) as pool:
+            for part in pool.map(maps.record, parts):
+                print(f"recorded: {' '.join(part)}", flush=True)
+    return maps.recording(tests)
 
 
 def unknown(tests: Iterable[str]) -> Recording:
     """In place of a recording: any test may notice anything."""
-    return Recording(dict.fromkeys(tests, USUAL), {})
+    return Recording(dict.fromkeys(tests, USUAL), {}, {}, set())
 
 
-def _valid(test: str, states: Mapping[str, str]) -> bool:
-    if not _map(test).exists():
-        return False
-    known = json.loads(_map(test).read_text("utf-8"))["states"]
-    wanted = {**states, test: _state(test.split("::")[0])}
-    return all(known.get(x) == state for x, state in wanted.items())
+@dataclass(frozen=True, slots=True)
+class Maps:
+    """The recordings of a campaign, one for each file of tests."""
+
+    of: Campaign
+    tree: Tree
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return MAPS / self.of.tier
+
+    def valid(self, test: str, states: Mapping[str, str]) -> bool:
+        """Is there a map of a file of tests, of the code as it is?"""
+        if not self._path(test).exists():
+            return False
+        known = self._read(test)["states"]
+        wanted = {**states, test: _state(self.tree, test.split("::")[0])}
+        return all(known.get(x) == state for x, state in wanted.items())
+
+    def record(self, tests: Sequence[str]) -> Sequence[str]:
+        """Run them in one process and keep what belongs to each; what runs during the import belongs to each."""
+        with TemporaryDirectory(dir=self.folder) as folder:
+            whole = Path(folder) / "whole.json"
+            subprocess.run(
+                command("record", str(whole), ",".join(self.of.folders), *tests),
+                cwd=self.tree.path,
+                env=self.tree.environment(self.of.tier),
+                stdout=subprocess.DEVNULL,
+                check=False,
+            )
+            found: dict[str, Any] = json.loads(whole.read_text("utf-8"))
+        states = {x: _state(self.tree, x) for x in self.of.files()}
+        for test in tests:
+            names = [test, *(x for x in found["seconds"] if belongs(x, test))]
+            place = {name: n for n, name in enumerate(names)} | {"": 0}
+            lines = {
+                path: {place[name]: bits for name, bits in by_test.items() if name in place}
+                for path, by_test in found["lines"].items()
+            }
+            own = {
+                "names": names,
+                "seconds": [found["seconds"][x] for x in names[1:]],
+                "blind": [x for x in names[1:] if x in found["blind"] or x in found["broken"]],
+                "lines": {path: by_test for path, by_test in lines.items() if by_test},
+                "states": {**states, test: _state(self.tree, test.split("::")[0])},
+            }
+            self._path(test).write_bytes(gzip.compress(json.dumps(own).encode(), mtime=0))
+        return tests
+
+    def recording(self, tests: Sequence[str]) -> Recording:
+        """That of files of tests together."""
+        seconds: dict[str, float] = {}
+        lines: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        collected: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        blind: set[str] = set()
+        for test in tests:
+            found = self._read(test)
+            names = found["names"]
+            seconds |= dict(zip(names[1:], found["seconds"], strict=True))
+            blind |= {*found["blind"]}
+            for path, by_test in found["lines"].items():
+                for n, bits in by_test.items():
+                    (lines if int(n) else collected)[path][names[int(n)]] = int(bits, 16)
+        return Recording(seconds, lines, collected, blind)
+
+    def _path(self, test: str) -> Path:
+        return self.folder / f"{re.sub('[^a-z0-9_]+', '-', test)}.json.gz"
+
+    def _read(self, test: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(gzip.decompress(self._path(test).read_bytes()))
+        return found
 
 
-def _record(tests: Sequence[str]) -> None:
-    """Run them all in one process and keep what belongs to each; what runs during the import belongs to each."""
-    MAPS.mkdir(parents=True, exist_ok=True)
-    whole = MAPS / "whole.json"
-    subprocess.run(
-        command("record", str(whole), ",".join(TESTS), *tests),
-        cwd=TREE,
-        env=environment("full"),
-        stdout=subprocess.DEVNULL,
-        check=False,
-    )
-    found: dict[str, Any] = json.loads(whole.read_text("utf-8"))
-    if found["broken"]:
-        raise SystemExit(f"fails as it is: {' '.join(found['broken'])}")
-    paths = [p.relative_to(TREE).as_posix() for area in TESTS for p in (TREE / area).rglob("*.py")]
-    states = {x: _state(x) for x in paths}
-    for test in tests:
-        own = {"seconds": {x: n for x, n in found["seconds"].items() if _belongs(x, test)}}
-        lines = {
-            path: {line: [x for x in names if not x or _belongs(x, test)] for line, names in by_line.items()}
-            for path, by_line in found["lines"].items()
-        }
-        kept = {**own, "lines": lines, "states": {**states, test: _state(test.split("::")[0])}}
-        _map(test).write_text(json.dumps(kept), "utf-8")
-
-
-def _belongs(name: str, test: str) -> bool:
+def belongs(name: str, test: str) -> bool:
     """Is a test one of a file, or a case of a function?"""
     return name == test or name.startswith((f"{test}::", f"{test}["))
 
 
-def _map(test: str) -> Path:
-    return MAPS / f"{re.sub('[^a-z_]+', '-', test)}.json"
+def _state(tree: Tree, path: str) -> str:
+    return hashlib.sha256((tree.path / path).read_bytes()).hexdigest()[:16]
 
 
-def _state(path: str) -> str:
-    return hashlib.sha256((TREE / path).read_bytes()).hexdigest()[:16]
-
-
-def relevant(recording: Recording, path: str, text: str, line: int, kills: Counter[str]) -> Relevant:
+def relevant(recording: Recording, path: str, text: str, line: int, promise: Promise) -> Relevant:
     """The tests that execute the statement at a line."""
     if not recording.lines:
-        return Relevant(_ordered(recording, recording.seconds, kills), False, ())
+        return Relevant(promise.ordered(recording, recording.seconds), False, ())
     tree = ast.parse(text)
-    lines = recording.lines.get(path, {})
     body = _body(tree, line)
-    found = set() if body is None else {test for n in _statement(tree, line) for test in lines.get(n, ())}
+    touching = {*recording.lines.get(path, ())}
     if path.startswith(LIBRARY):
-        found |= {t for tests in recording.lines[READER].values() for t in tests}
-    imported = body is None or any("" in lines.get(n, ()) for n in body)
-    every = _ordered(recording, recording.seconds, kills) if imported else ()
-    return Relevant(_ordered(recording, found, kills), imported, every)
+        touching |= {*recording.lines[READER]}
+    if body is None:
+        others = recording.seconds.keys() - touching
+        return Relevant((), True, promise.ordered(recording, touching) + promise.ordered(recording, others))
+    found = _executing(recording.lines, path, _statement(tree, line)) | recording.blind
+    if path.startswith(LIBRARY):
+        found |= touching
+    parts = _executing(recording.collected, path, body)
+    every = found | {x for x in recording.seconds if any(belongs(x, part) for part in parts)} if parts else ()
+    return Relevant(promise.ordered(recording, found), bool(parts), promise.ordered(recording, every))
+
+
+def _executing(bits: Bits, path: str, lines: range) -> set[str]:
+    wanted = sum(1 << n for n in lines)
+    return {test for test, some in bits.get(path, {}).items() if some & wanted}
 
 
 def _body(tree: ast.Module, line: int) -> range | None:
@@ -168,22 +230,32 @@ def _statement(tree: ast.Module, line: int) -> range:
     return best
 
 
-def _ordered(recording: Recording, tests: Iterable[str], kills: Counter[str]) -> tuple[str, ...]:
-    """Those first that noticed most mutants for their time; then file by file, so that fixtures are made once."""
-    files = Counter[str]()
-    for test, count in kills.items():
-        files[test.split("::")[0]] += count
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Which tests notice most mutants for their time."""
 
-    def promise(test: str) -> float:
-        noticed = kills[test] + files[test.split("::")[0]] / 50 + 0.02
-        return -noticed / (recording.seconds[test] + 0.005)
+    kills: Counter[str]
+    """Test → mutants that it has noticed."""
+    likely: Set[str] = frozenset()
+    """Files of tests that are about the area."""
 
-    known = sorted((x for x in tests if x in recording.seconds), key=lambda x: (promise(x), x))
-    first, others = known[:FIRST], known[FIRST:]
-    needed = Counter[str]()
-    for test in others:
-        needed[test.split("::")[0]] += recording.seconds[test]  # type: ignore[assignment]
-    return (*first, *sorted(others, key=lambda x: (needed[x.split("::")[0]], x.split("::")[0], promise(x))))
+    def ordered(self, recording: Recording, tests: Iterable[str]) -> tuple[str, ...]:
+        """Those first that promise most; then file by file, so that fixtures are made once."""
+        files = Counter[str]()
+        for test, count in self.kills.items():
+            files[test.split("::")[0]] += count
+
+        def promise(test: str) -> float:
+            file = test.split("::")[0]
+            noticed = self.kills[test] + files[file] / 50 + 0.02 + 0.1 * (file in self.likely)
+            return -noticed / (recording.seconds[test] + 0.005)
+
+        known = sorted((x for x in tests if x in recording.seconds), key=lambda x: (promise(x), x))
+        first, others = known[:FIRST], known[FIRST:]
+        needed = Counter[str]()
+        for test in others:
+            needed[test.split("::")[0]] += recording.seconds[test]  # type: ignore[assignment]
+        return (*first, *sorted(others, key=lambda x: (needed[x.split("::")[0]], x.split("::")[0], promise(x))))
 
 
 def limits(recording: Recording, tests: Iterable[str]) -> list[tuple[str, float]]:

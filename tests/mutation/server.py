@@ -1,10 +1,11 @@
 """Runs chosen tests against one mutant after the other, without importing everything again for each.
 
-    python tests/mutation/server.py record MAP FILE…    # run all tests of the files; which test runs which line
-    python tests/mutation/server.py serve FILE…         # one request per line of stdin, one answer per line of stdout
-    python tests/mutation/server.py once FILE…          # one request, then the end
+    python tests/mutation/server.py record MAP FOLDERS FILE…   # run all tests of the files; which runs which line
+    python tests/mutation/server.py serve FILE…                # a request per line of stdin, each with an answer
+    python tests/mutation/server.py once FILE…                 # one request, then the end
 
-All three run in the copy of the working tree, with the same files, so that they collect the same tests. `serve`
+All three run in a copy of the working tree. Before any test they import all modules, so that no test is the first one
+to import something, and mutated functions are there to be exchanged. `serve`
 collects once and forks for each request. In the child the functions that the mutant changes get the code of the mutated
 file, which is on the disk as well for the processes that tests start. Code that ran during the import or the collection
 cannot be exchanged like that; such a mutant is for `once`, which imports the mutated file as any program does.
@@ -18,20 +19,28 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
+import inspect
 import json
 import os
 import resource
 import select
 import signal
+import sqlite3
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import pytest
+from mutation.children import sitecustomize
+from mutation.children.sitecustomize import Notes
+
+if TYPE_CHECKING:
+    from coverage import Coverage
 
 WAIT = 300
 """Seconds by the clock, on top of five times what the tests may take of the processor, before the end of a request."""
@@ -103,6 +112,7 @@ class Server(Plugin):
         """In place of running what was collected."""
         if session.testsfailed:
             return True
+        imported()
         self.say({"tests": [item.nodeid for item in session.items]})
         items = {item.nodeid: item for item in session.items}
         for line in self.requests:
@@ -176,63 +186,189 @@ def _end(child: int) -> None:
 
 
 class Recorder(Plugin):
-    """Runs everything once and notes which test runs which lines, and how long it takes."""
+    """Runs everything once and notes which test runs which lines, and how long it takes.
 
-    def __init__(self, coverage: object) -> None:
+    A fixture that several tests use belongs to each of them, and so does a process that one of them has started and
+    that still runs when the next one begins.
+    """
+
+    def __init__(self, coverage: Coverage, notes: Notes) -> None:
         super().__init__()
-        self.coverage = coverage
+        self.coverage, self.notes = coverage, notes
         self.seconds: dict[str, float] = {}
         self.broken: list[str] = []
+        self.users: defaultdict[str, set[str]] = defaultdict(set)
+        """Context → the tests that what runs in it belongs to."""
+        self.lasting: list[str] = []
+        """Tests that begin while a process runs that an earlier one has started."""
+        self.contexts = [""]
         self.caches: list[Any] = []
+        self.modules = 0
 
     def pytest_collection_finish(self) -> None:
-        """Everything is imported now. The tables of the parser are the same whatever changes."""
-        known = ("fsmdsl.", "runtime.", "test")
-        self.caches = [
-            x
-            for x in gc.get_objects()
-            if type(x).__name__ == "_lru_cache_wrapper"
-            and str(x.__module__).startswith(known)
-            and not str(x.__module__).startswith("fsmdsl.syntax.parse")
-        ]
+        """What no test has to import is imported now."""
+        imported()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        for cache in self.caches:
-            cache.cache_clear()
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._empty()
+        self.users[item.nodeid].add(item.nodeid)
+        for fixture in shared_fixtures(item):
+            self.users[fixture].add(item.nodeid)
+        if processes_run():
+            self.lasting.append(item.nodeid)
         begun = sum(os.times()[:4])
-        self.coverage.switch_context(item.nodeid)  # type: ignore[attr-defined]
+        self._enter(item.nodeid)
         try:
             return (yield)
         finally:
-            self.coverage.switch_context("")  # type: ignore[attr-defined]
+            self._leave()
             self.seconds[item.nodeid] = round(sum(os.times()[:4]) - begun, 3)
             if self.failed:
-                self.broken.append(self.failed)
+                self.broken.append(item.nodeid)
                 self.failed = ""
 
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+        if fixturedef.scope == "function":
+            return (yield)
+        fixturedef.addfinalizer(self._leave)  # finalizers run in reverse order
+        self._enter(named(fixturedef))
+        try:
+            return (yield)
+        finally:
+            self._leave()
+            fixturedef.addfinalizer(lambda: self._enter(named(fixturedef)))
 
-def record(to: Path, areas: list[str], files: list[str]) -> int:
-    """Write `{"seconds": {test: …}, "broken": [test, …], "lines": {path: {line: [test, …]}}}`.
+    def _enter(self, context: str) -> None:
+        self.contexts.append(context)
+        self._switch()
 
-    The test `""` is import and collection.
+    def _leave(self) -> None:
+        self.contexts.pop()
+        self._switch()
+
+    def _switch(self) -> None:
+        self.coverage.switch_context(self.contexts[-1])
+        self.notes.test = os.environ[sitecustomize.TEST] = self.contexts[-1]
+
+    def _empty(self) -> None:
+        """Empty all caches. The tables of the parser are the same whatever changes."""
+        if self.modules != len(sys.modules):
+            self.modules = len(sys.modules)
+            self.caches = [x for x in gc.get_objects() if type(x).__name__ == "_lru_cache_wrapper" and _ours(x)]
+        for cache in self.caches:
+            cache.cache_clear()
+
+
+def _ours(cache: Any) -> bool:
+    function = inspect.unwrap(cache)
+    path = function.__code__.co_filename if isinstance(function, FunctionType) else ""
+    return path.startswith(f"{Path.cwd()}/") and not str(cache.__module__).startswith("fsmdsl.syntax.parse")
+
+
+def named(fixture: pytest.FixtureDef[Any]) -> str:
+    """The context of a fixture."""
+    return f"fixture {fixture.baseid}::{fixture.argname}"
+
+
+def shared_fixtures(item: pytest.Item) -> set[str]:
+    """The fixtures of a test that others may use, too."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return {named(x) for several in definitions.values() for x in several if x.scope != "function"}
+
+
+def processes_run() -> bool:
+    """Has a process that was started from here not ended yet?"""
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    except ChildProcessError:
+        return False
+
+
+def imported() -> None:
+    """Import all modules that can be imported."""
+    for package in ("fsmdsl", "runtime"):
+        for path in sorted(Path(package).rglob("*.py")):
+            name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+            if not name.endswith("__main__") and all(x.isidentifier() for x in name.split(".")):
+                with contextlib.suppress(ImportError, SystemExit):
+                    importlib.import_module(name)
+
+
+def record(to: Path, folders: list[str], files: list[str]) -> int:
+    """Write `{"seconds": {test: …}, "broken": [test, …], "blind": [test, …], "lines": {path: {test: bits}}}`.
+
+    The test `""` is import and collection. What a blind test executes is not known.
     """
     from coverage import Coverage
 
-    coverage = Coverage(data_file=None, include=[f"{Path.cwd()}/{area}/*" for area in areas], config_file=False)
+    below = [f"{Path.cwd()}/{x}/" for x in folders]
+    os.environ[sitecustomize.FILE] = f"{to}.notes"
+    os.environ[sitecustomize.FOLDERS] = os.pathsep.join(below)
+    notes = sitecustomize.Notes()
+    sys.addaudithook(notes.audit)
+    os.register_at_fork(after_in_child=sitecustomize.begin)
+    data = Path(f"{to}.coverage")
+    coverage = Coverage(data_file=str(data), include=[f"{x}*" for x in below], config_file=False)
     coverage.start()
-    recorder = Recorder(coverage)
+    recorder = Recorder(coverage, notes)
     ended = pytest.main([*OPTIONS, *files], plugins=[recorder])
     coverage.stop()
-    data = coverage.get_data()
-    lines = {
-        Path(path).relative_to(Path.cwd()).as_posix(): {
-            str(line): sorted(tests) for line, tests in data.contexts_by_lineno(path).items()
-        }
-        for path in data.measured_files()
+    coverage.save()
+    noted, blind = read(Path(f"{to}.notes"))
+    whole = {
+        "seconds": recorder.seconds,
+        "broken": recorder.broken,
+        "blind": sorted({test for context in blind for test in recorder.users[context]}),
+        "lasting": recorder.lasting,
+        "lines": lines(recorder, [*measured(data), *noted], noted),
     }
-    to.write_text(json.dumps({"seconds": recorder.seconds, "broken": recorder.broken, "lines": lines}), "utf-8")
+    to.write_text(json.dumps(whole), "utf-8")
     return int(ended)
+
+
+Executed = tuple[str, str, int]
+"""A context, a file, and lines as a set of bits."""
+
+
+def lines(recorder: Recorder, executed: list[Executed], noted: list[Executed]) -> dict[str, dict[str, str]]:
+    """File → test → lines."""
+    bits: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for context, path, some in executed:
+        for test in recorder.users[context] if context else ("",):
+            bits[path][test] |= some
+    for test in recorder.lasting:
+        for context, path, some in noted:
+            if any(x.split("::")[0] == test.split("::")[0] for x in recorder.users[context]):
+                bits[path][test] |= some
+    return {
+        Path(path).relative_to(Path.cwd()).as_posix(): {test: hex(some) for test, some in by_test.items()}
+        for path, by_test in bits.items()
+    }
+
+
+def measured(data: Path) -> list[Executed]:
+    """What `coverage` has measured: its sets of lines are bits, the least ones first."""
+    query = """
+        select context.context, file.path, line_bits.numbits from line_bits
+        join context on context.id = line_bits.context_id join file on file.id = line_bits.file_id
+    """
+    with contextlib.closing(sqlite3.connect(data)) as connection:
+        return [(context, path, int.from_bytes(bits, "little")) for context, path, bits in connection.execute(query)]
+
+
+def read(notes: Path) -> tuple[list[Executed], set[str]]:
+    """What processes have noted, and the contexts in which some could not."""
+    executed: list[Executed] = []
+    blind = {os.readlink(link) for link in notes.parent.glob(f"{notes.name}-*")}
+    for row in notes.read_text("utf-8", "surrogateescape").splitlines() if notes.exists() else ():
+        context, path, numbers = row.split("\t")
+        if path:
+            executed.append((context, path, sum(1 << int(x) for x in numbers.split())))
+        else:
+            blind.add(context)
+    return executed, blind
 
 
 SLOW = (

@@ -1,4 +1,4 @@
-"""The copy of the working tree that mutants run in."""
+"""Copies of the working tree that mutants run in."""
 
 from __future__ import annotations
 
@@ -8,33 +8,49 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from mutation.areas import ROOT
 
-TREE = ROOT / "build" / "mutants"
 
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A copy. Each process that tries mutants has its own."""
 
-def copied() -> None:
-    """A fresh copy: what git knows and what it does not ignore."""
-    shutil.rmtree(TREE, ignore_errors=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (TREE / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, TREE / name)
+    path: Path
 
+    def copied(self) -> None:
+        """A fresh copy: what git knows and what it does not ignore."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        names = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        for name in filter(None, names.stdout.decode().split("\0")):
+            if (ROOT / name).is_file():
+                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, self.path / name)
 
-def put(path: str, text: str) -> None:
-    """A file of the copy, and nothing left of what it was compiled to before."""
-    file = TREE / path
-    for old in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
-        old.unlink()
-    file.write_text(text, "utf-8")
+    def put(self, path: str, text: str) -> None:
+        """A file of the copy, and nothing left of what it was compiled to before."""
+        file = self.path / path
+        for old in (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc"):
+            old.unlink()
+        file.write_text(text, "utf-8")
+
+    def environment(self, tier: str) -> dict[str, str]:
+        """The copy comes first on the path. Examples and seeds are the same each time, those of day 0 in `make test`.
+        Processes that tests start find the module that notes what they execute, which it does during a recording."""
+        own_paths = (self.path / x for x in ("", "tests", "tests/mutation/children"))
+        paths = [*map(str, own_paths), os.environ.get("PYTHONPATH", "")]
+        own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(self.path / ".cache")}
+        own |= {"FSM_TESTS": tier, "FSM_DAY": "0"}
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return {**kept, **own}
 
 
 def command(*arguments: str) -> list[str]:
@@ -42,23 +58,18 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", str(ROOT / "tests" / "mutation" / "server.py"), *arguments]
 
 
-def environment(tier: str) -> dict[str, str]:
-    """The copy comes first on the path. Examples and seeds are the same each time, those of day 0 in `make test`."""
-    paths = [str(TREE), str(TREE / "tests"), os.environ.get("PYTHONPATH", "")]
-    own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(TREE / ".cache")}
-    own |= {"FSM_TESTS": tier, "FSM_DAY": "0"}
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, **own}
+Request = dict[str, object]
+"""See `mutation/server.py`."""
 
 
 class Server:
     """A process that has imported and collected files of tests, and answers requests."""
 
-    def __init__(self, tests: Sequence[str], tier: str, how: str = "serve") -> None:
+    def __init__(self, tree: Tree, tests: Sequence[str], tier: str, how: str = "serve") -> None:
         self.process = subprocess.Popen(
             command(how, *tests),
-            cwd=TREE,
-            env=environment(tier),
+            cwd=tree.path,
+            env=tree.environment(tier),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -67,14 +78,14 @@ class Server:
         first = self._line()
         self.collected: list[str] = json.loads(first)["tests"] if first else []
 
-    def ask(self, request: dict[str, object]) -> dict[str, object] | None:
+    def ask(self, request: Request) -> dict[str, Any] | None:
         """The answer, or `None` from a process that has ended."""
         if not self.collected or self.process.stdin is None:
             return None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self._line()
-        return json.loads(line) if line else None
+        return dict(json.loads(line)) if line else None
 
     def close(self) -> None:
         """End the process."""
