@@ -38,5 +38,5 @@ def run(command: str, folder: Path, environment: Path) -> str:
     variables = {"PATH": f"{environment / '.venv' / 'bin'}:/usr/bin:/bin", "HOME": str(environment)}
     done = subprocess.run(command, shell=True, cwd=folder, env=variables, capture_output=True, text=True)
     assert done.returncode in (0, 1), f"{command}: {done.stderr}"
-    assert done.returncode == 0 or command.startswith(("fsm ", ".venv/bin/fsm ")), f"{command}: {done.stdout}{done.stderr}"
+    assert done.returncode == 0 or command.startswith(("fsm ", ".venv/bin/fsm ")), f"{command}: {done.stderr}"
     return done.stdout
