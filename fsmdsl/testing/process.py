@@ -1,7 +1,7 @@
 """An implementation in another language: a program that reads a request from each line, and answers with a line.
 
-Requests and replies are JSON objects (UTF-8), as docs/testing.md lists them. One program serves all walks of a test:
-`start` begins anew.
+Requests and replies are JSON objects (UTF-8); docs/twin-in-another-language.md lists them. One program serves all
+walks of a test: `start` begins anew.
 """
 
 from __future__ import annotations
