@@ -59,7 +59,7 @@ WORDS = (
     Word("opaque", "declaration", "A type whose values a spec only passes on.", reserved=True),
     Word("channel", "declaration", "Events that are delivered later: `channel c: fifo[2] to Machine`."),
     Word("locks", "declaration", "The order in which locks may be acquired."),
-    Word("operation", "declaration", "The locks that an operation acquires, and those that it holds meanwhile."),
+    Word("operation", "declaration", "The locks that an operation acquires while it holds other locks."),
     Word("let", "declaration", "A value or function that is computed and never stored.", reserved=True),
     Word("param", "declaration", "Data that is fixed when the instance is created.", reserved=True),
     Word(
