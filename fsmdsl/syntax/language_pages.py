@@ -25,8 +25,8 @@ constructs.
 
 INDEX = """# Keywords
 
-Most keywords are reserved only at the start of the construct that they introduce. Elsewhere they can be used as names. See [the
-reference](language.md).
+Most keywords are reserved only at the start of the construct that they introduce. Elsewhere they can be used
+as names. See [the reference](language.md).
 
 | keyword | meaning |
 | --- | --- |
