@@ -249,7 +249,7 @@ def test_hover(e: Editor, folder: Path) -> None:
     assert "event take(by: Group) from Group" in shown("with.take", 5)
     assert "with: Cell" in shown("with.take")
     assert "A part of a node" in shown("cells: Cell", 7)
-    assert "changes nothing" in shown("ignore take")
+    assert "has no effect" in shown("ignore take")
     assert e.ask("textDocument/hover", e.at(u, "\n\n/// What", 1)) is None
 
 

@@ -16,15 +16,17 @@ from fsmdsl.text.files import write as disk
 
 GRAMMAR = """# Grammar
 
-The grammar of `.fsm` files as EBNF, made from the parser's own grammar: `?` is optional, `*` any number, `+` at least
-one, `|` a choice. Literals are in quotes, tokens in capitals. Comments and white space may be between any two tokens
-and have no meaning. What the constructs mean is in [the reference](language.md) and [the semantics](semantics.md).
+The grammar of `.fsm` files in EBNF, generated from the parser's grammar: `?` means optional, `*` any number, `+` at
+least one, and `|` a choice. Literals are in quotes, tokens in capitals. Comments and white space are allowed between
+any two tokens and have no meaning. [The reference](language.md) and [the semantics](semantics.md) explain the
+constructs.
 
 """
 
 INDEX = """# Keywords
 
-Most keywords are reserved only where they open something; elsewhere they are names. See [the reference](language.md).
+Most keywords are reserved only at the start of the construct that they introduce. Elsewhere they can be used
+as names. See [the reference](language.md).
 
 | keyword | meaning |
 | --- | --- |
