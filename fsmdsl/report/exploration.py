@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
+from fsmdsl.check.faults import fault_pages
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.model.workspace import shipped
 from fsmdsl.report.data import Data, place
@@ -132,6 +133,9 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
     yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
     yield from (f"    {line}" for line in _run(v, style))
+    page = fault_pages().get(v.name) if v.kind == "fault" else None
+    if page is not None:
+        yield f"    {paint('help', 'quiet')}: {page.remedy}; see `fsm explain {page.kind}`"
 
 
 def _run(v: Verdict, style: Style) -> Iterator[str]:
