@@ -338,6 +338,8 @@ def test_line_ends_tabs_and_a_byte_order_mark_mean_nothing() -> None:
 
 # Mistakes ------------------------------------------------------------------------------------------------------------
 
+RESERVED_WORD = "is a word of the language and cannot be a name | choose another name"
+
 UNFINISHED = "this declaration is not finished"
 
 MISTAKES = {
@@ -396,6 +398,28 @@ MISTAKES = {
     "ignore push Open": ["7:17 unexpected `Open` here | expected `,`, `.` or `in`"],
     "param param n2: 0..3": ["7:11 unexpected `param` here | expected a name"],
     "}": ["8:5 unexpected `Shut` here | the block that ends before it may be closed too early"],
+    # A name that was read as the beginning of another declaration.
+    "invariant 2 - count x in ns: x in Open == 1": [
+        "7:19 unexpected `count` here | put it in parentheses: `(count x in ns: …)`"
+    ],
+    "invariant (2 - count x in ns: x in Open) == 1": [
+        "7:20 unexpected `count` here | put it in parentheses: `(count x in ns: …)`"
+    ],
+    "invariant n == all x in {1, 2}: x > 0": ["7:20 unexpected `all` here | put it in parentheses: `(all x in xs: …)`"],
+    "invariant n == not Open": ["7:20 unexpected `not` here | put it in parentheses: `(not …)`"],
+    "invariant n == 1 + if Open then 1 else 2": [
+        "7:24 unexpected `if` here | put it in parentheses: `(if … then … else …)`"
+    ],
+    "invariant n == always true": ["7:20 unexpected `always` here | put it in parentheses: `(always …)`"],
+    "Open -> Shut after 6 hours": ["7:26 unexpected `hours` here | a duration is written without a space: `6h`"],
+    "Open -> Shut after 6 min do ring": ["7:26 unexpected `min` here | a duration is written without a space: `6min`"],
+    "Open -> Shut on push n > 1": ["7:26 unexpected `n` here | expected `(`, `.`, `do` or `when`"],
+    "event knock visitor from environment": ["7:17 unexpected `visitor` here | expected `(`, `,` or `from`"],
+    "Open -> Shut on push when Open Shut and n == 1": ["7:36 unexpected `Shut` here | expected `do` or an operator"],
+    "on entry(Open Shut) do ring": ["7:19 unexpected `Shut` here | expected `)` or `,`"],
+    "invariant all: n > 1": [f"7:15 `all` {RESERVED_WORD}"],
+    "invariant not: n > 1": [f"7:15 `not` {RESERVED_WORD}"],
+    "some: Open -> Shut": [f"7:5 `some` {RESERVED_WORD}"],
     # A declaration that is not finished when the next one begins.
     "Open -> Shut on": [f"7:18 {UNFINISHED} | expected an event"],
     "Open -> Shut on push when": [f"7:26 {UNFINISHED} | expected a condition"],
@@ -425,6 +449,41 @@ def test_what_is_around_a_mistake_is_kept(line: str) -> None:
     assert isinstance(last, s.TransitionDecl)
     assert last.edges[0].sources == (s.Name("Shut"),)
     assert len(system.members) == 2
+
+
+def test_what_was_read_as_a_name_is_hardly_a_misspelt_keyword() -> None:
+    assert said("machine M { initial state Waiting  Waiting Over -> on stop }")[0].startswith("1:44 unexpected `Over`")
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("reachable all: door in Open", f"4:15 `all` {RESERVED_WORD}"),
+        ("property some: always door in Open", f"4:14 `some` {RESERVED_WORD}"),
+        ("reachable if: door in Open", f"4:15 `if` {RESERVED_WORD}"),
+        ("property p: true under strong push", "4:35 unexpected `push` here | write `strong fair push`"),
+        ("property p: true under fair pull, weak push", "4:44 unexpected `push` here | write `weak fair push`"),
+        (
+            "property p: true under fair pull fair push",
+            "4:38 unexpected `fair` here | expected `,`, `.`, `and` or `for`",
+        ),
+        ("property p: true fair push", "4:22 unexpected `fair` here | `under` may be missing before it"),
+    ],
+)
+def test_a_mistake_in_a_property_is_one_message(line: str, error: str) -> None:
+    text = (
+        f"machine M {{ initial state Open }}\nsystem S {{\n    door: M\n    {line}\n    property q: door in Open\n}}\n"
+    )
+    assert said(text) == [error]
+
+
+def test_an_event_may_be_called_like_a_word_that_a_channel_follows() -> None:
+    """`deliver property` could be what is fair, and `b: always` an instance: until the formula goes on."""
+    system = good(
+        "system S { property a: done under fair deliver  property b: always (count x in xs: x in Done) == 2 }"
+    ).members[0]
+    assert isinstance(system, s.SystemDecl)
+    assert [type(x) for x in system.members] == [s.PropertyDecl] * 2
 
 
 def test_several_mistakes_are_several_messages() -> None:

@@ -1,4 +1,4 @@
-"""The documentation of rules, made from the rules: a page for each, and an index.
+"""The documentation of rules and faults, made from them: a page for each, and an index.
 
 `python -m fsmdsl.check.rule_pages docs/rules` writes them.
 """
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fsmdsl.check.all_rules import all_rules
+from fsmdsl.check.faults import FAULTS, FaultPage
 from fsmdsl.text.diagnostics import Rule
 from fsmdsl.text.files import write as disk
 
@@ -27,17 +28,23 @@ _CHAPTERS = {
 def pages(rules: Iterable[Rule] | None = None) -> dict[str, str]:
     """The name and text of every page."""
     page_rules = list(all_rules().values() if rules is None else rules)
-    return {"index.md": _index(page_rules)} | {f"{rule.code}.md": _page(rule) for rule in page_rules}
+    of_faults = {f"{fault.kind}.md": _fault_page(fault) for fault in FAULTS}
+    return {"index.md": _index(page_rules)} | {f"{rule.code}.md": _page(rule) for rule in page_rules} | of_faults
 
 
 def _page(rule: Rule) -> str:
     return f"# {rule.code} {rule.name}\n\n**{rule.severity}**: {rule.summary}\n\n{rule.explanation.strip()}\n"
 
 
+def _fault_page(fault: FaultPage) -> str:
+    return f"# {fault.kind}\n\n**fault**: {fault.summary}\n\n{fault.explanation.strip()}\n"
+
+
 def _index(rules: list[Rule]) -> str:
     parts = [
         "# Rules\n",
-        "Every finding names its rule. `fsm explain FSM201` prints the same as the page. Errors make a command "
+        "Every finding names its rule. `fsm explain FSM201` prints the same as the page, and so does `fsm explain "
+        "reentrance` for a kind of fault. Errors make a command "
         "end with 1, and so do warnings, but for those of `fsm verify`; notes are shown by `fsm check --notes`.\n",
     ]
     for digit, title in _CHAPTERS.items():
@@ -46,6 +53,15 @@ def _index(rules: list[Rule]) -> str:
             parts += [f"## {title}\n", "| code | name | severity | |", "| --- | --- | --- | --- |"]
             parts += [f"| [{r.code}]({r.code}.md) | {r.name} | {r.severity} | {r.summary} |" for r in chapter]
             parts.append("")
+    parts += [
+        "## Faults\n",
+        "A step that fails is reported as [FSM303](FSM303.md), with the kind of the fault. A state that no step leaves "
+        "is [FSM302](FSM302.md).\n",
+        "| kind | |",
+        "| --- | --- |",
+        *(f"| [{x.kind}]({x.kind}.md) | {x.summary} |" for x in FAULTS),
+        "",
+    ]
     return "\n".join(parts)
 
 

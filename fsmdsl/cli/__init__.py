@@ -27,7 +27,7 @@ COMMANDS = {
     "serve": "Open a page to edit, draw, verify and simulate specs.",
     "fmt": "Format specs.",
     "lsp": "Start the language server, for editors.",
-    "explain": "Explain a rule by its code, or a log by a run.",
+    "explain": "Explain a rule or a kind of fault by its name, or a log by a run.",
     "list": "List machines, states and transitions.",
     "init": "Create a folder with an example spec.",
     "import": "Write machines of code, diagrams and other tools as a spec.",

@@ -37,14 +37,16 @@ def amendment_names(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 def rule_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Codes with their names, and names."""
+    """Codes with their names, names, and kinds of faults."""
     from click.shell_completion import CompletionItem
 
     from fsmdsl.check.all_rules import all_rules
+    from fsmdsl.check.faults import FAULTS
 
     rules = all_rules().values()
     codes = [CompletionItem(r.code, help=r.name) for r in rules if r.code.startswith(incomplete.upper())]
     names = [CompletionItem(r.name, help=r.summary) for r in rules if r.name.startswith(incomplete.lower())]
+    names += [CompletionItem(x.kind, help=x.summary) for x in FAULTS if x.kind.startswith(incomplete.lower())]
     return codes if incomplete[:3].upper() == "FSM"[: len(incomplete)] else names
 
 

@@ -1,8 +1,9 @@
-"""`fsm explain`: what a rule means, or which run of a system explains a log."""
+"""`fsm explain`: what a rule or a kind of fault means, or which run of a system explains a log."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
@@ -14,9 +15,12 @@ from fsmdsl.cli.messages import misuse, say, say_text
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Rule, did_you_mean
 
+if TYPE_CHECKING:
+    from fsmdsl.check.faults import FaultPage
+
 
 @usage.command("explain")
-@usage.argument("what", metavar="[CODE|LOG]", required=False, shell_complete=rule_names)
+@usage.argument("what", metavar="[RULE|FAULT|LOG]", required=False, shell_complete=rule_names)
 @usage.option("--mapping", type=usage.path(path_type=Path), metavar="FILE", help="What the lines of LOG mean (TOML).")
 @usage.option(
     "--spec", "specs", type=usage.path(), multiple=True, help="Specs to explain LOG by (default: the mapping's)."
@@ -55,7 +59,7 @@ def command(
     as_documented: bool,
     form: Form,
 ) -> None:
-    """Explain a rule by its code (FSM201) or name; without one, list all rules.
+    """Explain a rule by its code (FSM201) or name, or a fault by its kind (reentrance); without one, list all.
 
     With --mapping, find the run of a system that explains LOG, a file or `-`, or the first line that no run explains
     and the nearest miss.
@@ -76,28 +80,48 @@ def command(
 
 def _explain_rules(code: str | None, form: str) -> None:
     from fsmdsl.check.all_rules import all_rules
+    from fsmdsl.check.faults import FAULTS
 
-    rules = all_rules()
-    selection = list(rules.values()) if code is None else [_find(rules, code)]
+    pages: list[Rule | FaultPage] = [*all_rules().values(), *FAULTS]
+    selection = pages if code is None else _find(pages, code)
     if form == "json":
-        say_json("rules", {"rules": [_data(r) for r in selection]})
+        of_rules = [_data(x) for x in selection if isinstance(x, Rule)]
+        of_faults = [_fault_data(x) for x in selection if not isinstance(x, Rule)]
+        say_json("rules", {"rules": of_rules, "faults": of_faults})
     elif code is None:
-        width = max(len(r.name) for r in selection)
-        for r in selection:
-            say(f"{paint(r.code, 'strong')}  {r.name.ljust(width)}  {r.summary}")
+        width = max(len(_name(x)) for x in selection)
+        for x in selection:
+            say(f"{paint(_code(x).ljust(6), 'strong')}  {_name(x).ljust(width)}  {x.summary}")
     else:
-        r = selection[0]
-        say_text(f"{paint(f'{r.code} {r.name}', 'strong')} ({r.severity}): {r.summary}\n\n{r.explanation.strip()}")
+        say_text("\n\n\n".join(map(_page, selection)))
 
 
-def _find(rules: dict[str, Rule], name: str) -> Rule:
-    rule = next((r for r in rules.values() if name.upper() == r.code or name.lower() == r.name), None)
-    if rule is None:
+def _page(x: Rule | FaultPage) -> str:
+    severity = f" ({x.severity})" if isinstance(x, Rule) else ""
+    return f"{paint(f'{_code(x)} {_name(x)}', 'strong')}{severity}: {x.summary}\n\n{x.explanation.strip()}"
+
+
+def _code(x: Rule | FaultPage) -> str:
+    return x.code if isinstance(x, Rule) else "fault"
+
+
+def _name(x: Rule | FaultPage) -> str:
+    return x.name if isinstance(x, Rule) else x.kind
+
+
+def _find(pages: list[Rule | FaultPage], name: str) -> list[Rule | FaultPage]:
+    """The rule, the fault, or both: `overlap` is found by a check and by exploration."""
+    selection = [x for x in pages if name.upper() == _code(x) or name.lower() == _name(x)]
+    if not selection:
         if Path(name).exists():
             misuse(f"`{name}` is a file; to explain a log, name its mapping with `--mapping FILE`")
-        advice = did_you_mean(name, [*rules, *(r.name for r in rules.values())])
-        misuse(f"there is no rule `{name}`; {advice or '`fsm explain` lists them'}")
-    return rule
+        advice = did_you_mean(name, [*(x.code for x in pages if isinstance(x, Rule)), *map(_name, pages)])
+        misuse(f"there is no rule or fault `{name}`; {advice or '`fsm explain` lists them'}")
+    return selection
+
+
+def _fault_data(x: FaultPage) -> dict[str, str]:
+    return {"kind": x.kind, "summary": x.summary, "remedy": x.remedy, "explanation": x.explanation.strip()}
 
 
 def _data(r: Rule) -> dict[str, str]:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
+from fsmdsl.check.faults import fault_pages
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.frames import Paint
 from fsmdsl.runs.causes import Cause, causes
@@ -75,6 +76,8 @@ def _every_run(x: Exploration, g: Group, paint: Paint, style: Style) -> Iterator
         yield _headline(title, v, paint)
         yield from (f"    {line}" for line in g.details[len(g.states) > 1 :] if n == 0)
         yield from _run(v, style)
+        if n == 0:
+            yield from _remedy(v, paint)
 
 
 def _headline(title: str, v: Verdict, paint: Paint) -> str:
@@ -87,6 +90,13 @@ def _run(v: Verdict, style: Style) -> Iterator[str]:
     yield from (f"    {line}" for line in v.reasons)
 
 
+def _remedy(v: Verdict, paint: Paint) -> Iterator[str]:
+    """What to do about a failing step, and the page about it."""
+    page = fault_pages().get(v.name) if v.kind == "fault" else None
+    if page is not None:
+        yield f"    {paint('help', 'quiet')}: {page.remedy}; see `fsm explain {page.kind}`"
+
+
 class _Screen:
     """What is printed of the groups of a system: runs while there is room, then the others in a line each."""
 
@@ -96,6 +106,8 @@ class _Screen:
         self.x, self.cause_of, self.paint, self.style = x, cause_of, paint, style
         self.references = previous
         self.runs = 0
+        self.explained = set[str]()
+        """Kinds of faults whose remedy was printed."""
         self.rest: defaultdict[str, list[Group]] = defaultdict(list)
         """Groups whose runs are not shown, by a remark."""
         self.repeated: defaultdict[str, list[str]] = defaultdict(list)
@@ -133,6 +145,9 @@ class _Screen:
         yield _headline(g.heading, v, self.paint)
         yield from (f"    {line}" for line in g.details)
         yield from lines
+        if v.name not in self.explained:
+            yield from _remedy(v, self.paint)
+        self.explained.add(v.name)
 
     def _fitting_run(self, v: Verdict) -> Iterator[str]:
         """Its run, in as many lines as there is room for; nothing where there is none."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl import model as m
+from fsmdsl.check.faults import fault_pages
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.rules import (
@@ -98,7 +99,9 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
         case "deadlock":
             return DEADLOCK.at(v.span, f"`{system}` can get stuck where it may not rest")
         case "fault":
-            return FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
+            diagnostic = FAILS.at(v.span, f"in `{system}`, {v.explanation[0]} ({v.name})")
+            page = fault_pages().get(v.name)
+            return diagnostic if page is None else diagnostic.help(page.remedy)
         case "reachable":
             within = " within its bound" if exploration.beyond else ""
             return UNREACHABLE.at(v.span, f"no state of `{system}`{within} shows `{v.name}`").note(v.basis)

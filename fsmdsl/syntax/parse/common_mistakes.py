@@ -5,26 +5,47 @@ Each habit recognizes a few tokens around the mistake and says how to go on, see
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import get_args
 
 from fsmdsl.dataclasses import NamedTuple, dataclass, replace
+from fsmdsl.syntax.build.expressions import MILLISECONDS
+from fsmdsl.syntax.operators import Written
 from fsmdsl.syntax.parse.automaton import Frame, advance, chain
 from fsmdsl.syntax.parse.table import Table
+from fsmdsl.syntax.parse.tokens import ALIKE
 from fsmdsl.syntax.tree import Token
 
 DECLARATORS = frozenset({"var", "val", "field", "variable", "const", "int", "bool", "mut"})
 """Keywords with which other languages declare a variable."""
 
+BINARY = frozenset({*get_args(Written), "==", "!=", "<", "<=", ">", ">=", "in", "has"})
+"""Operators behind which a quantifier, a conditional and `not` need parentheses."""
+
+BEFORE_OPERAND = frozenset({"count", "always", "eventually", "next"})
+"""Words that are names where no such operator can stand."""
+
+BEGIN_OPERAND = frozenset({"true", "false", "none", "self", "not", "all", "some", "INT"})
+"""Tokens that begin an operand, and nothing that follows a name."""
+
+STRENGTHS = ("weak", "strong")
+
+UNITS = {
+    **{unit: unit for unit in MILLISECONDS}, **ALIKE, "minute": "min", "minutes": "min", "second": "s", "seconds": "s",
+    "millis": "ms", "millisecond": "ms", "milliseconds": "ms",
+}  # fmt: skip
+"""Units of durations, and what one might write instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class MistakeContext:
-    """The tokens around the mistake `at`, the stack below it, and, if known, the stack below the token before it."""
+    """The tokens around the mistake `at`, the stack below it, and those below the tokens before it, as far as known."""
 
     table: Table
     tokens: list[Token]
     at: int
     top: Frame
-    before: Frame | None
+    recent: Sequence[Frame]
 
     def kinds(self, start: int, count: int) -> list[str]:
         """The kinds of `count` tokens from `start` tokens behind the mistake on (negative: before it)."""
@@ -69,9 +90,9 @@ def common_mistake(around: MistakeContext) -> CommonMistake | None:
 def _declared_with_keyword(x: MistakeContext) -> CommonMistake | None:
     """`var n: 0..3`"""
     word = x.text(-1)
-    if word not in DECLARATORS or x.kinds(0, 2) != ["NAME", ":"] or x.before is None:
+    if word not in DECLARATORS or x.kinds(0, 2) != ["NAME", ":"] or not x.recent:
         return None
-    top = advance(x.table, x.before, x.tokens[x.at])
+    top = advance(x.table, x.recent[-1], x.tokens[x.at])
     advice = f"a field is declared without a keyword: remove `{word}`"
     return CommonMistake(f"unexpected `{word}` here", advice, x.at - 1, top, x.at + 1)
 
@@ -154,6 +175,66 @@ def _guard_in_brackets(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake("unexpected `[` here", f"a guard follows `when`: `when {guard}`", x.at)
 
 
+def _operand_without_parentheses(x: MistakeContext) -> CommonMistake | None:
+    """`2 - count p in pods: …`, `n == not a`, `3 + if a then 1 else 2`: these reach as far as they can to the right."""
+    kind = x.tokens[x.at].kind
+    if x.text(-2) == "count" and x.kinds(-1, 2) == ["NAME", "in"]:
+        at = x.at - 2
+    elif x.text(-1) in BEFORE_OPERAND and (kind in BEGIN_OPERAND or x.kinds(0, 2) == ["NAME", "in"]):
+        at = x.at - 1
+    elif kind in ("all", "some", "not", "if"):
+        at = x.at
+    else:
+        return None
+    word = x.tokens[at].text
+    if at == 0 or x.tokens[at - 1].kind not in BINARY:
+        return None
+    return CommonMistake(f"unexpected `{word}` here", f"put it in parentheses: `({word} {_reach(x.tokens, at)})`", at)
+
+
+def _reach(tokens: Sequence[Token], at: int) -> str:
+    """What follows a word that reaches as far to the right as it can, in short."""
+    word = tokens[at].text
+    if word == "if":
+        return "… then … else …"
+    if word not in ("all", "some", "count"):
+        return "…"
+    binder = tokens[at + 1 : at + 5]
+    if [t.kind for t in binder] == ["NAME", "in", "NAME", ":"]:
+        return f"{binder[0].text} in {binder[2].text}: …"
+    return "x in xs: …"
+
+
+def _duration_in_words(x: MistakeContext) -> CommonMistake | None:
+    """`after 6 hours`"""
+    behind = 0 if x.kinds(-1, 1) == ["INT"] else 1  # the unit may have been read as the beginning of the next row
+    unit = UNITS.get(x.text(-behind))
+    if unit is None or x.kinds(-behind - 1, 1) != ["INT"] or len(x.recent) <= behind:
+        return None
+    number, at = x.tokens[x.at - behind - 1], x.at - behind
+    duration = f"{number.text}{unit}"
+    top = advance(x.table, x.recent[-behind - 1], Token("DURATION", duration, number.start, x.tokens[at].end))
+    if top is None:
+        return None
+    message = f"unexpected `{x.tokens[at].text}` here"
+    return CommonMistake(message, f"a duration is written without a space: `{duration}`", at, top, at + 1)
+
+
+def _strength_without_fair(x: MistakeContext) -> CommonMistake | None:
+    """`under fair a, strong b`, `under strong a`"""
+    behind = 0 if x.text(-1) in STRENGTHS else 1  # the event may have been read as the beginning of an instance
+    at, strength = x.at - behind, x.text(-behind - 1)
+    if strength not in STRENGTHS or x.kinds(-behind, 1) != ["NAME"] or len(x.recent) <= behind:
+        return None
+    top: Frame | None = x.recent[-behind - 1] if x.back_to("under") is not None else None
+    for word in (strength, "fair"):
+        top = top and advance(x.table, top, replace(x.tokens[at - 1], kind=word, text=word))
+    if top is None:
+        return None
+    name = x.tokens[at].text
+    return CommonMistake(f"unexpected `{name}` here", f"write `{strength} fair {name}`", at, top, at)
+
+
 def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
@@ -164,5 +245,6 @@ def _text_as_value(x: MistakeContext) -> CommonMistake | None:
 
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
-    _else_of_a_row, _guard_in_brackets, _text_as_value,
+    _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words, _strength_without_fair,
+    _text_as_value,
 )  # fmt: skip

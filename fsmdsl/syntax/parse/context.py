@@ -9,6 +9,7 @@ from fsmdsl.syntax.parse.automaton import BOTTOM, Frame, Spread, Value, chain, p
 from fsmdsl.syntax.parse.expected import can_begin
 from fsmdsl.syntax.parse.reading import straight_on, uncollected
 from fsmdsl.syntax.parse.recovery import Place, recover
+from fsmdsl.syntax.parse.rules import LIMIT
 from fsmdsl.syntax.parse.table import Table, is_made, load
 from fsmdsl.syntax.parse.tokens import lex
 from fsmdsl.syntax.tree import Node, Token
@@ -52,14 +53,15 @@ def _is_quiet(text: str, comment: int, unended: int) -> bool:
 
 def _stack(table: Table, source: Source, tokens: list[Token], end: Token) -> Frame:
     top, i = BOTTOM, 0
-    while True:
-        top, before, i = straight_on(table, tokens, top, i)
+    for _ in range(LIMIT):
+        top, recent, i = straight_on(table, tokens, top, i)
         if i >= len(tokens):
             return top
-        mistake = recover(Place(table, source, [*tokens, end], i, top, before))
+        mistake = recover(Place(table, source, [*tokens, end], i, top, recent))
         if mistake.at >= len(tokens):
             return top
         top, i = mistake.top, mistake.at
+    return top
 
 
 def _awaiting(table: Table, top: Frame) -> Iterator[tuple[str, str]]:

@@ -68,14 +68,15 @@ LAST = ("an operator", DECLARATION, "an effect", "a step", "`}`", "the end of th
 """What a listing ends with, in this order."""
 
 
-def listing(table: Table, top: Frame) -> str | None:
-    """What can stand there, such as "a state, `on` or `when`"; None if it is too much to help."""
+def listing(table: Table, top: Frame, *, going_on: bool = False) -> str | None:
+    """What can stand there, such as "a state, `on` or `when`"; None if it is too much to help. With `going_on`, only
+    what does not begin something else."""
     phrases: set[str] = set()
     for kind in table.moves[top.state]:
         after = None if is_made(kind) else probe(table, top, kind)
         if after is not None and after.below is not None:
             phrases.update(_phrases(table, after.below.state, kind))
-    alternatives = _shortened(phrases)
+    alternatives = _shortened(phrases - {*LAST[1:]} if going_on else phrases)
     if not 0 < len(alternatives) <= MAX_ALTERNATIVES:
         return None
     return " or ".join(filter(None, (", ".join(alternatives[:-1]), alternatives[-1])))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Container, Iterator
+from collections import deque
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 
 from fsmdsl.dataclasses import dataclass, replace
@@ -20,6 +21,9 @@ from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Source, Span
 
 DEEP, SHALLOWER = f"this is nested more than {DEPTH} levels deep", "name the inner parts with `let`"
+
+RECENT = 8
+"""The number of tokens before a mistake that may be its cause."""
 
 BODIES = frozenset({"block", "else_", "state_body", "hold_body", "amend"})
 """Rules whose parts may hold the like of themselves, and may have no parts."""
@@ -74,29 +78,29 @@ def go_on(
     table = load()
     i = mistakes = 0
     while i < len(tokens):
-        top, before, i = straight_on(table, tokens, top, i, stops)
+        top, recent, i = straight_on(table, tokens, top, i, stops)
         if i == len(tokens) or (tokens[i].start in stops and words.opens(table, top, tokens[i].kind)):
             break
         from fsmdsl.syntax.parse.recovery import Place, closed, recover  # most texts have no mistake
 
-        mistake = recover(Place(table, source, tokens, i, top, before))
+        mistake = recover(Place(table, source, tokens, i, top, recent))
         if not (mistake.diagnostic.rule is TOO_DEEP and diagnostics and diagnostics[-1].rule is TOO_DEEP):
             diagnostics.append(mistake.diagnostic)
         mistakes += 1
         top, i = mistake.top, mistake.at
         if mistakes > LIMIT:
             i = len(tokens) - 1
-            top = closed(Place(table, source, tokens, i, top, None))
+            top = closed(Place(table, source, tokens, i, top, ()))
     return top, i
 
 
 def straight_on(
     table: Table, tokens: list[Token], top: Frame, i: int, stops: Container[int] = ()
-) -> tuple[Frame, Frame | None, int]:
+) -> tuple[Frame, Sequence[Frame], int]:
     """Read tokens on a stack up to their end, to a stop (see `go_on`), or to the first that is unexpected.
-    The stack then, the one before it if a token was read, and the number of the token there."""
+    The stack then, the stacks before each of the last tokens, and the number of the token there."""
     soft = table.words - RESERVED
-    before: Frame | None = None
+    recent = deque[Frame](maxlen=RECENT)
     while i < len(tokens):
         token = tokens[i]
         if token.start in stops and words.opens(table, top, token.kind):
@@ -109,9 +113,10 @@ def straight_on(
         after = advance(table, top, token)
         if after is None or after.height > HIGHEST:
             break
-        top, before = after, top
+        recent.append(top)
+        top = after
         i += 1
-    return top, before, i
+    return top, recent, i
 
 
 def whole(top: Frame) -> Node:

@@ -6,11 +6,16 @@ declaration: it skips to where a declaration, a statement or a clause can begin,
 innermost stack below the mistake for which that holds, closing blocks if need be. What was read before is kept.
 
 A guess holds only if the next tokens fit it too, so no way can begin a chain of consequences easily.
+
+NOTE(layout): line breaks mean nothing, and declarations have no ends. So where a sign is missing or a word is too much,
+the next name is read as the beginning of another declaration, and only what follows it is unexpected: in
+`let free = 2 - count p in pods: …` that is `in`. People write declarations on lines of their own. A name in the middle
+of a line that begins a declaration which comes to nothing is the mistake, then (`_stray`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
@@ -18,7 +23,7 @@ from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
 from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
-from fsmdsl.syntax.parse.table import Table
+from fsmdsl.syntax.parse.table import Table, is_made
 from fsmdsl.syntax.tree import Token
 from fsmdsl.syntax.words import RESERVED
 from fsmdsl.text.diagnostics import Diagnostic, Fix
@@ -26,12 +31,16 @@ from fsmdsl.text.source import Source, Span, breaks
 
 CONFUSED = {
     "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
-    "|": ("or", ","), "..": (".",), "if": ("when",),
+    "|": ("or", ","), "..": (".",), "if": ("when",), ">": ("->",),
 }  # fmt: skip
 """Signs and words that are taken for one another."""
 
 CLOSABLE = 3
 """From how many of the stacks below a mistake blocks are closed to go on."""
+
+LATE = 3
+"""How many tokens behind the beginning of a declaration the one before it may turn out not to be finished. As many
+tokens have to fit then."""
 
 CLAUSES = frozenset({"on", "when", "do", "after", "under"})
 """Words at which reading can go on inside a declaration."""
@@ -50,24 +59,29 @@ class Mistake(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The token `at` is unexpected on the stack `top`. `before`, if known, is the stack without the token before it."""
+    """The token `at` is unexpected on the stack `top`. `recent` are the stacks before each of the last tokens, as far
+    as they are known."""
 
     table: Table
     source: Source
     tokens: list[Token]
     at: int
     top: Frame
-    before: Frame | None
+    recent: Sequence[Frame]
+
+    @property
+    def before(self) -> Frame | None:
+        """The stack without the token before, if known."""
+        return self.recent[-1] if self.recent else None
 
     @property
     def token(self) -> Token:
         return self.tokens[self.at]
 
-    def suspects(self) -> Iterator[tuple[int, Frame]]:
-        """The tokens that may be wrong, each with the stack before it: this one, and the one before it."""
+    def suspects(self, count: int = 1) -> Iterator[tuple[int, Frame]]:
+        """The tokens that may be wrong, each with the stack before it: this one, and some before it."""
         yield self.at, self.top
-        if self.before is not None:
-            yield self.at - 1, self.before
+        yield from ((self.at - n, self.recent[-n]) for n in range(1, min(count, len(self.recent)) + 1))
 
     def span(self, i: int) -> Span:
         return Span(self.source, self.tokens[i].start, self.tokens[i].end)
@@ -100,7 +114,10 @@ class Place:
 def recover(place: Place) -> Mistake:
     """The message for a mistake, and how to go on."""
     mistakes = (way(place) for way in WAYS)
-    return next(x for x in mistakes if x is not None)
+    mistake = next(x for x in mistakes if x is not None)
+    for i in range(mistake.at, place.at):
+        place.tokens[i] = words.undecided(place.table, place.tokens[i])
+    return mistake
 
 
 # Guesses -------------------------------------------------------------------------------------------------------------
@@ -115,7 +132,7 @@ def _too_deep(place: Place) -> Mistake | None:
 
 def _common_mistake(place: Place) -> Mistake | None:
     """What another language writes there."""
-    explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.before))
+    explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.recent))
     if explanation is None:
         return None
     diagnostic = UNEXPECTED.at(place.span(explanation.at), explanation.message).help(explanation.advice)
@@ -140,7 +157,8 @@ def _nearest_keyword(place: Place, i: int, top: Frame) -> str | None:
     from difflib import get_close_matches
 
     keywords = [k for k in place.table.moves[top.state] if k in place.table.words]
-    close = get_close_matches(place.tokens[i].text.lower(), keywords, n=3, cutoff=0.6)
+    alike = 0.6 if i == place.at else 0.75  # what was read as a name is one, as a rule
+    close = get_close_matches(place.tokens[i].text.lower(), keywords, n=3, cutoff=alike)
     return next((k for k in close if place.fits(probe(place.table, top, k), i + 1, 2)), None)
 
 
@@ -154,16 +172,60 @@ def _confused(place: Place) -> Mistake | None:
     return None
 
 
+def _stray(place: Place) -> Mistake | None:
+    """A name in the middle of a line that was read as the beginning of a declaration. See NOTE(layout)."""
+    start = _begun_in_line(place)
+    if start is None:
+        return None
+    i, top = start
+    here = place.tokens[i].start
+    fixed = (kind for kind in place.table.moves[top.state] if not is_made(kind) and not kind.isupper())
+    missing = [kind for kind in fixed if place.fits(probe(place.table, top, kind), i, place.at - i + 2)]
+    if len(missing) == 1:
+        after = advance(place.table, top, Token(missing[0], missing[0], here, here))
+        assert after is not None
+        return Mistake(place.unexpected(i, f"`{missing[0]}` may be missing before it"), after, i)
+    alternatives = listing(place.table, top, going_on=True)
+    diagnostic = place.unexpected(i, None if alternatives is None else f"expected {alternatives}")
+    if not place.fits(top, place.at, 2):
+        return _skipped(replace(place, at=i, top=top, recent=()), diagnostic) if missing else None
+    if _can_begin(place, top, place.at, 1) and not place.begins_line(place.at):
+        return None  # it may as well be the beginning of the next declaration in this line
+    return Mistake(diagnostic, top, place.at)
+
+
+def _begun_in_line(place: Place) -> tuple[int, Frame] | None:
+    """The last name before the mistake with which a declaration begins in the middle of a line, and the stack before
+    it, if nothing but names has followed."""
+    for i, top in zip(range(place.at - 1, 0, -1), reversed(place.recent), strict=False):
+        if place.tokens[i].kind not in ("NAME", ",", "."):
+            return None
+        if place.tokens[i].kind == "NAME" and _begins(place, top, i):
+            before = place.tokens[i - 1]
+            apart = place.begins_line(i) or before.kind in ("}", ";") or place.table.items[top.state]
+            keyword = before.kind == "NAME" and before.text in place.table.words and place.begins_line(i - 1)
+            return None if apart or keyword else (i, top)
+    return None
+
+
+def _begins(place: Place, top: Frame, i: int) -> bool:
+    """Whether a declaration begins with a token on a stack on which the one before it is complete."""
+    complete = any(probe(place.table, top, kind) is not None for kind in ("}", "END"))
+    return complete and _can_begin(place, top, i, 0)
+
+
 def _unfinished(place: Place) -> Mistake | None:
     """A declaration begins on a line of its own while the one before it is not complete, or its block not closed.
 
-    It may be noticed one token late, when the first name could still belong to the declaration before.
+    It may be noticed some tokens late, when the first names could still belong to the declaration before.
     """
-    for i, top in place.suspects():
+    for i, top in place.suspects(LATE):
         if i == 0 or not place.begins_line(i) or place.tokens[i].kind in ("END", "}") or place.begins_part(i, top):
             continue
-        after = _restarted(place, top, i)
-        if after is not None:
+        if i < place.at - 1 and place.tokens[i - 1].kind == "}":
+            continue  # a declaration has begun after the block
+        after = _restarted(place, top, i, 1 if i == place.at else LATE)
+        if after is not None and (i == place.at or not words.opens(place.table, after, place.tokens[i].text)):
             return Mistake(_unfinished_message(place, top, i), after, i)
     return None
 
@@ -209,10 +271,25 @@ def _reserved(place: Place) -> Mistake | None:
     after = advance(place.table, place.top, replace(place.token, kind="NAME"))
     if after is None or not place.fits(after, place.at + 1, 1):
         return None
-    diagnostic = UNEXPECTED.at(
-        place.span(place.at), f"`{place.token.text}` is a word of the language and cannot be a name"
-    )
-    return Mistake(diagnostic.help("choose another name"), after, place.at + 1)
+    return Mistake(_is_reserved(place, place.at), after, place.at + 1)
+
+
+def _reserved_label(place: Place) -> Mistake | None:
+    """A reserved word before a colon where a label fits: `reachable all: …`."""
+    i, before = place.at - 1, place.before
+    if place.token.kind != ":" or before is None or place.tokens[i].kind not in RESERVED - CLAUSES:
+        return None
+    if _begins(place, before, i):
+        return None  # it does begin a declaration, whose name is missing
+    after = advance(place.table, before, replace(place.tokens[i], kind="NAME"))
+    if after is None or not place.fits(after, place.at, 2):
+        return None
+    return Mistake(_is_reserved(place, i), after, place.at)
+
+
+def _is_reserved(place: Place, i: int) -> Diagnostic:
+    message = f"`{place.tokens[i].text}` is a word of the language and cannot be a name"
+    return UNEXPECTED.at(place.span(i), message).help("choose another name")
 
 
 def _superfluous(place: Place) -> Mistake | None:
@@ -350,11 +427,9 @@ def _restarted_behind(place: Place, frame: Frame, i: int, reach: int) -> Frame |
 
 
 def _can_begin(place: Place, top: Frame, i: int, reach: int) -> bool:
-    kind = place.tokens[i].kind
-    if kind == "module" and place.top.below is not None:
+    if place.tokens[i].kind == "module" and place.top.below is not None:
         return False  # it begins a file, and nothing that was read is given up for it
-    readings = (kind, "NAME") if words.is_soft(place.table, kind) else (kind,)
-    for reading in readings:
+    for reading in words.readings(place.table, place.tokens[i]):
         after = probe(place.table, top, reading)
         if after is not None and after.below is not None and place.table.items[after.below.state]:
             return place.fits(after, i + 1, reach)
@@ -375,6 +450,6 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _common_mistake, _misspelt, _confused, _unfinished, _without_self, _reserved, _superfluous,
-    _skip,
+    _too_deep, _ended, _common_mistake, _misspelt, _confused, _stray, _unfinished, _without_self, _reserved,
+    _reserved_label, _superfluous, _skip,
 )  # fmt: skip

@@ -4,6 +4,9 @@ NOTE(words): a reserved word is a keyword everywhere. Any other word is a keywor
 tokens after it fit, else a name where a name may stand. If both readings fit the keyword has it, but for the few pairs
 of `PREFERS_NAME`. So a state may be called `error` and a field `next`: the place alone counts. Of `calls`, which both
 readings let a bracket follow, the tokens after the closing bracket decide.
+
+Both may fit the first tokens only: in `under fair deliver property b: always p in Done`, a channel `property` could be
+meant, with an instance `b` behind it. So where both fit, more tokens are examined, and a name it is if that alone fits.
 """
 
 from __future__ import annotations
@@ -11,14 +14,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.syntax.parse.automaton import Frame, chain, probe
 from fsmdsl.syntax.parse.table import Table, firsts, followers, load
 from fsmdsl.syntax.tree import Token
 from fsmdsl.syntax.words import PREFERS_NAME, RESERVED
 
 REACH = 3
-"""Maximum number of tokens after a word that are examined."""
+"""Maximum number of tokens after a word that are examined, if not both of its readings fit them."""
 
+FAR = 12
+"""Maximum number of tokens after a word that are examined if both readings fit the first ones."""
+
+MANY = 8
+"""Maximum number of ways to read them that are followed."""
 
 HOOKS = frozenset({"ENTRY", "EXIT"})
 
@@ -42,10 +51,32 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
         if word_fits and name_fits:
             if (word, following) in PREFERS_NAME and not _in_property(table, top):
                 return "NAME"
+            if reach == REACH and as_name and as_word and _outlives(table, as_name, as_word, tokens, behind):
+                return "NAME"
             return undecided if behind == len(tokens) else word
         if word_fits or name_fits:
             return word if word_fits else "NAME"
     return undecided
+
+
+def _outlives(table: Table, as_name: Frame, as_word: Frame, tokens: Sequence[Token], i: int) -> bool:
+    """Whether tokens from `i` on fit a word as a name, and not as a keyword. What follows a declaration is not
+    examined: if it were, parts of a file could not be read by themselves."""
+    reach = next((n for n in range(FAR) if i + n == len(tokens) or tokens[i + n].kind in opening()), FAR)
+    return _fits(table, as_name, tokens, i, reach) and not _fits(table, as_word, tokens, i, reach)
+
+
+def _fits(table: Table, top: Frame, tokens: Sequence[Token], i: int, reach: int) -> bool:
+    """As `goes_on`, for many tokens; true where there are too many ways to read them."""
+    frames = [top]
+    for token in tokens[i : i + reach]:
+        after = (probe(table, frame, reading) for frame in frames for reading in readings(table, token))
+        frames = [frame for frame in after if frame is not None]
+        if len(frames) > MANY:
+            return True
+        if not frames:
+            return False
+    return True
 
 
 def _closing(tokens: Sequence[Token], i: int) -> int:
@@ -78,7 +109,7 @@ def event_of(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> list[
     """`on` and the name of an event, if the `on entry` or `on exit` at `i` is that and begins no hook."""
     token = tokens[i]
     hook = probe(table, top, token.kind)
-    if hook is not None and goes_on(table, hook, tokens, i + 1, HOOK):
+    if hook is not None and (goes_on(table, hook, tokens, i + 1, HOOK) or probe(table, top, "on") is None):
         return None
     name = token.end - len(token.kind)
     return [Token("on", "on", token.start, token.start + 2), Token("NAME", token.kind.lower(), name, token.end)]
@@ -88,9 +119,7 @@ def goes_on(table: Table, top: Frame, tokens: Sequence[Token], i: int, reach: in
     """Whether the next tokens can stand there, in any reading of theirs."""
     if reach == 0 or i == len(tokens):
         return True
-    kind = tokens[i].kind
-    readings = (kind, "NAME") if is_soft(table, kind) else (kind,)
-    after = (probe(table, top, reading) for reading in readings)
+    after = (probe(table, top, reading) for reading in readings(table, tokens[i]))
     return any(goes_on(table, frame, tokens, i + 1, reach - 1) for frame in after if frame is not None)
 
 
@@ -98,6 +127,17 @@ def opens(table: Table, top: Frame, kind: str) -> bool:
     """Whether a kind of token begins a declaration of the module on a stack."""
     after = probe(table, top, kind)
     return after is not None and after.below is not None and "_member" in table.items[after.below.state]
+
+
+def readings(table: Table, token: Token) -> tuple[str, ...]:
+    """The kinds that a token may be, whatever was decided on it."""
+    kind = undecided(table, token).kind
+    return (kind, "NAME") if is_soft(table, kind) else (kind,)
+
+
+def undecided(table: Table, token: Token) -> Token:
+    """A token as it was before a word that may be a name was taken for one."""
+    return replace(token, kind=token.text) if token.kind == "NAME" and is_soft(table, token.text) else token
 
 
 def is_soft(table: Table, kind: str) -> bool:

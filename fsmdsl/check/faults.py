@@ -1,0 +1,303 @@
+"""The kinds of faults, as verdicts and scenarios name them: what each means, and what to do."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fsmdsl.dataclasses import dataclass, field
+from fsmdsl.step.world import FaultKind
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPage:
+    """A kind of fault. `remedy` is the help below a verdict. The page and `fsm explain` show the `explanation`, in
+    Markdown, with an example that fails in this way."""
+
+    kind: FaultKind
+    summary: str
+    remedy: str
+    explanation: str = field(repr=False)
+
+
+UNHANDLED = FaultPage(
+    "unhandled",
+    "an event reaches an instance that neither handles nor ignores it",
+    "add a row or a guard for it, or `ignore` it in this state",
+    """
+Every event that a machine or an `environment` block can send to an instance needs a row in its current state, or an
+`ignore`. If rows exist and none of their guards holds, the message lists the guards. In a scenario or a log, an answer,
+a timer or a message that cannot come now is `unhandled`, too.
+
+```fsm
+machine Lamp {
+    initial state Off
+    state On
+    event toggle from Switch
+    Off -> On on toggle           // nothing for a second `toggle`
+}
+machine Switch {
+    param lamp: Lamp
+    initial state Up
+    event press from environment
+    Up on press do lamp.toggle
+}
+
+system Room { lamp: Lamp  switch: Switch { lamp = lamp } }
+```
+
+- Add the missing row: `On -> Off on toggle`.
+- If the event changes nothing there, say so: `ignore toggle in On`.
+- If it cannot come in this state, guard the row that sends it: `Up on press when lamp in Off do lamp.toggle`. An event
+  of an `environment` block takes a guard, too.
+""",
+)
+
+OVERLAP = FaultPage(
+    "overlap",
+    "two transitions are enabled at once, and none has priority",
+    "make the guards exclude each other, or rank the rows with `priority`",
+    """
+A machine is deterministic: at most one transition may be enabled for an event. A row of an inner state comes before one
+of the state around it. Other rows need guards that exclude each other, or a `priority`.
+
+```fsm
+machine Door {
+    initial state Open
+    state Shut
+    state Broken
+    event push(n: 0..3), repair from environment
+    gentle: Open -> Shut    on push(n) when n < 3
+    hard:   Open -> Broken  on push(n) when n > 1     // both for n = 2
+    Shut, Broken -> Open    on repair
+    ignore push in Shut, Broken
+    ignore repair in Open
+}
+
+system Hall { door: Door }
+```
+
+- Change a guard: `when n < 2`.
+- Or rank the rows: `priority hard > gentle`.
+""",
+)
+
+REENTRANCE = FaultPage(
+    "reentrance",
+    "an event reaches an instance in the middle of its own transition",
+    "read a field of the other instance after the send, or let it answer through a channel",
+    """
+A call is a step inside the step of its caller: the receiver's transition ends before the caller continues. A receiver
+that calls back reaches the caller before that is in its new state. So a call has no reply.
+
+```fsm
+machine Client {
+    param server: Server
+    initial state Idle
+    state Served
+    event begin, rest from environment
+    event reply from Server
+    Idle -> Served on begin do server.ask(self)
+    Served -> Idle on rest
+    ignore begin, reply in Served
+    ignore rest, reply in Idle
+}
+machine Server {
+    initial state On
+    event ask(client: Client) from Client
+    On on ask(client) do client.reply       // the client is still in its own transition
+}
+
+system S { server: Server  client: Client { server = server } }
+```
+
+- To use a result at once, let the receiver store it, and read it after the call:
+  `do { server.ask(self); if server.granted { … } }`.
+- To be called back later, answer through a channel: declare `channel replies: fifo[2] to each Client` and
+  `event reply from replies`, and write `do send replies.reply to client`. The reply is then a step of its own.
+""",
+)
+
+BUSY = FaultPage(
+    "busy",
+    "an event reaches an instance that waits for the answer of an action",
+    "do not send before the answer is there, or send through a `waiting` channel",
+    """
+An instance takes no events between an action and its outcome. An `async` action stops this instance only, so others
+can reach it. In a scenario or a log, whatever comes from outside while the system waits for the answer of a plain
+action, or before it has recovered from a crash, is `busy`, too.
+
+```fsm
+machine Node {
+    initial state Down
+    state Up
+    async action boot -> ok
+    event begin, fail from environment
+    event stop from Operator
+    Down on begin do boot
+    Down -> Up on boot.ok
+    Up -> Down on fail
+    ignore begin in Up
+    ignore fail in Down
+    ignore stop in Down, Up
+}
+machine Operator {
+    param node: Node
+    initial state On
+    event stop from environment
+    On on stop do node.stop              // the node may still be booting
+}
+
+system S { node: Node  operator: Operator { node = node } }
+```
+
+- Let the sender wait: guard its row with a field that the receiver sets when the answer is there.
+- Or send through a channel that keeps the message until then: declare `channel orders: waiting fifo[1] to Node` and
+  `event stop from orders`, and write `do send orders.stop`.
+- If the instance must take events in the meantime, model the action as a request and an event that ends it.
+""",
+)
+
+NONE = FaultPage(
+    "none",
+    "an expression has no value here: an optional is none, a list is empty, or a divisor is 0",
+    "check it first: `when x != none`, `size(xs) > 0`, or a divisor that is not 0",
+    """
+A field of type `T?` may be `none`. Wherever it is used as a `T` (to send to it, to read a field of it), it must not
+be. The same applies to the first of an empty list, an item or a key that does not exist, and division by 0.
+
+```fsm
+machine Gang {
+    pod: Pod?
+    initial state Waiting
+    event preempt from environment
+    Waiting on preempt do pod.evict       // `pod` is none in the beginning
+}
+machine Pod {
+    initial state Bound
+    event evict from Gang
+    ignore evict in Bound
+}
+
+system S { gang: Gang  pod: Pod }
+```
+
+- Guard the row: `when pod != none`.
+- Or decide inside the row: `if pod != none { pod.evict }`.
+- If it cannot be none, declare it without `?` and give it a value where the instance is declared.
+""",
+)
+
+RANGE = FaultPage(
+    "range",
+    "a value does not fit into the declared range",
+    "guard the row at the end of the range, limit the value with `min` or `max`, or widen the range",
+    """
+Numbers have a range, and every value that a field, an argument or a part of a record takes must be inside it. Nothing
+wraps around.
+
+```fsm
+machine Counter {
+    n: 0..2
+    initial state On
+    event up from environment
+    On on up do n = n + 1                 // fails the third time
+}
+
+system S { counter: Counter }
+```
+
+- Guard the row: `when n < 2`, with an `ignore` or another row for the rest.
+- Limit the value where that is what the real system does: `n = min(n + 1, 2)`.
+- Or widen the range. Each value multiplies the number of states.
+""",
+)
+
+OVERFLOW = FaultPage(
+    "overflow",
+    "a channel or a list is full",
+    "send only while there is room (`size(c) < N`), or raise the bound",
+    """
+Channels and lists have a bound. One more message or item is a fault: in a real system it would be lost, rejected, or
+block the sender, and the spec has to say which.
+
+```fsm
+machine Node {
+    initial state On
+    event ping from environment
+    event poll from wire
+    On on ping do send wire.poll          // a second ping before the delivery
+    On on poll
+}
+channel wire: fifo[1] to Node
+
+system S { node: Node }
+```
+
+- Let the sender wait: `when size(wire) < 1`.
+- Let messages be dropped where the real system drops them: `if size(wire) < 1 { send wire.poll }`.
+- Or raise the bound, if more messages cannot be under way.
+""",
+)
+
+ENDLESS = FaultPage(
+    "endless",
+    "a round does not end: rows without a trigger are followed again and again",
+    "let one of the rows change what its guard reads, or give it a trigger",
+    """
+Rows without a trigger are followed at the end of a step until none is enabled. Rows that enable each other never
+stop, and neither do calls that are nested without end.
+
+```fsm
+machine Valve {
+    hot: bool
+    initial state Shut
+    state Open
+    event heat from environment
+    Shut on heat do hot = true
+    Shut -> Open when hot
+    Open -> Shut when hot                 // and back, and forth
+    ignore heat in Open
+}
+
+system S { valve: Valve }
+```
+
+- Make the guards exclude each other: `Open -> Shut when not hot`.
+- Or give a row a trigger, so that each time is a step of its own: `Open -> Shut on cool`.
+""",
+)
+
+LOST = FaultPage(
+    "lost",
+    "a crash finds an instance in a state that does not survive it",
+    "add a row `on crash` that leaves the state, or declare the state `persistent`",
+    """
+A `volatile` or `transient` state does not survive a crash: a row `on crash` must say where the instance is afterwards.
+
+```fsm
+machine Node {
+    initial state Idle
+    volatile state Working
+    event begin, finish from environment
+    Idle -> Working on begin
+    Working -> Idle on finish             // no row for a crash while it works
+    ignore begin in Working
+    ignore finish in Idle
+}
+
+system S { node: Node  environment { node.begin node.finish crash } }
+```
+
+- Add the row: `Working -> Idle on crash`.
+- Or declare the state `persistent`, if the real system stores it.
+- A crash transition sends nothing. For a peer to notice, let it time out (`after 30s`), or send from `recover`.
+""",
+)
+
+FAULTS = (UNHANDLED, OVERLAP, REENTRANCE, BUSY, NONE, RANGE, OVERFLOW, ENDLESS, LOST)
+
+
+@cache
+def fault_pages() -> dict[str, FaultPage]:
+    """Every kind of fault by its name."""
+    return {page.kind: page for page in FAULTS}
