@@ -71,6 +71,8 @@ def details(
             yield from _verdict_lines(v, paint, style)
     for v in () if style.every else x.circular_waits:
         yield from _circular_wait(v, paint, style)
+    if not style.every:
+        yield from _reliances(x, paint)
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if x.at_violation:
@@ -95,6 +97,16 @@ def _circular_wait(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
     yield f"  {paint('note', 'quiet')}: {headline} ({v.trace.length})"
     yield from (f"    {line}" for line in style.run(v.trace))
     yield from (f"    {line}" for line in lines)
+
+
+def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
+    """A note for the properties that rely on the same steps, and how their runs are shown."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for v in x.reliances:
+        if v.relies is not None:
+            names[v.relies.headline].append(v.label)
+    for headline, labels in names.items():
+        yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} (`fsm verify --stutter` shows the run)"
 
 
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
@@ -275,6 +287,7 @@ def _verdict(v: Verdict, cause: Cause | None, group: int | None) -> shapes.Verdi
         "cause": None if cause is None else cause.name,
         "group": group,
         "limit": v.limit or None,
+        "relies": [] if v.relies is None else list(v.relies.steps),
         "images": None if v.images is None else _images(v.images),
     }
 

@@ -141,8 +141,9 @@ class Images(TypedDict):
 class Verdict(TypedDict):
     """One thing asked, and the answer; `basis` is the evidence. `cause`: of a violation that has a run, what goes
     wrong first on it. `group`: of a violation, the place of its group in `groups`, else null. `limit`: null, or which
-    limit ended the search for a simpler run. `images`: null, or of a refinement that is violated by a step or in the
-    beginning."""
+    limit ended the search for a simpler run. `relies`: of a property that holds, steps that no fairness promises, one
+    of which has to come; `trace` is then a run that stands still and breaks it. `images`: null, or of a refinement that
+    is violated by a step or in the beginning."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
@@ -153,6 +154,7 @@ class Verdict(TypedDict):
     cause: str | None
     group: int | None
     limit: str | None
+    relies: list[str]
     images: Images | None
 
 

@@ -42,12 +42,12 @@ def from_verify(
     done: Sequence[Exploration], model: m.Model, all_diagnostics: Sequence[Diagnostic], extra: Mapping[str, object]
 ) -> Results:
     """A case for each group of violations, and for each other verdict. `all_diagnostics` begins with the violations, in
-    the order of the explorations, and circular waits."""
+    the order of the explorations, circular waits, and properties that rely on what nothing promises."""
     of_violation = iter(all_diagnostics)
     by_system = [_violations(x, model, [d for _, d in zip(x.violations, of_violation, strict=False)]) for x in done]
-    waits = [(x, v) for x in done for v in x.circular_waits]
+    notes = [(x, v) for x in done for v in x.circular_waits] + [(x, v) for x in done for v in x.reliances]
     with_runs = [f for groups in by_system for _, findings in groups for f in findings]
-    with_runs += [_with_run(x, v, d) for (x, v), d in zip(waits, of_violation, strict=False)]
+    with_runs += [_with_run(x, v, d) for (x, v), d in zip(notes, of_violation, strict=False)]
     suites = tuple(_system(x, model, groups) for x, groups in zip(done, by_system, strict=True)) or (NOTHING_EXPLORED,)
     findings = (*with_runs, *map(Finding, of_violation))
     content: shapes.Verify = {

@@ -17,6 +17,7 @@ from fsmdsl.runs.verdicts.rules import (
     PROPERTY,
     RECOVERS,
     REFINES,
+    RELIES,
     STOPPED,
     UNREACHABLE,
     VACUOUS,
@@ -28,15 +29,16 @@ from fsmdsl.text.source import Span
 
 
 def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
-    """The violations, each at the text of its property or fault, then circular waits, what holds untested, and a note
-    if not all was explored.
+    """The violations, each at the text of its property or fault, then circular waits, properties that rely on what
+    nothing promises, what holds untested, and a note if not all was explored.
 
     An invariant of a machine is tested where any of the systems tests it, so all that were explored together belong
     into one call; of machines that `others` have too, which were not explored, nothing can be said.
     """
     violations = (_violation(x, v) for x in explored for v in x.violations)
     waits = (_circular_wait(v) for x in explored for v in x.circular_waits)
-    return [*violations, *waits, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
+    reliances = (_reliance(v) for x in explored for v in x.reliances)
+    return [*violations, *waits, *reliances, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
 
 
 def group_diagnostic(x: Exploration, g: Group) -> Diagnostic:
@@ -77,6 +79,15 @@ def _circular_wait(v: Verdict) -> Diagnostic:
     headline, *lines = v.explanation
     diagnostic = CIRCULAR_WAIT.at(v.span, headline)
     for line in lines:
+        diagnostic = diagnostic.note(line)
+    return replace(diagnostic, run=_run(v.trace))
+
+
+def _reliance(v: Verdict) -> Diagnostic:
+    assert v.trace is not None
+    assert v.relies is not None
+    diagnostic = RELIES.at(v.span, f"`{v.name}` {v.relies.headline}")
+    for line in v.relies.reasons:
         diagnostic = diagnostic.note(line)
     return replace(diagnostic, run=_run(v.trace))
 

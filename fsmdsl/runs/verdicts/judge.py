@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from time import perf_counter
 
 from fsmdsl import model as m
@@ -25,7 +26,18 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
             verdicts.append(v)  # noqa: PERF402 - what comes before the limit stays
     except LimitError as error:
         rest = list(_verdicts(search, Evidence(search, str(error))))
-        verdicts += rest[len(verdicts) :]
+        return (*verdicts, *rest[len(verdicts) :])
+    return _with_assumptions(search, verdicts)
+
+
+def _with_assumptions(search: Searched, verdicts: list[Verdict]) -> tuple[Verdict, ...]:
+    """The same verdicts, and what those about runs assume, if there is time for that."""
+    if search.plan is None or search.budget.raised or all(v.kind != "property" for v in verdicts):
+        return tuple(verdicts)
+    from fsmdsl.runs.verdicts.judge_runs import with_assumptions
+
+    with suppress(LimitError, MemoryError):
+        verdicts = with_assumptions(search, verdicts)
     return tuple(verdicts)
 
 

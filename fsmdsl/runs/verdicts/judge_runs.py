@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.runs.explain import lines
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
+from fsmdsl.runs.liveness.assumptions import standing_still, steps_possible, stronger
 from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.runs.recovery import check as recovers
@@ -14,7 +16,7 @@ from fsmdsl.runs.refinement import check as refines
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.judge_states import Evidence, basis, untested_parts, vacuous_lines, within_bound
-from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict
+from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Reliance, Untested, Verdict
 from fsmdsl.step.describe import words
 
 
@@ -72,6 +74,39 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             rests = a.reason if a.outcome == "not checked" else basis(search)
             explanation = (*vacuous_lines(parts), *_unanswered(a))
             yield p.name, Verdict("property", p.name, a.outcome, rests, p.span, explanation, None, parts)
+
+
+def with_assumptions(search: Searched, verdicts: list[Verdict]) -> list[Verdict]:
+    """The same verdicts. One that holds says what it relies on, one that does not which stronger promise it needs."""
+    plan = search.plan
+    temporal = {p.name for p in search.universe.system.properties if not isinstance(p.formula, m.Recovers)}
+    outcomes = {v.name: v.outcome for v in verdicts if v.kind == "property" and v.name in temporal}
+    if plan is None or not {*outcomes.values()} & {"holds", "violated"} or search.stopped is not None:
+        return verdicts
+    graph = search.graph()
+    changed: dict[str, Verdict] = {}
+    by_name = {v.name: v for v in verdicts if v.kind == "property"}
+    for q in plan.questions:
+        names = [*stronger(plan, graph, q)] if outcomes[q.property.name] == "violated" else []
+        if names:
+            v = by_name[q.property.name]
+            advice = f"holds with {', or with '.join(f'`strong fair {name}`' for name in names)}"
+            changed[v.name] = replace(v, explanation=(*v.explanation, advice))
+    for a in standing_still(plan, graph, [name for name, outcome in outcomes.items() if outcome == "holds"]):
+        v = _reliant(search, by_name[a.question.property.name], a)
+        changed[v.name] = v
+    return [changed.get(v.name, v) if v.kind == "property" else v for v in verdicts]
+
+
+def _reliant(search: Searched, v: Verdict, a: Answer) -> Verdict:
+    """A property that holds, with the run that stands still and breaks it."""
+    assert search.plan is not None
+    first = a.breaches[0]
+    trace = counterexample(search.plan, search.graph(), a.question, first.lasso, search.shows)
+    steps = steps_possible(search.universe, trace.end, finite=bool(a.question.finite))
+    reliance = Reliance(steps, tuple(lines(search.universe, why(search.plan, a.question, first, trace))))
+    explanation = (*v.explanation, reliance.headline, *reliance.reasons)
+    return replace(v, explanation=explanation, trace=trace, relies=reliance)
 
 
 def _refinement(search: Searched) -> Iterator[Verdict]:

@@ -352,6 +352,37 @@ state in between can have the image of the one before or behind it, so that noth
 """,
 )
 
+RELIES = Rule(
+    "FSM312",
+    "unpromised-step",
+    Severity.NOTE,
+    "a property that holds only because a step comes that no fairness promises",
+    """
+A run never stands still where a step is possible. So a property can hold because a step has to come: a user who asks
+again, a timer, a crash, where nothing else is possible. Outside of the model nothing makes it come. The note names the
+steps that are possible where a run that stands still violates the property, and shows that run. It changes no verdict
+and no exit code.
+
+```fsm
+machine Shop {
+    stock: 0..1 = 1
+    initial state Open
+    event sell, restock from environment
+    Open on sell when stock == 1 do stock = 0
+    Open on restock when stock == 0 do stock = 1
+}
+
+system Street {
+    shop: Shop
+    property filled: always eventually shop.stock == 1       // if somebody restocks
+}
+```
+
+If the step is sure to come, promise it: `under fair restock`. If not, let the machine help itself, or weaken the
+property. `fsm verify --stutter` reports such a property as violated.
+""",
+)
+
 NEVER_FOLLOWED = Rule(
     "FSM311",
     "never-followed",
@@ -384,5 +415,5 @@ Send the event that the row waits for, give a parameter the value that its guard
 
 RULES = (
     INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT, REFINES,
-    NEVER_FOLLOWED,
+    NEVER_FOLLOWED, RELIES,
 )  # fmt: skip

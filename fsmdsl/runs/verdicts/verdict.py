@@ -138,6 +138,22 @@ class Images:
     after: World
 
 
+@dataclass(frozen=True, slots=True)
+class Reliance:
+    """What a property that holds relies on. Where a run stands still that breaks it, one of these `steps` has to come.
+    They are named as `under` would name them; `reasons` say how the run breaks the property."""
+
+    steps: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def headline(self) -> str:
+        """That it is so, as a clause about the property."""
+        names = ", ".join(f"`{x}`" for x in self.steps)
+        which = f"one of {names}" if len(self.steps) > 1 else names
+        return f"relies on {which}, which no fairness promises: a run that stands still breaks it"
+
+
 def extent(stopped: str | None, beyond: int) -> str:
     """How far a search went that was stopped, or not, and found so many states beyond the bounds of its system."""
     return stopped or ("within the bound" if beyond else "exhaustive")
@@ -153,7 +169,8 @@ class Verdict:
     """One thing asked, and the answer.
 
     `trace` is a run that shows a violation (a shortest one, unless another was chosen), a witness of `reachable`, or,
-    where there is no deadlock, leads to instances that wait for each other all the same.
+    where there is no deadlock, leads to instances that wait for each other all the same. Of a property that holds, it
+    is a run that stands still and breaks the property (see `relies`).
     `unknown`: a limit came first.
     """
 
@@ -171,6 +188,8 @@ class Verdict:
     """Whose invariant it is (qualified); None: the system's own."""
     deciding: tuple[tuple[str, Value], ...] = ()
     """Of a property that is violated: what the variables stand for that the explanation speaks of."""
+    relies: Reliance | None = None
+    """Of a property that holds: what has to come, though nothing promises it."""
     images: Images | None = None
     """Of a refinement that is violated by a step, or in the beginning."""
     fault: Fault | None = field(default=None, compare=False, repr=False)
@@ -277,6 +296,11 @@ class Exploration:
     def violations(self) -> tuple[Verdict, ...]:
         """The verdicts that say no."""
         return tuple(v for v in self.verdicts if v.outcome == "violated")
+
+    @property
+    def reliances(self) -> tuple[Verdict, ...]:
+        """The properties that hold only because something comes that no fairness promises."""
+        return tuple(v for v in self.verdicts if v.relies is not None)
 
     @property
     def circular_waits(self) -> tuple[Verdict, ...]:
