@@ -182,7 +182,7 @@ def test_hived_as_documented_is_refuted_and_stepped_through(started: Served, wat
     page.check("#documented")
     watched.verify("hived.PreemptionSmall")
     expect(page, "#verify .progress").to_contain_text("violated")
-    expect(page, "#verify .verdicts >> nth=0").to_contain_text("fault unhandled")
+    expect(page, "#verify .verdicts >> nth=0").to_contain_text("is unhandled in")
     page.click("button:has-text('Step through')")
     expect(page, "#run .stepper-bar output").to_have_text("Step 1 of 2")
     lit = page.locator(".stepper-pictures .lit")

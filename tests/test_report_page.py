@@ -268,7 +268,9 @@ def test_a_diagram_is_zoomed_by_buttons_and_keys(page: Page) -> None:
 
 
 def test_a_counterexample_is_walked_with_the_keyboard(page: Page) -> None:
-    attend(page, "hived.holes.h04_preempted_twice.OnePreemptor: fault unhandled")
+    attend(
+        page, "hived.holes.h04_preempted_twice.OnePreemptor: preempted is unhandled in BeingPreempted of AffinityGroup"
+    )
     run = page.locator(".run:not(details)").filter(has=page.locator(".stepper")).first
     place = run.locator("output").first
     assert place.inner_text() == "Step 0 of 2"
@@ -292,7 +294,7 @@ def test_a_counterexample_is_walked_with_the_keyboard(page: Page) -> None:
 
 def test_a_step_is_chosen_in_the_list_and_the_formula_follows(page: Page) -> None:
     attend(page, "waiting.Room: invariant few")
-    run = page.locator(".run:not(details)").filter(has=page.locator(".stepper-formula")).first
+    run = page.get_by_role("region", name="invariant few")
     steps = run.locator(".stepper-steps li")
     whole = run.locator(".stepper-formula tbody tr").first
     assert whole.get_attribute("class") == "true"

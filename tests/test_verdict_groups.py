@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
-from functools import cache
+from functools import cache, partial
+from html.parser import HTMLParser
+from io import BytesIO
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,15 +21,23 @@ import pytest
 from click.testing import CliRunner
 from stepping import compiled
 
+from fsmdsl.cli import report_command
 from fsmdsl.cli.parser import cli
+from fsmdsl.editor.editing.actions import heard
+from fsmdsl.editor.editing.analysis import analyse
+from fsmdsl.editor.editing.document import read_document
+from fsmdsl.editor.editing.findings import Explored, Mark, Request
+from fsmdsl.editor.editing.worker import Worker
+from fsmdsl.model.resolve import Memory
 from fsmdsl.model.workspace import load
 from fsmdsl.report.exploration import details
 from fsmdsl.runs import causes as causes_module
 from fsmdsl.runs import violation_groups as groups_module
 from fsmdsl.runs.causes import causes
-from fsmdsl.runs.replay import shortest
+from fsmdsl.runs.replay import shortest, with_runs
 from fsmdsl.runs.violation_groups import Group, violation_groups
 from fsmdsl.search import Limits, explore
+from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "verdicts"
@@ -357,3 +369,100 @@ def test_each_verdict_of_json_names_its_group() -> None:
         for n, v in enumerate(x["verdicts"]):
             assert (v["group"] is not None) == (v["outcome"] == "violated")
             assert v["group"] is None or n in x["groups"][v["group"]]["verdicts"]
+
+
+# The report and the editor -------------------------------------------------------------------------------------------
+
+
+class Rows(HTMLParser):
+    """The text of the verdicts of each system, and of the headings of runs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.path: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        kind = dict(attributes).get("class") or ""
+        if tag == "tr" and any(x == "verdicts" for x in self.path):
+            self.lines.append("-")
+        elif tag == "h3" or (tag == "summary" and "more-runs" in self.path[-1:]):
+            self.lines.append("#" if tag == "h3" else "##")
+        if tag in ("table", "details"):
+            self.path.append(next((x for x in ("verdicts", "more-runs") if x in kind.split()), ""))
+        elif tag in ("h3", "summary"):
+            self.path.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("table", "details", "h3", "summary"):
+            self.path.pop()
+
+    def handle_data(self, data: str) -> None:
+        inside = self.path[-1:] in (["verdicts"], ["h3"]) or self.path[-2:] == ["more-runs", "summary"]
+        if inside and data.strip():
+            self.lines[-1] += f" {' '.join(data.split())}"
+
+
+def report_rows(name: str, folder: Path) -> str:
+    out = folder / "report"
+    arguments = [MODELS[name], "--as-documented", "--out", str(out), "--jobs", "1"]
+    CliRunner().invoke(cli, ["report", *arguments])
+    rows = Rows()
+    rows.feed((out / "index.html").read_text())
+    kinds = ("- violated", "# violated", "##")
+    return "\n".join(x for x in rows.lines if x.startswith(kinds)) + "\n"
+
+
+@pytest.mark.parametrize("name", ["kitchen", "shim", "core", "gangs"])
+def test_the_report_of_models_with_many_violations(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_command, "with_runs", partial(with_runs, simple=False))
+    golden(f"{name}.report.txt", report_rows(name, tmp_path))
+
+
+def test_the_report_folds_the_other_runs_of_a_group(tmp_path: Path) -> None:
+    rows = report_rows("kitchen", tmp_path).splitlines()
+    assert "# violated called is unhandled in 9 states of Order" in rows
+    assert "## 8 more runs: called is unhandled in 9 states of Order" in rows
+    assert sum("is unhandled" in x and x.startswith("- ") for x in rows) == 2
+
+
+def editor_marks() -> tuple[list[Mark], Explored]:
+    worker = Worker(SimpleQueue(), BytesIO())
+    answers = worker._answers = BytesIO()
+    request = Request(1, ("k.fsm",), {"k.fsm": KITCHEN.read_text()}, None, 100_000, 3600.0)
+    worker._take(request)
+    worker._answer(request)
+    end = answers.tell()
+    answers.seek(0)
+    findings = None
+    while answers.tell() < end:
+        findings = pickle.load(answers)
+    return list(findings.marks), findings.systems["kitchen.Evening"]
+
+
+def test_the_editor_shows_a_group_once_and_knows_the_run_of_each_violation() -> None:
+    marks, explored = editor_marks()
+    violations = [x for x in marks if x.verdict is not None]
+    published = [x for x in violations if x.is_published]
+    assert [x.message for x in published if "called" in x.message] == [
+        "in `Evening`, `called` is unhandled in 9 states of `Order` (unhandled)"
+    ]
+    assert len(published) == len(explored.data["groups"])
+    (called,) = (x for x in published if "called" in x.message)
+    assert {x.state for x in called.unheard} == {"Draft", "Paid", "Cooking", "Packed", "Riding", "Late", "Delivered",
+                                                 "Refunded", "Closed"}  # fmt: skip
+    broken = {n for n, v in enumerate(explored.data["verdicts"]) if v["outcome"] == "violated"}
+    assert {x.verdict for x in violations} == broken
+    stories = [x.story for x in violations if x.story]
+    assert len(set(stories)) == len(stories), "each violation has its own run"
+    assert set(explored.runs) == {n for n in broken if explored.data["verdicts"][n]["trace"] is not None}
+
+
+def test_one_fix_ignores_an_event_in_all_states_of_a_group() -> None:
+    marks, _ = editor_marks()
+    document = read_document(Source("k.fsm", KITCHEN.read_text()))
+    analysis = analyse({"k.fsm": document}, Memory(), checking=False)
+    titles = {x.title: x.edits for x in heard(analysis, [m for m in marks if "called" in m.message])}
+    assert "ignore `called` in `Cooking` of Order" in titles
+    (edit,) = titles["ignore `called` in these 9 states of Order"]
+    assert "ignore called in Draft, Paid, Cooking" in edit.text

@@ -24,13 +24,13 @@ def attention(modules: Sequence[ModuleView], diagnostics: Iterable[Diagnostic]) 
 
 
 def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
+    for g in system.groups:
+        href = g.first.id if g.first.steps is not None else system.id
+        never = f"no state shows it ({g.first.basis})" if g.first.kind == "reachable" else g.first.basis
+        detail = "; ".join(g.details or g.first.explanation[:2]) or never
+        yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {g.title}", detail, href)
     for v in system.verdicts:
-        if v.outcome == "violated":
-            href = v.id if v.steps is not None else system.id
-            never = f"no state shows it ({v.basis})" if v.kind == "reachable" else v.basis
-            detail = "; ".join(v.explanation[:2]) or never
-            yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {v.label}", detail, href)
-        elif v.outcome != "holds":
+        if v.outcome not in ("holds", "violated"):
             yield Attention("bounded", v.outcome, f"`{module.name}.{system.name}`: {v.label}", v.basis, system.id)
 
 

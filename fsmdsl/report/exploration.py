@@ -226,6 +226,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
     cause_of = causes(x, model)
     groups = violation_groups(x, model)
     group_of = {member.verdict: n for n, g in enumerate(groups) for member in g.members}
+    titles = {member.verdict: member.title for g in groups for member in g.members}
     return {
         "name": x.system.name,
         "module": x.system.module,
@@ -240,7 +241,9 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "explored": explored_part(x),
         "note": x.note,
         "levels": list(x.levels),
-        "verdicts": [_verdict(v, cause_of.get(n), group_of.get(n)) for n, v in enumerate(x.verdicts)],
+        "verdicts": [
+            _verdict(v, titles.get(n, v.label), cause_of.get(n), group_of.get(n)) for n, v in enumerate(x.verdicts)
+        ],
         "groups": list(map(_group, groups)),
         "never_followed": [
             _unfollowed(model.machines[machine].transitions[index], machine) for machine, index in x.coverage.unfollowed
@@ -255,7 +258,7 @@ def _unfollowed(t: m.Transition, machine: str) -> shapes.Unfollowed:
 def _group(g: Group) -> shapes.Group:
     subject = g.subject
     return {
-        "title": g.title,
+        "title": g.heading,
         "kind": subject.kind,
         "name": subject.name or None,
         "fault": subject.fault,
@@ -276,10 +279,11 @@ def _row(row: Row) -> shapes.Row:
     return {"machine": row.machine, "row": row.name, **place(row.span)}
 
 
-def _verdict(v: Verdict, cause: Cause | None, group: int | None) -> shapes.Verdict:
+def _verdict(v: Verdict, title: str, cause: Cause | None, group: int | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
+        "title": title,
         "outcome": v.outcome,
         "basis": v.basis,
         "explanation": list(v.explanation),

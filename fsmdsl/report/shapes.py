@@ -139,7 +139,8 @@ class Images(TypedDict):
 
 
 class Verdict(TypedDict):
-    """One thing asked, and the answer; `basis` is the evidence. `cause`: of a violation that has a run, what goes
+    """One thing asked, and the answer; `basis` is the evidence. `title`: what a list shows, which tells apart the steps
+    that fail. `cause`: of a violation that has a run, what goes
     wrong first on it. `group`: of a violation, the place of its group in `groups`, else null. `limit`: null, or which
     limit ended the search for a simpler run. `relies`: of a property that holds, steps that no fairness promises, one
     of which has to come; `trace` is then a run that stands still and breaks it. `images`: null, or of a refinement that
@@ -147,6 +148,7 @@ class Verdict(TypedDict):
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
+    title: str
     outcome: Literal["holds", "violated", "not checked", "unknown"]
     basis: str
     explanation: list[str]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.draw.sequence_svg import as_svg
 from fsmdsl.report.anchors import anchor
 from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
-from fsmdsl.report.exploration import never_followed_by_machine, unfollowed_rows
+from fsmdsl.report.exploration import explored_part, never_followed_by_machine, unfollowed_rows
 from fsmdsl.report.stepping import of_verdict
-from fsmdsl.report.views import SpaceView, SystemView, VerdictView
+from fsmdsl.report.views import GroupView, SpaceView, SystemView, VerdictView
 from fsmdsl.runs.narrative import story
 from fsmdsl.runs.verdicts.verdict import share_beyond
+from fsmdsl.runs.violation_groups import Group, violation_groups
 from fsmdsl.search import Exploration, Verdict, lines
 from fsmdsl.step import Universe
 from fsmdsl.step.describe import words
@@ -23,6 +25,7 @@ from fsmdsl.step.describe import words
 def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> SystemView:
     """Everything about one system."""
     universe = Universe(model, x.system)
+    verdicts = [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)]
     return SystemView(
         anchor(x.system.qualified),
         x.system.name,
@@ -33,7 +36,8 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         x.depth,
         x.seconds,
         _basis(x),
-        [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)],
+        verdicts,
+        [_group(g, verdicts) for g in violation_groups(x, model)],
         never_followed_by_machine(x, model),
         sum(row.is_shipped for row in unfollowed_rows(x, model)),
         x.note or "",
@@ -53,7 +57,13 @@ def _instances(system: m.System) -> list[tuple[str, str, str]]:
 def _basis(x: Exploration) -> str:
     likes = f", up to symmetry of {' and '.join(x.reduced)}" if x.reduced else ""
     reached = f"every state within the bound{share_beyond(x.beyond)}" if x.beyond else "every reachable state"
-    return x.stopped or f"{reached}{likes}"
+    return f"{x.stopped}: explored {explored_part(x)}" if x.stopped else f"{reached}{likes}"
+
+
+def _group(g: Group, verdicts: Sequence[VerdictView]) -> GroupView:
+    """The violations of a group, each with a title that tells it from the others."""
+    first, *others = (replace(verdicts[member.verdict], title=member.title) for member in g.members)
+    return GroupView(g.heading, g.details, first, others)
 
 
 def _verdict(universe: Universe, n: int, v: Verdict) -> VerdictView:

@@ -141,6 +141,20 @@ class VerdictView:
     """The sequence diagram of a run that breaks something: a whole `<svg>` element made by `draw`."""
     steps: Data | None = None
     """The run for a stepper, see `stepping`."""
+    title: str = ""
+    """Of a violation: what tells it from the others of its group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """Violations that are one thing to repair."""
+
+    title: str
+    details: Sequence[str]
+    """The states, the row of the library."""
+    first: VerdictView
+    """The one with the shortest run."""
+    others: Sequence[VerdictView] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +180,8 @@ class SystemView:
     seconds: float
     basis: str
     verdicts: Sequence[VerdictView]
+    groups: Sequence[GroupView]
+    """Those that are violated."""
     never_followed: Sequence[tuple[str, Sequence[str]]]
     """By machine, the rows that no run follows, with their places."""
     library_never_followed: int

@@ -8,7 +8,8 @@ are computed from the values of faults and runs, never from messages; every outp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import assert_never
 
@@ -178,16 +179,23 @@ def _group(roster: Roster, rows: Sequence[Row], x: Exploration, subject: Subject
     ordered = sorted(numbers, key=lambda n: _by_steps(x.verdicts[n].steps))
     first = x.verdicts[ordered[0]]
     states = tuple(dict.fromkeys(chain.from_iterable(_states(x.verdicts[n]) for n in ordered)))
-    members = tuple(_member(rows, subject, n, x.verdicts[n]) for n in ordered)
+    members = _members(rows, subject, {n: x.verdicts[n] for n in ordered})
     at = first.span if members[0].row is None else members[0].row.span
     led_by = last_own_row(first.trace) if first.trace is not None and shipped(at.source.name) else None
     span = first.span if led_by is None else led_by.span
     return Group(subject, _phrase(subject, states, first), members, first.steps, states, led_by, span)
 
 
-def _member(rows: Sequence[Row], subject: Subject, n: int, v: Verdict) -> Member:
-    row = None if v.fault is None else _row_at(rows, v.fault.span)
-    return Member(n, f"{_phrase(subject, _states(v), v)}{_place(subject)}", row)
+def _members(rows: Sequence[Row], subject: Subject, verdicts: Mapping[int, Verdict]) -> tuple[Member, ...]:
+    """Each with a title. Those that differ only in who sends name it, and the place of the send."""
+    titles = {n: f"{_phrase(subject, _states(v), v)}{_place(subject)}" for n, v in verdicts.items()}
+    counts = Counter(titles.values())
+    members = []
+    for n, v in verdicts.items():
+        row = None if v.fault is None else _row_at(rows, v.fault.span)
+        sender = f", sent by {row} ({v.span})" if counts[titles[n]] > 1 and row is not None else ""
+        members.append(Member(n, f"{titles[n]}{sender}", row))
+    return tuple(members)
 
 
 def _by_steps(steps: int | None) -> tuple[bool, int]:

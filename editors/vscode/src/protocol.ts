@@ -42,6 +42,8 @@ export interface System {
 export interface Verdict {
   readonly kind: string;
   readonly name: string;
+  /** What a list shows: it tells apart the steps that fail. */
+  readonly title: string;
   readonly outcome: string;
   readonly basis: string;
   readonly trace: Trace | null;

@@ -144,8 +144,8 @@ function stepItem({ number, text, happenings, source }: OfStep): vscode.TreeItem
 }
 
 /** What was asked, as reports name it. */
-export function nameOf({ kind, name }: Verdict): string {
-  return kind === "deadlock" ? name : `${kind} ${name}`;
+export function nameOf({ title }: Verdict): string {
+  return title;
 }
 
 /** Shows a place in its text. */

@@ -39,11 +39,23 @@ def actions(analysis: Analysis, path: str, start: int, end: int) -> list[Action]
 def heard(analysis: Analysis, marks: Iterable[Mark]) -> Iterator[Action]:
     """Fixes for steps that fail because an event arrives in a state that does not handle it."""
     for mark in marks:
-        lost = mark.unheard
-        machine = None if lost is None else analysis.machines.get(lost.machine)
-        if lost is not None and machine is not None and lost.state in machine.states:
-            title = f"ignore `{lost.event}` in `{lost.state}` of {machine.decl.name.text}"
-            yield Action(title, (ignoring(machine, lost.event, lost.state),), mark)
+        yield from _heard_everywhere(analysis, mark)
+        for lost in mark.unheard:
+            machine = analysis.machines.get(lost.machine)
+            if machine is not None and lost.state in machine.states:
+                title = f"ignore `{lost.event}` in `{lost.state}` of {machine.decl.name.text}"
+                yield Action(title, (ignoring(machine, lost.event, lost.state),), mark)
+
+
+def _heard_everywhere(analysis: Analysis, mark: Mark) -> Iterator[Action]:
+    """One fix for all states in which a group of violations happens."""
+    if len(mark.unheard) < 2:
+        return
+    machine, event = analysis.machines.get(mark.unheard[0].machine), mark.unheard[0].event
+    states = [x.state for x in mark.unheard]
+    if machine is not None and all(x in machine.states for x in states):
+        title = f"ignore `{event}` in these {len(states)} states of {machine.decl.name.text}"
+        yield Action(title, (ignoring(machine, event, ", ".join(states)),), mark)
 
 
 def fixes(analysis: Analysis, path: str, d: Diagnostic) -> Iterator[Action]:

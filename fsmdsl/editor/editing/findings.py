@@ -32,12 +32,15 @@ class Mark:
     code: str
     message: str
     notes: tuple[str, ...]
-    story: tuple[str, ...]
-    unheard: Unheard | None = None
+    story: tuple[str, ...] = ()
+    unheard: tuple[Unheard, ...] = ()
+    """Of a group of violations, each state once."""
     run: str | None = None
     """The steps of the run, in a line; `story` tells them in full."""
-    verdict: str | None = None
-    """What is violated, as a report shows it (`invariant one`); None where it is no verdict on a system."""
+    verdict: int | None = None
+    """The place of the violation among the verdicts of the system; None where it is no verdict on a system."""
+    is_published: bool = True
+    """Is it shown in the text? Of a group of violations the first is, for all of them."""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -57,8 +60,8 @@ class Explored:
     text: str
     data: Mapping[str, Any]
     followed: Mapping[tuple[str, int], int | None] = field(default_factory=dict)
-    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Runs that break something, by what a verdict is shown as: the data of a stepper."""
+    runs: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Runs that break something, by the place of the verdict: the data of a stepper."""
 
 
 @dataclass(frozen=True, slots=True)

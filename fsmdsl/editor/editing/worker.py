@@ -31,9 +31,13 @@ from fsmdsl.runs.narrative import story
 from fsmdsl.runs.replay import simplest_in_time
 from fsmdsl.runs.simplest_run import Effort
 from fsmdsl.runs.space import visits
-from fsmdsl.search import Exploration, Limits, Means, Progress, Trace, budget_of, diagnostics, explore
-from fsmdsl.step import EventStep, Followed, Sent, Universe
+from fsmdsl.runs.verdicts.diagnose import group_diagnostic, violation_diagnostic
+from fsmdsl.runs.violation_groups import Group, violation_groups
+from fsmdsl.search import Exploration, Limits, Means, Progress, Verdict, budget_of, diagnostics, explore
+from fsmdsl.step import Followed, Universe
+from fsmdsl.step.world import Unhandled
 from fsmdsl.text.budget import Budget, LimitError
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Source
 
 SIMPLER = 5_000, 0.5
@@ -202,8 +206,8 @@ def slice_of(model: m.Model, system: m.System) -> Slice:
 def _summary(model: m.Model, x: Exploration) -> Explored:
     text = "\n".join([summary(x), *details(x, model)])
     universe = Universe(model, x.system)
-    broken = [v for v in x.verdicts if v.outcome == "violated" and v.trace is not None]
-    runs = {v.label: of_verdict(universe, v, f"run-{n}") for n, v in enumerate(broken)}
+    broken = {n: v for n, v in enumerate(x.verdicts) if v.outcome == "violated" and v.trace is not None}
+    runs = {n: of_verdict(universe, v, f"run-{n}") for n, v in broken.items()}
     followed = _followed(model, x)
     return Explored(x.system.qualified, verdict_of(x), summary(x), text, exploration(x, model), followed, runs)
 
@@ -229,30 +233,36 @@ def _counted(universe: Universe, watch: Callable[[], None]) -> dict[tuple[str, i
 
 def _marks(model: m.Model, explored: list[Exploration]) -> Iterator[Mark]:
     """Every violation with its run, then what was not checked, then where a limit came first."""
+    for x in explored:
+        for g in violation_groups(x, model):
+            yield from _group_marks(x, g)
     others = [x for x in model.systems.values() if all(x is not e.system for e in explored)]
-    violated = [(e.system.qualified, v) for e in explored for v in e.violations]
-    for n, diagnostic in enumerate(diagnostics(*explored, others=others)):
-        d = placed(diagnostic)
-        system, verdict = violated[n] if n < len(violated) else (None, None)
-        run = () if verdict is None or verdict.trace is None else tuple(story(verdict.trace))
-        place = (d.span.source.name, d.span.start, d.span.end)
-        unheard = None if verdict is None or verdict.trace is None else _unheard(verdict.trace)
-        name = None if verdict is None else verdict.label
-        yield Mark(system, *place, d.severity, d.rule.code, d.message, d.notes, run, unheard, d.run, name)
+    violations = sum(len(x.violations) for x in explored)
+    for d in diagnostics(*explored, others=others)[violations:]:
+        yield _mark(placed(d))
 
 
-def _unheard(trace: Trace) -> Unheard | None:
-    """The event at the end of a run that its receiver does not handle."""
-    before, entry = list(trace.befores())[-1] if trace.entries else (None, None)
-    fault = None if entry is None else entry.fault
-    if entry is None or before is None or fault is None or fault.kind != "unhandled" or fault.instance is None:
+def _group_marks(x: Exploration, g: Group) -> Iterator[Mark]:
+    """The first violation stands for all of its group; marks of the others have their runs."""
+    for n in (member.verdict for member in g.members):
+        v, is_first = x.verdicts[n], n == g.first
+        d = placed(group_diagnostic(x, g) if is_first else violation_diagnostic(x, g, n))
+        same = [_unheard(x.system, x.verdicts[k.verdict]) for k in g.members] if is_first else []
+        unheard = tuple(dict.fromkeys(u for u in same if u is not None))
+        run = () if v.trace is None else tuple(story(v.trace))
+        yield replace(_mark(d), system=x.system.qualified, verdict=n, story=run, unheard=unheard, is_published=is_first)
+
+
+def _mark(d: Diagnostic) -> Mark:
+    place = (d.span.source.name, d.span.start, d.span.end)
+    return Mark(None, *place, d.severity, d.rule.code, d.message, d.notes, run=d.run)
+
+
+def _unheard(system: m.System, v: Verdict) -> Unheard | None:
+    """The event that its receiver does not handle."""
+    if v.fault is None or v.fault.instance is None or not isinstance(v.fault.cause, Unhandled):
         return None
-    last = entry.cascade[-1] if entry.cascade else entry.step
-    if not isinstance(last, Sent | EventStep):
-        return None
-    moves = [h.after for h in entry.cascade if isinstance(h, Followed) and h.instance == fault.instance]
-    state = moves[-1] if moves else before.states[fault.instance]
-    return Unheard(trace.roster.machines[fault.instance].qualified, last.event, state)
+    return Unheard(system.instances[v.fault.instance].machine, v.fault.cause.trigger, v.fault.cause.state)
 
 
 # The process ---------------------------------------------------------------------------------------------------------

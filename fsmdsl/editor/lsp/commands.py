@@ -81,32 +81,26 @@ async def on_verify(state: State, uri: Any = None, system: Any = None, *_: Any) 
     """A system explored: what `fsm verify --format json` prints, the same as `text`, and `violations`: for each verdict
     null, or `{uri, range, story, sources}` of what is violated."""
     explored, findings = await _explored(state, uri, system)
-    marks = [_mark(state, x) for x in findings.marks]
+    marks = [_mark(state, x) for x in findings.marks if x.is_published]
     by_verdict = {
         x.verdict: x for x in findings.marks if x.system == f"{explored.data['module']}.{explored.data['name']}"
     }
     analysis = analysis_of(state, uri)
     model = analysis.model or analysis.earlier
-    violations = [_violation(state, model, explored, v, by_verdict) for v in explored.data["verdicts"]]
+    violations = [_violation(state, model, explored, n, by_verdict) for n in range(len(explored.data["verdicts"]))]
     content = {"systems": [explored.data], "diagnostics": marks, "text": explored.text, "violations": violations}
     return document("verify", content)
 
 
 def _violation(
-    state: State, model: m.Model | None, explored: Explored, v: Data, by_verdict: Mapping[str | None, Mark]
+    state: State, model: m.Model | None, explored: Explored, n: int, by_verdict: Mapping[int | None, Mark]
 ) -> Data | None:
-    """Where it is, and its run as text and as places."""
-    name = _verdict_name(v)
-    mark, run = by_verdict.get(name), explored.runs.get(name)
-    if v["outcome"] != "violated" or mark is None:
+    """Where it is, and its run as text and as places; of the verdict at this place."""
+    mark, run = by_verdict.get(n), explored.runs.get(n)
+    if mark is None:
         return None
     places = [] if run is None else sources(state, model, run)
     return {**place(state, mark.path, mark.start, mark.end), "story": list(mark.story), "sources": places}
-
-
-def _verdict_name(v: Data) -> str:
-    """What a verdict that is violated is called in a report (`Verdict.label`)."""
-    return "deadlock" if v["kind"] == "deadlock" else f"{v['kind']} {v['name']}"
 
 
 def _mark(state: State, x: Mark) -> Data:
@@ -132,16 +126,16 @@ async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any 
     `sources`: where each step's transition is written.
     """
     explored = (await _explored(state, uri, system))[0]
-    for v in explored.data["verdicts"]:
-        name = _verdict_name(v)
+    for n, v in enumerate(explored.data["verdicts"]):
+        name = v["title"]
         if prop in (v["name"], name, f"{v['kind']} {v['name']}"):
-            run = explored.runs.get(name)
+            run = explored.runs.get(n)
             if run is None:
                 return dict(v)
             analysis = analysis_of(state, uri)
             stepping = await steps(state, analysis.model or analysis.earlier, run)
             return {**v, "title": f"{explored.name}: {name}", **stepping}
-    names = ", ".join(f"`{v['name']}`" for v in explored.data["verdicts"])
+    names = ", ".join(dict.fromkeys(f"`{v['name']}`" for v in explored.data["verdicts"]))
     raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {names}")
 
 

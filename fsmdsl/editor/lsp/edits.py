@@ -74,7 +74,7 @@ def on_actions(state: State, params: t.CodeActionParams) -> list[t.CodeAction]:
         return []
     analysis, lines = state.open_documents.analysis(path), state.lines(path)
     start, end = lines.offset(params.range.start), lines.offset(params.range.end)
-    marks = [x for x in state.marks_at(analysis, path, start) if x.unheard is not None]
+    marks = [x for x in state.marks_at(analysis, path, start) if x.unheard]
     return [_action(state, x) for x in (*actions(analysis, path, start, end), *heard(analysis, marks))]
 
 

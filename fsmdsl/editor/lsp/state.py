@@ -192,7 +192,7 @@ class State:
                 of_file += (d for d in self._checked.get(path, ()) if d not in of_file)
             else:
                 self._checked[path] = tuple(placed(d) for d in analysis.checked if d.span.source.name == path)
-            marks = (of_mark(self, x) for x in results.marks if x.path == path)
+            marks = (of_mark(self, x) for x in results.marks if x.path == path and x.is_published)
             self._tell(path, (*(of_diagnostic(self, d) for d in of_file), *marks))
 
     def _excess(self, path: str) -> list[Diagnostic]:

@@ -50,6 +50,11 @@ def group_diagnostic(x: Exploration, g: Group) -> Diagnostic:
     return replace(d, notes=(*g.details, *d.notes))
 
 
+def violation_diagnostic(x: Exploration, g: Group, n: int) -> Diagnostic:
+    """The violation at this place among the verdicts, as one of its group."""
+    return member_diagnostic(x, _violation(x, x.verdicts[n]), g, x.verdicts[n])
+
+
 def member_diagnostic(x: Exploration, d: Diagnostic, g: Group, v: Verdict) -> Diagnostic:
     """A violation as one of its group: of a full channel, the row that sends is named; what is wrong in the library is
     shown at the row of the author's that led to it."""

@@ -61,15 +61,14 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
 
   function show(x, asked) {
     const reached = x.beyond ? `every state within the bound, ${x.beyond} of them beyond it` : "every reachable state";
-    const basis = x.stopped ?? reached;
+    const basis = x.stopped ? `${x.stopped}: explored ${x.explored}` : reached;
     told.replaceChildren(h("span", { class: `mark ${x.verdict}` }, x.verdict), ` ${x.module}.${x.name}: `,
       `${counted(x.states, "state")}, ${counted(x.transitions, "transition")}, depth ${x.depth}, ${x.seconds.toFixed(2)} s (${basis})`,
       asked.documented ? " – as documented" : "");
-    const order = ["violated", "unknown", "not checked", "holds"];
-    const rank = (v) => 2 * order.indexOf(v.outcome) + (v.trace === null);
-    const listed = [...x.verdicts].sort((a, b) => rank(a) - rank(b)).map((v) => [v, verdict(x, v, asked)]);
-    const [open, held] = [listed.filter(([v]) => v.outcome !== "holds"), listed.filter(([v]) => v.outcome === "holds")];
-    const list = (label, rows) => h("ul", { class: "verdicts", "aria-label": label }, rows.map(([, row]) => row));
+    const rows = (outcome) => x.verdicts.filter((v) => v.outcome === outcome).map((v) => verdict(x, v, asked));
+    const open = [...x.groups.map((g) => group(x, g, asked)), ...rows("unknown"), ...rows("not checked")];
+    const held = rows("holds");
+    const list = (label, rows) => h("ul", { class: "verdicts", "aria-label": label }, rows);
     result.replaceChildren();
     if (open.length) result.append(list("Verdicts", open));
     if (held.length) result.append(h("details", { open: !open.length }, h("summary", {}, `${held.length} hold`), list("What holds", held)));
@@ -81,13 +80,28 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     }
   }
 
-  function verdict(x, v, asked) {
+  /** Violations that are one thing to repair: the one with the shortest run, the others folded. */
+  function group(x, g, asked) {
+    const [first, ...others] = g.verdicts.map((n) => x.verdicts[n]);
+    const row = verdict(x, first, asked, g.title);
+    const states = g.states.length > 1 ? [`in ${g.states.join(", ")}`] : [];
+    const library = g.led_by && g.rows.length ? [`in the library: \`${g.rows[0].row}\` of ${g.rows[0].machine}`] : [];
+    const lines = [...states, ...library];
+    if (lines.length) row.append(h("ul", { class: "why" }, lines.map((line) => h("li", {}, coded(line)))));
+    if (others.length) {
+      const more = others.map((v) => verdict(x, v, asked));
+      row.append(h("details", {}, h("summary", {}, `${others.length} more`), h("ul", { class: "why" }, more)));
+    }
+    return row;
+  }
+
+  function verdict(x, v, asked, title = v.title) {
     const steps = v.trace ? v.trace.steps.length : 0;
     const label = v.outcome === "violated" ? `Step through (${counted(steps, "step")})` : `Show a run (${counted(steps, "step")})`;
-    const button = v.trace ? h("button", { type: "button", "aria-label": `${label}: ${v.shown}`, onclick: () => walk(`${x.module}.${x.name}`, v, asked) }, label) : null;
+    const button = v.trace ? h("button", { type: "button", "aria-label": `${label}: ${title}`, onclick: () => walk(`${x.module}.${x.name}`, v, asked) }, label) : null;
     const why = v.outcome === "violated" ? v.explanation : [];
     return h("li", {},
-      h("div", {}, h("span", { class: `mark ${WORDS[v.outcome]}` }, v.outcome), " ", h("b", {}, v.shown), " ", h("span", { class: "quiet" }, v.basis), " ", button),
+      h("div", {}, h("span", { class: `mark ${WORDS[v.outcome]}` }, v.outcome), " ", h("b", {}, coded(title)), " ", h("span", { class: "quiet" }, v.basis), " ", button),
       why.length ? h("ul", { class: "why" }, why.map((line) => h("li", {}, coded(line)))) : null);
   }
 
