@@ -271,3 +271,11 @@ def test_a_note_at_the_property() -> None:
     (d,) = (d for d in diagnostics(explored(app(f"p: {LEFT}"))) if d.rule.code == "FSM312")
     assert d.span.quote.startswith("property p:")
     assert d.run == "run: app.drop, then nothing more"
+
+
+def test_the_report_says_it_beside_the_verdict(tmp_path: Path) -> None:
+    spec, out = tmp_path / "app.fsm", tmp_path / "page"
+    spec.write_text(app(f"p: {LEFT}"))
+    done = CliRunner().invoke(cli, ["report", str(spec), "--out", str(out)])
+    assert "0 violations" in done.output
+    assert "<li>relies on <code>App.more</code>, which no fairness promises" in (out / "index.html").read_text()

@@ -99,10 +99,9 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     const steps = v.trace ? v.trace.steps.length : 0;
     const label = v.outcome === "violated" ? `Step through (${counted(steps, "step")})` : `Show a run (${counted(steps, "step")})`;
     const button = v.trace ? h("button", { type: "button", "aria-label": `${label}: ${title}`, onclick: () => walk(`${x.module}.${x.name}`, v, asked) }, label) : null;
-    const why = v.outcome === "violated" ? v.explanation : [];
     return h("li", {},
       h("div", {}, h("span", { class: `mark ${WORDS[v.outcome]}` }, v.outcome), " ", h("b", {}, coded(title)), " ", h("span", { class: "quiet" }, v.basis), " ", button),
-      why.length ? h("ul", { class: "why" }, why.map((line) => h("li", {}, coded(line)))) : null);
+      v.explanation.length ? h("ul", { class: "why" }, v.explanation.map((line) => h("li", {}, coded(line)))) : null);
   }
 
   return {
