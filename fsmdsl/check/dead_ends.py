@@ -94,9 +94,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             elif _stuck(shape, state):
                 start = Span(state.span.source, state.span.start, state.span.start)
                 fix = Fix(start, "final ", f"make `{state.name}` final")
-                diagnostic = DEAD_END.at(
-                    state.span, f"nothing leads on from `{state.name}`, and it is not final", fix=fix
-                )
+                diagnostic = DEAD_END.at(state.span, f"`{state.name}` has no way out, and it is not final", fix=fix)
                 yield diagnostic.help(f"write `final state {state.name}`, or add a transition that leaves it")
 
 

@@ -113,7 +113,7 @@ def _unknown_trigger(scope: Scope, machine: MachineNames, on: s.On) -> None:
     first, *rest = on.path.names
     if rest and first.text in machine.actions:
         candidates = machine.actions[first.text].outcomes
-        scope.report(unknown(f"outcome of {first.text}", rest[0].text, rest[0].span, candidates))
+        scope.report(unknown("outcome", rest[0].text, rest[0].span, candidates, first.text))
         return
     outcomes = (f"{a.name}.{o}" for a in machine.actions.values() for o in a.outcomes)
     diagnostic = unknown("event", str(on.path), on.path.span, (*machine.events, *outcomes, "crash"))
