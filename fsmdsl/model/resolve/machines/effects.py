@@ -290,7 +290,8 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
         return None
     channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
-        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
+        if not isinstance(channel.type, m.ErrorType):
+            scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
         return None
     home, name = home_of(scope, channel)
     machine = machine_at(home, home.channels[name].receiver)

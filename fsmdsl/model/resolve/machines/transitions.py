@@ -46,13 +46,14 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
 
 
 def _report_rest(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> None:
-    """Report what is wrong beside the trigger. Names of its arguments mean nothing, so where it has some, that is not
-    all."""
+    """Report what is wrong beside the trigger. Its arguments may be of any type."""
     list(_arrows(scope, machine, decl))
-    if isinstance(decl.trigger, s.On) and decl.trigger.arguments is None:
-        if decl.guard is not None:
-            condition(scope, decl.guard)
-        effects(Place(scope, "transition"), decl.effects)
+    arguments = decl.trigger.arguments if isinstance(decl.trigger, s.On) else None
+    for name in arguments or ():
+        scope = scope.bind(name, m.ERROR)
+    if decl.guard is not None:
+        condition(scope, decl.guard)
+    effects(Place(scope, "transition"), decl.effects)
 
 
 def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iterator[tuple[str, str | None, bool]]:
