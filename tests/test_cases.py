@@ -30,7 +30,7 @@ def test_all_that_is_reported(path: Path) -> None:
 def test_the_runner_notices_what_is_too_much() -> None:
     case = Case("loud", "machine Door {\n    initial state Open\n    state Shut\n}\n", False, frozenset())
     assert differences(case) == [
-        'not expected: case.fsm:2 warning[FSM203] "nothing leads on from `Open`, and it is neither final nor resting"',
+        'not expected: case.fsm:2 warning[FSM203] "`Open` has no way out, and it is neither final nor resting"',
         'not expected: case.fsm:3 warning[FSM201] "`Shut` can never be entered"',
     ]
 

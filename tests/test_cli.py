@@ -253,9 +253,9 @@ def test_scenarios_that_are_left_out_are_told(folder: Path) -> None:
         ],
     )
     named = fsm("test", "--as-documented", "--verbose", cwd=folder).stdout
-    assert "left out  door.force  it breaks\n    there is no state of Door `Broken`" in named
+    assert "left out  door.force  it breaks\n    `Door` has no state `Broken`" in named
     (left,) = data("test", "--as-documented", cwd=folder)["left_out"]
-    assert (left["name"], left["why"]) == ("force", "there is no state of Door `Broken`")
+    assert (left["name"], left["why"]) == ("force", "`Door` has no state `Broken`")
     (folder / "specs" / "door.fsm").write_text(DOOR[: DOOR.index("scenario")])
     assert fsm("test", cwd=folder).stdout == "no scenario to play\n"
 
@@ -267,14 +267,14 @@ def test_systems_that_are_left_out_are_told(folder: Path) -> None:
     (folder / "specs" / "door.fsm").write_text(text)
     assert "Forced" in fsm("verify", cwd=folder).stdout
     done = fsm("verify", "--as-documented", cwd=folder)
-    told = "left out  door.Forced: it speaks of what only amendments declare, for there is no event of Door `force`"
+    told = "left out  door.Forced: it speaks of what only amendments declare, for `Door` has no event `force`"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, told)
     assert len(done.stdout.splitlines()) == 2  # the other system is explored
     (left,) = data("verify", "--as-documented", cwd=folder)["systems_left_out"]
-    assert (left["module"], left["name"], left["why"]) == ("door", "Forced", "there is no event of Door `force`")
+    assert (left["module"], left["name"], left["why"]) == ("door", "Forced", "`Door` has no event `force`")
     asked = fsm("verify", "--as-documented", "--system", "Forced", cwd=folder)
     assert asked.returncode == 2
-    assert "as documented there is no system `Forced`, for there is no event of Door `force`" in asked.stderr
+    assert "as documented there is no system `Forced`, for `Door` has no event `force`" in asked.stderr
     assert data("verify", cwd=folder)["systems_left_out"] == []
     # What only it uses is no mistake of the document.
     text = text.replace("machine Door", "let ajar(d: Door) = d in Open\nmachine Door")

@@ -199,11 +199,11 @@ def found_in(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("fair", "message"),
     [
-        ("fair try_read for each b", "there is no parameter of try_read `b`"),
-        ("fair grant for each x", "there is no parameter of try_read `x`"),
-        ("fair try_read, done for each a", "there is no parameter of done `a`"),
-        ("fair try_read for each a, done", "there is no parameter of try_read `done`"),
-        ("fair try_read for each Controller.a", "there is no parameter of try_read `Controller.a`"),
+        ("fair try_read for each b", "`try_read` has no parameter `b`"),
+        ("fair grant for each x", "`try_read` has no parameter `x`"),
+        ("fair try_read, done for each a", "`done` has no parameter `a`"),
+        ("fair try_read for each a, done", "`try_read` has no parameter `done`"),
+        ("fair try_read for each Controller.a", "`try_read` has no parameter `Controller.a`"),
         ("fair tick for each a", "there is no event or label `tick`"),
         ("fair late for each a", "`late` is no event of Controller, so it has no parameter `a`"),
         (

@@ -197,7 +197,7 @@ def found_in(text: str) -> list[str]:
 
 def test_a_channel_and_its_messages_are_known() -> None:
     assert found_in(line("fair deliver dat")) == ["there is no channel `dat`"]
-    assert found_in(line("fair deliver data.pong")) == ["there is no event of B `pong`"]
+    assert found_in(line("fair deliver data.pong")) == ["`B` has no event `pong`"]
     assert found_in(line("fair deliver data, deliver")) == ["there is no event or label `deliver`"]
 
 

@@ -186,7 +186,7 @@ SCENARIO = NODES + "system S { a: Node in {Busy, Lost} { n = 0 }  b: Node { n = 
     [
         ("a.go", "`a` begins in any of several states, and in none here"),
         ("start with a in Idle", "`a` does not begin in `Idle`"),
-        ("start with a in Nowhere", "there is no state of Node `Nowhere`"),
+        ("start with a in Nowhere", "`Node` has no state `Nowhere`"),
         ("start with a in Fast, a in Slow", "`a` has a value already"),
         ("start with a in Lost, b in Idle", "`b` does not begin in any of several states"),
         ("start with a.peer in Lost", "`start with` says how single instances begin"),

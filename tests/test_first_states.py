@@ -412,14 +412,14 @@ SCENARIO = COUNTERS + "system S { cs: Counter[2]  start when cs[0].live }\nscena
     [
         ("start with c0.n = 1, c0.live = true, c1.n = 0", "`c1.live` begins with any value, and has none here"),
         ("start with c0.n = 1, c0.n = 1, c0.live = true, c1.n = 0, c1.live = true", "`c0.n` has a value already"),
-        ("start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = 3", "this is a number 3..3, and true or false"),
+        ("start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = 3", "expected true or false, got the number 3"),
         (
             "start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = true, c1.twice = 1",
             "does not begin with any value",
         ),
         (
             "start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = true, c1.x = 1",
-            "no field of Counter `x`",
+            "`Counter` has no field `x`",
         ),
         ("start with cs.n = 1", "`start with` says how single instances begin"),
     ],

@@ -294,7 +294,7 @@ def test_a_case_for_each_scenario(folder: Path) -> None:
     assert found["entry: in and out"].find("*") is None
     skipped = found["force: it breaks"].find("skipped")
     assert skipped is not None
-    assert "there is no state of Door `Broken`" in skipped.get("message", "")
+    assert "`Door` has no state `Broken`" in skipped.get("message", "")
     put(folder, DOOR.replace("expect door in Shut", "expect door in Open"))
     failure = cases(printed(folder, "test", "junit"))["entry: in and out"].find("failure")
     assert failure is not None

@@ -199,7 +199,7 @@ def test_a_function_says_how_many_arguments_it_takes(guard: str, message: str) -
         ("S on go do log = log & log", "`&` needs two sets, not `list<0..3>[4]` and `list<0..3>[4]`"),
         ("S on go do log = [] & log", "`&` needs two sets, not `list<nothing>[1]` and `list<0..3>[4]`"),
         ("ignore fly in S", "there is no event `fly`"),
-        ("ignore move.bad in S", "there is no outcome of move `bad`"),
+        ("ignore move.bad in S", "`move` has no outcome `bad`"),
         ("ignore move in S", "there is no event `move`"),
     ],
 )
@@ -315,7 +315,7 @@ def test_a_crash_of_nobody_is_an_error_and_no_more() -> None:
 def test_a_wrong_member_is_said_to_be_none_of_its_enum() -> None:
     text = "enum Colour { red | green }  machine M { c: Colour  initial state S  invariant c != gren }"
     (found,) = resolve([parse(Source("m.fsm", text)).module]).diagnostics
-    assert (found.message, found.advice) == ("there is no member of Colour `gren`", "did you mean `green`?")
+    assert (found.message, found.advice) == ("`Colour` has no member `gren`", "did you mean `green`?")
 
 
 # What has a name, and what has none ----------------------------------------------------------------------------------

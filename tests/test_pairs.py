@@ -335,10 +335,10 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
         (
             "WHAT",
             "send link.get",
-            "each pair of Node and Node has a queue of `link`, and this does not say whose",
+            "`link` has a queue for each pair of Node and Node: say which",
             "`send link.get to x`",
         ),
-        ("WHAT", "send link.get to hub", "this is `Hub`, and `Node` is needed", ""),
+        ("WHAT", "send link.get to hub", "expected `Node`, got `Hub`", ""),
         (
             "HUB",
             "send link.get to self",
@@ -354,7 +354,7 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
         (
             "SYSTEM",
             "invariant size(link) == 0",
-            "each pair of Node and Node has a queue of `link`",
+            "`link` has a queue for each pair of Node and Node: say which",
             "`size(link from x to y)`",
         ),
         (
@@ -369,7 +369,7 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
             "each receiver has a queue of `half`, which is",
             "`size(half of x)`",
         ),
-        ("SYSTEM", "invariant size(link from nodes[0] to hub) == 0", "this is `Hub`, and `Node` is needed", ""),
+        ("SYSTEM", "invariant size(link from nodes[0] to hub) == 0", "expected `Node`, got `Hub`", ""),
         ("SYSTEM", "invariant size(plain from hub to hub) == 0", "`plain` has one receiver, which is not named", ""),
         ("SYSTEM", "invariant (link from hub to hub) == 0", "", ""),
         (

@@ -222,13 +222,13 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
         (
             "send inbox.get",
             "",
-            "each Node has a queue of `inbox`, and this does not say whose",
+            "`inbox` has a queue for each Node: say which",
             "`send inbox.get to x`",
         ),
         ("send plain.note to hub", "", "`plain` has one receiver, which is not named", "`to each Hub`"),
-        ("send inbox.get to hub", "", "this is `Hub`, and `Node` is needed", ""),
+        ("send inbox.get to hub", "", "expected `Node`, got `Hub`", ""),
         ("send inbox.get to 3", "", "unexpected `3` here", "expected an instance"),
-        ("hub.x", "invariant size(inbox) == 0", "each Node has a queue of `inbox`, and", "`size(inbox of x)`"),
+        ("hub.x", "invariant size(inbox) == 0", "`inbox` has a queue for each Node: say which", "`size(inbox of x)`"),
         ("hub.x", "invariant size(plain of hub) == 0", "`plain` has one receiver, which is not named", ""),
         ("hub.x", "invariant size(nodes of hub) == 0", "`nodes` is not a channel", ""),
         ("hub.x", "more: Hub", "channel `plain` leads to Hub, of which there are 2 here", "`to each Hub` gives each a"),
@@ -268,8 +268,8 @@ def test_a_scenario_names_whose_queue_it_is() -> None:
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("deliver inbox", "each Process has a queue of `inbox`, and this does not say whose"),
-        ("deliver inbox of other", "this is `Other`, and `Process` is needed"),
+        ("deliver inbox", "`inbox` has a queue for each Process: say which"),
+        ("deliver inbox of other", "expected `Process`, got `Other`"),
     ],
 )
 def test_a_scenario_that_does_not_say_whose_is_wrong(step: str, message: str) -> None:

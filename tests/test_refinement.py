@@ -423,7 +423,7 @@ def test_other_checkers_do_not_confirm_it() -> None:
     ("old", "new", "told"),
     [
         ("light: 0..2", "light: 0..2 colour: 0..2", ["no row says what `lamp.colour` is"]),
-        ("On", "Lit", ["there is no state of Lamp `On`"]),
+        ("On", "Lit", ["`Lamp` has no state `On`"]),
         ("{ lamp: Lamp }", "{ lamp: Lamp more: Lamp }", ["nothing says what `more` of `Plan` is here"]),
         ("{ lamp: Lamp }", "{ lamp: Lamp[2] }", ["`lamp` are 2 instances"]),
         ("count: 0..3", "count: 0..2", []),

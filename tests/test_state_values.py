@@ -164,9 +164,9 @@ def test_same_state_is_a_comparison_of_states() -> None:
     ("condition", "code", "words"),
     [
         ("last == Running", "FSM103", "`Running` has states inside: it is more than one value write `in Running`"),
-        ("last == Runing", "FSM101", "there is no state of Pod `Runing` did you mean `Running`?"),
+        ("last == Runing", "FSM101", "`Pod` has no state `Runing` did you mean `Running`?"),
         ("last == Pod.Waiting", "FSM103", "or one of Held, Pending"),
-        ("last in {Held, Nowhere}", "FSM101", "there is no state of Pod `Nowhere`"),
+        ("last in {Held, Nowhere}", "FSM101", "`Pod` has no state `Nowhere`"),
         ("state(last) == last", "FSM103", "`state` does not take these it takes an instance"),
         ("state(pod) == state(self)", "FSM103", "`state of Pod` and `state of Watcher` cannot be compared"),
         ("same_state(pod, self)", "FSM103", "`same_state` does not take these it takes two instances of one machine"),

@@ -162,7 +162,7 @@ def test_where_there_are_none() -> None:
 def test_systems_that_need_it_are_left_out_with_it(spec: Path) -> None:
     found = CliRunner().invoke(cli, ["verify", str(spec), "--without", "Desk.lost"])
     assert "desk.One" in found.stdout
-    assert "left out  desk.Losing: it speaks of what only amendments declare, for there is no event" in found.stdout
+    assert "left out  desk.Losing: it speaks of what only amendments declare, for `Desk` has no event" in found.stdout
 
 
 def test_what_it_is_for(spec: Path) -> None:

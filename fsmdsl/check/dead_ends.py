@@ -106,7 +106,7 @@ def _dead_end(shape: Shape, state: m.State) -> Diagnostic:
     word = "final" if shape.machine.has_final and not handles else "resting"
     start = Span(state.span.source, state.span.start, state.span.start)
     fix = Fix(start, f"{word} ", f"make `{state.name}` {word}")
-    message = f"nothing leads on from `{state.name}`, and it is neither final nor resting"
+    message = f"`{state.name}` has no way out, and it is neither final nor resting"
     advice = f"write `{word} state {state.name}`"
     if not shape.machine.has_final:
         advice += f" if an instance may stay there, `final state {state.name}` if each has to end"

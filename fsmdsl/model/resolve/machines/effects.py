@@ -240,7 +240,11 @@ def _arguments(
 def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
     scope = place.scope
     if place.where == "crash":
-        scope.report(rules.MISPLACED.at(e.span, "in a crash a machine sends nothing: it only sets its own fields"))
+        diagnostic = rules.MISPLACED.at(
+            e.span, "a crash transition sends nothing: it only sets fields of its own instance"
+        )
+        advice = "let the peer notice by a timeout (`after 30s`), or send from the `recover` block of the system"
+        scope.report(diagnostic.help(advice))
     message = f"`{target.target.span.quote}` is no instance: nothing can be sent to it"
     receiver = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
     if receiver is None:
@@ -259,7 +263,7 @@ def event_of(scope: Scope, machine: MachineNames, name: s.Name) -> m.Event | Non
     """An event of a machine; reports when it has none of that name."""
     event = machine.events.get(name.text)
     if event is None:
-        scope.report(unknown(f"event of {machine.decl.name.text}", name.text, name.span, tuple(machine.events)))
+        scope.report(unknown("event", name.text, name.span, tuple(machine.events), machine.decl.name.text))
     else:
         scope.note(name, "event", machine.qualified)
     return event
@@ -286,7 +290,8 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
         return None
     channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
-        scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
+        if not isinstance(channel.type, m.ErrorType):
+            scope.report(rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a channel"))
         return None
     home, name = home_of(scope, channel)
     machine = machine_at(home, home.channels[name].receiver)

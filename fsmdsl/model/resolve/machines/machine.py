@@ -243,7 +243,7 @@ def known_event(scope: Scope, path: s.Path) -> bool:
     if rest and first in machine.actions:
         if rest[0] in machine.actions[first].outcomes:
             return True
-        scope.report(unknown(f"outcome of {first}", rest[0], path.names[1].span, machine.actions[first].outcomes))
+        scope.report(unknown("outcome", rest[0], path.names[1].span, machine.actions[first].outcomes, first))
         return False
     outcomes = (f"{a.name}.{o}" for a in machine.actions.values() for o in a.outcomes)
     scope.report(unknown("event", str(path), path.span, (*machine.events, *outcomes)))

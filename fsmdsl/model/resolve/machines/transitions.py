@@ -46,13 +46,14 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
 
 
 def _report_rest(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> None:
-    """Report what is wrong beside the trigger. Names of its arguments mean nothing, so where it has some, that is not
-    all."""
+    """Report what is wrong beside the trigger. Its arguments may be of any type."""
     list(_arrows(scope, machine, decl))
-    if isinstance(decl.trigger, s.On) and decl.trigger.arguments is None:
-        if decl.guard is not None:
-            condition(scope, decl.guard)
-        effects(Place(scope, "transition"), decl.effects)
+    arguments = decl.trigger.arguments if isinstance(decl.trigger, s.On) else None
+    for name in arguments or ():
+        scope = scope.bind(name, m.ERROR)
+    if decl.guard is not None:
+        condition(scope, decl.guard)
+    effects(Place(scope, "transition"), decl.effects)
 
 
 def _arrows(scope: Scope, machine: MachineNames, decl: s.TransitionDecl) -> Iterator[tuple[str, str | None, bool]]:
@@ -113,7 +114,7 @@ def _unknown_trigger(scope: Scope, machine: MachineNames, on: s.On) -> None:
     first, *rest = on.path.names
     if rest and first.text in machine.actions:
         candidates = machine.actions[first.text].outcomes
-        scope.report(unknown(f"outcome of {first.text}", rest[0].text, rest[0].span, candidates))
+        scope.report(unknown("outcome", rest[0].text, rest[0].span, candidates, first.text))
         return
     outcomes = (f"{a.name}.{o}" for a in machine.actions.values() for o in a.outcomes)
     diagnostic = unknown("event", str(on.path), on.path.span, (*machine.events, *outcomes, "crash"))

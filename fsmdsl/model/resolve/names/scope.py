@@ -272,12 +272,15 @@ def dotted(e: s.Expr) -> tuple[str, ...] | None:
             return None
 
 
-def unknown(kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...]) -> Diagnostic:
-    """`kind` says what was looked for."""
+def unknown(
+    kind: str, name: str, span: Span, candidates: Iterator[str] | tuple[str, ...], of: str | None = None
+) -> Diagnostic:
+    """`kind` says what was looked for; `of`, in what it was."""
     names = sorted(set(candidates))
     suggestion = closest(name, names)
     fix = None if suggestion is None else Fix(span, suggestion, f"write `{suggestion}`")
-    diagnostic = rules.UNKNOWN.at(span, f"there is no {kind} `{name}`", fix=fix)
+    message = f"there is no {kind} `{name}`" if of is None else f"`{of}` has no {kind} `{name}`"
+    diagnostic = rules.UNKNOWN.at(span, message, fix=fix)
     advice = None if suggestion is None else f"did you mean `{suggestion}`?"
     if advice is None:
         advice = f"known: {', '.join(f'`{k}`' for k in names)}" if 0 < len(names) <= 8 else "declare it"

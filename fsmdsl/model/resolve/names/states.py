@@ -32,19 +32,19 @@ def machine_of(scope: Scope, t: m.Type) -> MachineNames | None:
 
 def state_named(scope: Scope, machine: MachineNames, name: s.Name) -> s.StateDecl | None:
     """The state that is called so; reports when there is none."""
-    return _state(scope, machine, name, f"state of {machine.decl.name.text}")
+    return _state(scope, machine, name, machine.decl.name.text)
 
 
 def own_state(scope: Scope, name: s.Name) -> s.StateDecl | None:
     """The state of the machine itself that is called so; reports when there is none."""
     assert scope.machine is not None
-    return _state(scope, scope.machine, name, "state")
+    return _state(scope, scope.machine, name, None)
 
 
-def _state(scope: Scope, machine: MachineNames, name: s.Name, kind: str) -> s.StateDecl | None:
+def _state(scope: Scope, machine: MachineNames, name: s.Name, of: str | None) -> s.StateDecl | None:
     state = machine.states.get(name.text)
     if state is None:
-        scope.report(unknown(kind, name.text, name.span, tuple(machine.states)))
+        scope.report(unknown("state", name.text, name.span, tuple(machine.states), of))
     else:
         scope.note(name, "state", machine.qualified)
     return state

@@ -70,8 +70,8 @@ class _Chosen:
         machine, instance = self._machine(n), self.system.instances[n]
         type_ = machine.fields.get(name.text)
         if type_ is None:
-            kind = f"field of {machine.decl.name.text}"
-            self.scope.report(unknown(kind, name.text, name.span, tuple(machine.fields)))
+            of = machine.decl.name.text
+            self.scope.report(unknown("field", name.text, name.span, tuple(machine.fields), of))
             return
         self.scope.note(name, "field", machine.qualified)
         if (n, name.text) in self.fields:

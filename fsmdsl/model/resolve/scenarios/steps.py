@@ -103,7 +103,7 @@ def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
     if target.name.text in action.outcomes:
         scope.note(target.name, "outcome", f"{machine.qualified}.{action_name}")
     if target.name.text not in action.outcomes:
-        scope.report(unknown(f"outcome of {action_name}", target.name.text, target.name.span, action.outcomes))
+        scope.report(unknown("outcome", target.name.text, target.name.span, action.outcomes, action_name))
     return to, machine.qualified, f"{action_name}.{target.name.text}"
 
 
@@ -117,7 +117,7 @@ def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
     if not timers:
         scope.report(rules.MISPLACED.at(x.span, f"{machine.decl.name.text} has no timer"))
     elif x.timer is not None and x.timer.text not in timers:
-        scope.report(unknown(f"timer of {machine.decl.name.text}", x.timer.text, x.timer.span, tuple(timers)))
+        scope.report(unknown("timer", x.timer.text, x.timer.span, tuple(timers), machine.decl.name.text))
     if x.timer is not None and x.timer.text in timers:
         scope.note(x.timer, "label" if x.timer.text in machine.labels else "state", machine.qualified)
     timer = x.timer.text if x.timer is not None else None

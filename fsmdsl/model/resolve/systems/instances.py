@@ -117,8 +117,8 @@ def _values(
             scope.note(initial.name, "param" if initial.name.text in machine.params else "field", machine.qualified)
         if type_ is None:
             names = (*machine.params, *machine.fields)
-            kind = f"parameter or field of {machine.decl.name.text}"
-            scope.report(unknown(kind, initial.name.text, initial.name.span, names))
+            of = machine.decl.name.text
+            scope.report(unknown("parameter or field", initial.name.text, initial.name.span, names, of))
         elif initial.name.text in (*dict(values), *free):
             scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` has a value already"))
         elif isinstance(initial.value, s.AnyValue):

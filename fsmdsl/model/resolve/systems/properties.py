@@ -13,6 +13,15 @@ from fsmdsl.model.resolve.names.scope import MachineNames, Member, Scope, System
 from fsmdsl.model.resolve.values.channels import channel_at
 from fsmdsl.model.resolve.values.places import condition
 
+LISTS = {
+    "fair": "one `fair` is enough for a list: `fair a, b`",
+    "weak": "write `weak fair e`, or only `fair e`",
+    "strong": "write `strong fair e`",
+    "deliver": "name the channel: `fair deliver c`",
+    "finitely": "write `and finitely many crashes`",
+}
+"""Words that were read as names in a list of what is fair, and what to write instead."""
+
 
 def _name(name: s.Name | None, kind: str, number: int) -> str:
     return name.text if name is not None else f"{kind} {number}"
@@ -116,7 +125,7 @@ def _parameter(scope: Scope, f: s.Fairness, path: s.Path, x: MachineNames, event
     if str(p) in parameters:
         scope.note(p.names[-1], "parameter", f"{x.qualified}.{event.name}")
         return
-    diagnostic = unknown(f"parameter of {event.name}", str(p), p.span, parameters).label(path.span, "named here")
+    diagnostic = unknown("parameter", str(p), p.span, parameters, event.name).label(path.span, "named here")
     other = f"for another event, begin with `fair` again: `, fair {p}`"
     scope.report(diagnostic.help(other) if any(str(p) in _happenings(y) for y in _machines(scope)) else diagnostic)
 
@@ -145,7 +154,7 @@ def _delivery(scope: Scope, path: s.Path) -> m.Delivery | None:
         if event in receiver.events:
             scope.note(path.names[-1], "event", receiver.qualified)
         elif not scope.module.program.incomplete:
-            scope.report(unknown(f"event of {receiver.decl.name.text}", event, path.names[-1].span, events))
+            scope.report(unknown("event", event, path.names[-1].span, events, receiver.decl.name.text))
     return m.Delivery(f"{home.name}.{last}", event, path.span)
 
 
@@ -168,7 +177,8 @@ def _all_known(scope: Scope, kind: str, paths: Iterable[s.Path], of: Callable[[M
         for x in machines:
             _note_meant(scope, path, x, of(x))
         if not any(of(x).keys() & _spellings(x, name) for x in machines):
-            scope.report(unknown(kind, name, path.span, tuple(n for x in machines for n in of(x))))
+            diagnostic = unknown(kind, name, path.span, tuple(n for x in machines for n in of(x)))
+            scope.report(diagnostic.help(LISTS[name]) if name in LISTS else diagnostic)
 
 
 def _note_meant(scope: Scope, path: s.Path, x: MachineNames, kinds: Mapping[str, Kind]) -> None:

@@ -126,8 +126,7 @@ class _Mapping:
             self.module.program.note(name.span, "group", self.theirs.owner(of), of)
             return self.theirs.groups[of], (index,)
         else:
-            kind = f"instance of {self.abstract.name}"
-            self._report(unknown(kind, name.text, name.span, tuple(self.theirs.groups)))
+            self._report(unknown("instance", name.text, name.span, tuple(self.theirs.groups), self.abstract.name))
         return None
 
     def _state(self, scope: Scope, machine: MachineNames, x: s.MapState) -> _Add | None:
@@ -155,8 +154,8 @@ class _Mapping:
     def _field(self, scope: Scope, machine: MachineNames, x: s.MapField) -> _Add | None:
         type_ = machine.fields.get(x.target.text)
         if type_ is None:
-            kind = f"field of {machine.decl.name.text}"
-            self._report(unknown(kind, x.target.text, x.target.span, tuple(machine.fields)))
+            of = machine.decl.name.text
+            self._report(unknown("field", x.target.text, x.target.span, tuple(machine.fields), of))
             return None
         scope.note(x.target, "field", machine.qualified)
         value = settled(scope, of_type(scope, x.value, type_))

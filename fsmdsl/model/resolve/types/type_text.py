@@ -37,8 +37,10 @@ def type_text(t: m.Type) -> str:
 
 
 def described(t: m.Type) -> str:
-    """What a value of a type is: `true or false`, `a number 0..3`."""
-    words = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty"}
+    """What a value of a type is: `true or false`, `a number 0..3`, `the number 5`."""
+    words = {m.BoolType: "true or false", m.NoneType: "none", m.NeverType: "empty", m.DurationType: "a duration"}
     if type(t) in words:
         return words[type(t)]
-    return f"a number {type_text(t)}" if isinstance(t, m.RangeType) else f"`{type_text(t)}`"
+    if isinstance(t, m.RangeType):
+        return f"the number {t.low}" if t.low == t.high else f"a number {type_text(t)}"
+    return f"`{type_text(t)}`"

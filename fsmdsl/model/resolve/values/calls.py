@@ -13,8 +13,9 @@ from fsmdsl.model.resolve.names.states import machine_of, state_type
 from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.channels import ends, home_of
 from fsmdsl.model.resolve.values.lets import derived, let_of
-from fsmdsl.model.resolve.values.places import of_type, opened, typed
+from fsmdsl.model.resolve.values.places import no_value, of_type, opened, typed
 from fsmdsl.model.typing import bare, extreme_type, holds, join, join_all
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Span
 
 FUNCTIONS = {
@@ -161,7 +162,9 @@ def call_let(scope: Scope, e: s.Call) -> m.Expr:
     """`outranks(g, c)`, `g.fits(c)`, `module.pred(x)`."""
     located = _locate(scope, e.target)
     if located is None:
-        scope.report(rules.MISMATCH.at(e.target.span, "this is nothing that takes arguments"))
+        located = rules.MISMATCH.at(e.target.span, "this is not a function")
+    if isinstance(located, Diagnostic):
+        scope.report(located)
         return m.Constant(None, m.ERROR, e.span)
     owner, name, target = located
     let = let_of(scope, owner, name, e.span)
@@ -189,8 +192,8 @@ def settled(scope: Scope, e: m.Expr) -> m.Expr:
     return e
 
 
-def _locate(scope: Scope, target: s.Expr) -> tuple[str, str, m.Expr | None] | None:
-    """The owner and name of the `let` that is called, and the instance it is asked of."""
+def _locate(scope: Scope, target: s.Expr) -> tuple[str, str, m.Expr | None] | Diagnostic | None:
+    """The owner and name of the `let` that is called, and the instance it is asked of; of an event, why it is none."""
     if isinstance(target, s.Name):
         name, machine, system = target.text, scope.machine, scope.visible_system
         if name in scope.locals:
@@ -215,6 +218,8 @@ def _locate(scope: Scope, target: s.Expr) -> tuple[str, str, m.Expr | None] | No
         return home_module.name, target.name.text, None
     instance = typed(scope, target.target)
     machine = machine_of(scope, bare(instance.type))
+    if machine is not None and target.name.text in (*machine.events, *machine.actions):
+        return no_value(machine, target.name)
     if machine is None or target.name.text not in machine.lets:
         return None
     scope.note(target.name, "let", machine.qualified)

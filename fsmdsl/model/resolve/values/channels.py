@@ -47,7 +47,7 @@ def ends(
     written = ["", "of x", "from x to y"][len(paths)]
     if not expressions:
         owner = f"each pair of {decl.sender} and {receiver}" if decl.sender is not None else f"each {receiver}"
-        missing = rules.ARGUMENTS.at(at, f"{owner} has a queue of `{channel}`, and this does not say whose")
+        missing = rules.ARGUMENTS.at(at, f"`{channel}` has a queue for {owner}: say which")
         scope.report(missing.help(f"write `{help(written)}`"))
     elif paths:
         owner = "pair" if decl.sender is not None else "receiver"

@@ -21,7 +21,7 @@ from fsmdsl.model.resolve.values import records
 from fsmdsl.model.resolve.values.binders import bound, quantified
 from fsmdsl.model.resolve.values.calls import applied, call_let
 from fsmdsl.model.resolve.values.names import member, name
-from fsmdsl.model.resolve.values.places import condition, of_type, opened, typed, wrong
+from fsmdsl.model.resolve.values.places import condition, of_type, opened, remedy, typed, wrong
 from fsmdsl.model.typing import arithmetic_type, bare, concat_type, join, join_all, negative_type
 from fsmdsl.syntax.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
 from fsmdsl.text.source import Span
@@ -170,7 +170,7 @@ def _only_in_properties(scope: Scope, operator: str, span: Span) -> None:
 def _not_number(scope: Scope, e: m.Expr) -> m.Expr:
     if isinstance(e.type, m.ErrorType):
         return e
-    return wrong(scope, e.span, f"this is {described(e.type)}, and a number is needed")
+    return wrong(scope, e.span, f"expected a number, got {described(e.type)}")
 
 
 def _binary(scope: Scope, e: s.Binary) -> m.Expr:
@@ -211,6 +211,7 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
         diagnostic = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
         maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
         help_ = f"compare one entry, `{maps[0].span.quote}[k]`, or two maps of one type" if maps else None
+        help_ = help_ or remedy(e.left, left.type, bare(right.type)) or remedy(e.right, right.type, bare(left.type))
         scope.report(diagnostic if help_ is None else diagnostic.help(help_))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
@@ -278,11 +279,13 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
     match right.type:
         case m.SetType(of=inner_type) | m.ListType(of=inner_type):
             if join(left.type, inner_type) is None:
-                return wrong(scope, span, f"{described(left.type)} cannot be in {described(right.type)}")
+                items = of.items if isinstance(of, s.Collection) else ()
+                help_ = next(filter(None, (remedy(x, inner_type, bare(left.type)) for x in items)), None)
+                return wrong(scope, span, f"{described(left.type)} cannot be in {described(right.type)}", help_)
         case m.ErrorType():
             pass
         case _:
-            return wrong(scope, of.span, f"this is {described(right.type)}, and a set, a list or a state is needed")
+            return wrong(scope, of.span, f"expected a set, a list or a state, got {described(right.type)}")
     return m.Binary("in", left, right, m.BOOL, span)
 
 

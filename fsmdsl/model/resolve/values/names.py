@@ -12,7 +12,7 @@ from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, Scope, dotted, unknown
 from fsmdsl.model.resolve.names.states import leaves, machine_of, note_member, state_type
 from fsmdsl.model.resolve.values.lets import derived
-from fsmdsl.model.resolve.values.places import opened, typed
+from fsmdsl.model.resolve.values.places import no_value, opened, typed
 from fsmdsl.model.resolve.values.records import part
 from fsmdsl.model.typing import bare
 from fsmdsl.text.diagnostics import Diagnostic
@@ -151,8 +151,11 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
         kind = "event" if e.text in machine.events else "action"
         diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is an {kind}, not a value")
         scope.report(diagnostic.help(f"send it with `self.{e.text}`" if kind == "event" else "call it in an effect"))
+    elif machine is not None and e.text in machine.states:
+        diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a state, not a value")
+        scope.report(diagnostic.help(f"test it with `self in {e.text}`, or compare `state(self)` with it"))
     else:
-        states = tuple(machine.states) if machine is not None else ()
+        states = () if machine is None else tuple(machine.states)
         scope.report(unknown("name", e.text, e.span, (*scope.values(), *states)))
     return m.Constant(None, m.ERROR, e.span)
 
@@ -188,7 +191,10 @@ def data_of(scope: Scope, machine: MachineNames, target: m.Expr, name: s.Name, e
         return m.Read("param", name.text, target, machine.params[name.text], e.span)
     if name.text in machine.lets:
         return derived(scope, machine.qualified, name.text, target, (), e.span)
-    scope.report(unknown(f"field of {machine.decl.name.text}", name.text, name.span, tuple(machine.data)))
+    if name.text in machine.events or name.text in machine.actions:
+        scope.report(no_value(machine, name))
+    else:
+        scope.report(unknown("field", name.text, name.span, tuple(machine.data), machine.decl.name.text))
     return m.Constant(None, m.ERROR, e.span)
 
 
@@ -216,10 +222,10 @@ def _static(scope: Scope, e: s.Member) -> m.Expr | None:
 def _no_member(scope: Scope, enum: m.EnumType, name: s.Name, *others: str) -> Diagnostic:
     """A name stands for no value of an enum, or for no single state."""
     if not enum.machine:
-        return unknown(f"member of {_last(enum.name)}", name.text, name.span, (*enum.members, *others))
+        return unknown("member", name.text, name.span, (*enum.members, *others), _last(enum.name))
     machine = scope.module.program.machines[enum.machine]
     if name.text not in machine.states:
-        return unknown(_last(enum.name), name.text, name.span, (*machine.states, *others))
+        return unknown("state", name.text, name.span, (*machine.states, *others), _last(enum.machine))
     diagnostic = rules.MISMATCH.at(name.span, f"`{name.text}` has states inside: it is more than one value")
     return diagnostic.help(f"write `in {name.text}`, or one of {', '.join(sorted(leaves(machine.states[name.text])))}")
 

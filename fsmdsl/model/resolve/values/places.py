@@ -37,16 +37,44 @@ def _fitted(scope: Scope, e: s.Expr, value: m.Expr, place: m.Type) -> m.Expr:
     if not isinstance(place, m.OptionalType):
         value = opened(value)
     if not compatible(value.type, place):
-        return wrong(scope, e.span, f"this is {described(value.type)}, and {described(place)} is needed")
+        message = f"expected {described(place)}, got {described(value.type)}"
+        return wrong(scope, e.span, message, remedy(e, value.type, bare(place)))
     if isinstance(value, m.Collection) and isinstance(place, m.SetType | m.ListType):
         return replace(value, type=place)
     return value
 
 
-def wrong(scope: Scope, span: Span, message: str) -> m.Expr:
+def wrong(scope: Scope, span: Span, message: str, help_: str | None = None) -> m.Expr:
     """A type mismatch, and the value that stands in for it."""
-    scope.report(rules.MISMATCH.at(span, message))
+    diagnostic = rules.MISMATCH.at(span, message)
+    scope.report(diagnostic if help_ is None else diagnostic.help(help_))
     return m.Constant(None, m.ERROR, span)
+
+
+def remedy(e: s.Expr, actual: m.Type, expected: m.Type) -> str | None:
+    """What to write instead of an expression of another type than expected, where that is known."""
+    match e, actual, expected:
+        case s.Name(name), _, m.EnumType(name=enum, members=members, machine=machine) if name in members:
+            of = (machine or enum).rpartition(".")[2]
+            return f"`{name}` is a name of its own here; write `{of}.{name}` for the value"
+        case s.Number(number), m.RangeType(), m.DurationType():
+            return f"write a unit: `{number}s`"
+        case _, m.RangeType(), m.DurationType():
+            return "a duration has a unit: `30s`, `5min`"
+        case _:
+            return None
+
+
+def no_value(machine: MachineNames, name: s.Name) -> Diagnostic:
+    """An event or action of a machine, where a value is expected."""
+    of = machine.decl.name.text
+    if name.text in machine.actions:
+        diagnostic = rules.MISPLACED.at(name.span, f"`{name.text}` is an action of `{of}`, not a value")
+        return diagnostic.help(f"its outcomes trigger rows of `{of}`; read a field that they set")
+    diagnostic = rules.MISPLACED.at(name.span, f"`{name.text}` is an event of `{of}`, and sending it has no result")
+    return diagnostic.help(
+        "send it in an effect, then read a field of the receiver, or let it answer through a channel"
+    )
 
 
 def opened(e: m.Expr) -> m.Expr:
@@ -73,4 +101,4 @@ def element(scope: Scope, over: m.Expr) -> m.Type:
         case m.ErrorType():
             return m.ERROR
         case _:
-            return wrong(scope, over.span, f"this is {described(over.type)}, and a set or list is needed").type
+            return wrong(scope, over.span, f"expected a set or list, got {described(over.type)}").type

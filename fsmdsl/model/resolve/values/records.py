@@ -53,7 +53,7 @@ def _part_values(scope: Scope, e: s.Call, name: str, t: m.RecordType) -> dict[st
     for x in named_arguments:
         scope.note(x.name, "part", t.name)
         if x.name.text not in parts:
-            scope.report(unknown(f"part of {name}", x.name.text, x.name.span, tuple(parts)))
+            scope.report(unknown("part", x.name.text, x.name.span, tuple(parts), name))
         elif x.name.text in values:
             scope.report(rules.TWICE.at(x.name.span, f"`{x.name.text}` is given already"))
         values[x.name.text] = x.value
@@ -68,7 +68,7 @@ def part(scope: Scope, of: m.Expr, record: m.RecordType, name: s.Name, span: Spa
     types = dict(record.parts)
     if name.text not in types:
         owner = record.name.rpartition(".")[2]
-        scope.report(unknown(f"part of {owner}", name.text, name.span, tuple(types)))
+        scope.report(unknown("part", name.text, name.span, tuple(types), owner))
         return m.Constant(None, m.ERROR, span)
     scope.note(name, "part", record.name)
     return m.Part(opened(of), name.text, types[name.text], span)
