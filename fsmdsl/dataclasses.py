@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from operator import attrgetter
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -86,11 +85,9 @@ def _is_dataclass(x: object) -> bool:
 
 
 def _replace(x: Any, /, **changes: Any) -> Any:
-    others = [name for name in x.__match_args__ if name not in changes]
-    if others:
-        values = attrgetter(*others)(x)
-        changes.update(zip(others, values if len(others) > 1 else (values,), strict=True))
-    return type(x)(**changes)
+    cls = type(x)
+    values = [changes.pop(name) if name in changes else getattr(x, name) for name in cls.__match_args__]
+    return cls(*values, **changes)
 
 
 def _dataclass(

@@ -138,6 +138,23 @@ def test_what_is_compiled_well_takes_over(workers: int, monkeypatch: pytest.Monk
     assert [x.name[64:] for x in tmp_path.iterdir()] == [".obj", ".obj"]
 
 
+@needs_compiler
+@pytest.mark.parametrize("beside_others", [False, True])
+def test_no_compiler_takes_the_processor_of_others(
+    beside_others: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where other processes explore at the same time, only what takes long is compiled well."""
+    monkeypatch.setenv("FSMDSL_CACHE", str(tmp_path))
+    monkeypatch.setattr(machine_code, "LOADING", 0)
+    monkeypatch.setattr(machine_code, "IN_A_HURRY", (0, 0))
+    monkeypatch.setattr(machine_code, "IN_USE", (0, inf))
+    native._of_everyone.cache_clear()
+    with narrow(64, 6):
+        search = found_by(Means(workers=1, symmetry=False, beside_others=beside_others))
+    assert isinstance(search.engines, MachineCode)
+    assert (search.engines.compilation is None) is beside_others
+
+
 def test_memory_is_zero_and_is_given_back() -> None:
     for kind, largest in (("q", (1 << 63) - 1), ("I", (1 << 32) - 1)):
         memory = Memory(1000, kind)  # type: ignore[arg-type]

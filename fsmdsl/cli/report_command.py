@@ -77,13 +77,13 @@ def command(
         logged = None if counts is None else counted(counts, model.machines.values())
         changed = () if since is None else changes(since, paths, model, as_documented=as_documented)
     systems, limits = list(model.systems.values()), Limits(max_states)
+    at_once = processes(jobs, len(systems))
+    means = Means(counted=True, beside_others=at_once > 1)
 
     def explore_one(n: int, show: Callable[[Progress], None] | None) -> tuple[Exploration, Census]:
-        return _explored(model, systems[n], limits, budget.renewed() if n else budget, show)
+        return _explored(model, systems[n], limits, means, budget.renewed() if n else budget, show)
 
-    with results(
-        Work(model, systems, budget, output.speaks, explore_one), processes(jobs, len(systems))
-    ) as explorations:
+    with results(Work(model, systems, budget, output.speaks, explore_one), at_once) as explorations:
         done = list(explorations)
     clear()
     explored = [x for x, _ in done]
@@ -124,11 +124,15 @@ def _read(paths: tuple[str, ...], output: Printing, *, as_documented: bool) -> t
 
 
 def _explored(
-    model: m.Model, system: m.System, limits: Limits, budget: Budget, show: Callable[[Progress], None] | None
+    model: m.Model,
+    system: m.System,
+    limits: Limits,
+    means: Means,
+    budget: Budget,
+    show: Callable[[Progress], None] | None,
 ) -> tuple[Exploration, Census]:
     if show is not None:
         show(Progress(0, 0, 0, 0))
-    means = Means(counted=True)
     x = with_runs(lambda: explore(model, system, limits, show, means, budget=budget), model, budget)
     space = Census(complete=False)
     with suppress(LimitError), budget:

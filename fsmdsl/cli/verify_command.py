@@ -187,14 +187,14 @@ def _explore(options: VerifyOptions, task: _Task) -> list[Exploration]:
     model, systems, budget, keeping = task.model, task.systems, options.budget, options.keeping
     limits = Limits(options.max_states, after_violation=None if options.every or task.checker else AFTER_VIOLATION)
     symmetry = not (options.no_symmetry or task.checker or options.certificate)
-    means = Means(workers=options.workers, symmetry=symmetry)
+    jobs = processes(options.jobs, len(systems)) if keeping is None else 1
+    means = Means(workers=options.workers, symmetry=symmetry, beside_others=jobs > 1)
 
     def explored(n: int, show: Callable[[Progress], None] | None) -> Exploration:
         run = partial(explore, model, systems[n], limits, show, means, keeping, budget, stutter=options.stutter)
         simple = is_first() and not options.as_shortest
         return with_runs(run, model, budget.renewed() if n else budget, simple=simple)
 
-    jobs = processes(options.jobs, len(systems)) if keeping is None else 1
     work = Work(model, systems, budget, task.out.speaks, explored)
     return _print_results(work, jobs, task.out, task.style, by_hand=options.by_hand)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,20 +37,20 @@ def missing() -> str | None:
     return None if find_spec("llvmlite") is not None else MISSING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Job:
-    """What is compiled into one object."""
+    """What is compiled into one object. Jobs are not compared by what is in them, which would take long."""
 
     listings: tuple[Listing, ...]
     entry_points: tuple[str, ...]
 
     def name(self, *, hasty: bool = False) -> str:
         """What the object is called in the cache."""
-        import json
-        from hashlib import sha256
+        return f"{self._digest}{'.hasty' * hasty}.obj"
 
-        inputs = [[(x.text, x.width) for x in self.listings], self.entry_points, *_machine()]
-        return f"{sha256(json.dumps(inputs).encode()).hexdigest()}{'.hasty' * hasty}.obj"
+    @cached_property
+    def _digest(self) -> str:
+        return _digest([[(x.text, x.width) for x in self.listings], self.entry_points, _machine()])
 
     def program(self) -> str:
         """All of it in LLVM's language. Raises KeyError where a function is missing."""
@@ -68,9 +68,16 @@ def listings(path: Path, **constants: int) -> tuple[Listing, ...]:
     return tuple(llvm.listing(bound(f, constants)) for f in functions_in(path))
 
 
+def _digest(inputs: object) -> str:
+    import json
+    from hashlib import sha256
+
+    return sha256(json.dumps(inputs).encode()).hexdigest()
+
+
 @cache
-def _machine() -> tuple[str, ...]:
-    """What compiled code depends on beside its text."""
+def _machine() -> str:
+    """What compiled code depends on beside its text, as a digest."""
     import llvmlite
 
     here = Path(__file__).parent
@@ -78,7 +85,7 @@ def _machine() -> tuple[str, ...]:
         (here / name).read_text(encoding="utf-8")
         for name in ("llvm.py", "llvm_function.py", "llvm_types.py", "compile.py")
     )
-    return (llvmlite.__version__, *_processor(), *made_by)
+    return _digest([llvmlite.__version__, *_processor(), *made_by])
 
 
 def _processor() -> tuple[str, ...]:

@@ -12,13 +12,13 @@ from itertools import chain
 from math import inf
 from time import perf_counter, sleep
 
-from fsmdsl.program.native import at_hand, missing
+from fsmdsl.program.native import Job, at_hand, missing
 from fsmdsl.runs.verdicts.verdict import Means
 from fsmdsl.search.compiled import Compiled
 from fsmdsl.search.engine import Engine, Engines
 from fsmdsl.search.lower import Lowered
 from fsmdsl.search.memory import processors
-from fsmdsl.search.native import Compilation, Function, cached, hastily
+from fsmdsl.search.native import Compilation, Function, cached, hastily, jobs
 from fsmdsl.search.plain import Plain
 from fsmdsl.text.budget import Budget
 
@@ -33,7 +33,8 @@ IN_A_HURRY = 2.5e-6, 1e-6
 """Seconds that it takes to compile a character of a system's text in a hurry; and where one much like it was before."""
 
 IN_USE = 0.06, 1.0
-"""Seconds that code compiled in a hurry is used until it is compiled well; and those if it is for this once."""
+"""Seconds that code compiled in a hurry is used until it is compiled well; and those if it is for this once, or no
+processor is idle."""
 
 BYTES_OF_TABLE = 12
 """What a compiled search keeps of a state beside its words: where it came from, and its place in the table."""
@@ -58,7 +59,8 @@ class MachineCode(Engines):
 
     def better(self, engine: Engine) -> bool:
         """See `Engines`."""
-        if self._means.compiled is None and perf_counter() - self._hastened > IN_USE[self._means.once]:
+        means = self._means
+        if means.compiled is None and perf_counter() - self._hastened > IN_USE[means.once or means.beside_others]:
             self.compile(wait=False)
         return self.ready() or self._unasked(engine) or self._outgrown(engine)
 
@@ -66,7 +68,7 @@ class MachineCode(Engines):
         """See `Engines`."""
         cache_state = None
         if self._unasked(engine):
-            self._looked_up, cache_state = True, cached(self._lowered)
+            self._looked_up, cache_state = True, cached(self._jobs)
         if self._means.compiled is True or cache_state == "well":
             self.compile(wait=True)
         if self.ready() and self.compilation is not None:
@@ -89,7 +91,7 @@ class MachineCode(Engines):
         if self.compilation is None and self.note is None:
             self.note = missing()
             if self.note is None:
-                self.compilation = Compilation(self._lowered)
+                self.compilation = Compilation(self._jobs)
         while self.compilation is not None and wait and not self.compilation.done() and not self._budget.over():
             sleep(POLL_INTERVAL)
 
@@ -106,6 +108,11 @@ class MachineCode(Engines):
         if self._looked_up or self._means.compiled is not None:
             return False
         return perf_counter() - self._begun > LOOKING_UP or self._outgrown(engine)
+
+    @cached_property
+    def _jobs(self) -> tuple[Job, ...]:
+        """What is compiled, in whatever way."""
+        return jobs(self._lowered)
 
     @cached_property
     def _characters(self) -> int:
@@ -128,7 +135,7 @@ class MachineCode(Engines):
         if self.note is not None:
             return engine
         self._hastened = perf_counter()
-        return self._using(engine, lambda: hastily(self._lowered, store=not self._means.once))
+        return self._using(engine, lambda: hastily(self._jobs, store=not self._means.once))
 
     def _using(self, engine: Engine, functions: Callable[[], dict[str, Function]]) -> Engine:
         """The states of an engine in machine code; as they were where that cannot be."""

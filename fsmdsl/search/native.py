@@ -6,7 +6,7 @@ hurry is there until it is compiled well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -31,6 +31,12 @@ OF_ALL = (
 KERNELS, OF_RANKED = Path(kernels.__file__), Path(numbering.__file__)
 
 
+@cache
+def _shared(words: int, stride: int) -> Job:
+    """The job that all systems of so many words share."""
+    return Job(listings(KERNELS, WORDS=words, STRIDE=stride), OF_ALL)
+
+
 def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
     """One for the system, and one that all systems of so many words share; one more for a search over ranks."""
     board = lowered.board
@@ -39,11 +45,11 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
         "CURRENT": board.current, "CHANGE": board.change, "LEADS_ON": board.leads_on, "DEAD": board.dead,
         "WAITING": board.waiting, "WAITS": board.waits, "NEXT": lowered.layout.end,
     }  # fmt: skip
-    shared = listings(KERNELS, **words)
-    batch = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), Job(shared, OF_ALL)]
+    shared = _shared(lowered.layout.words, lowered.stride)
+    batch = [Job((*lowered.listings, *listings(KERNELS, **words, **places)), OF_SYSTEM), shared]
     if ranks:
         ranked = listings(OF_RANKED, **words)
-        batch.append(Job((*shared, *ranked), tuple(x.function.name for x in ranked)))
+        batch.append(Job((*shared.listings, *ranked), tuple(x.function.name for x in ranked)))
     return tuple(batch)
 
 
@@ -53,14 +59,14 @@ def jobs(lowered: Lowered, ranks: bool = False) -> tuple[Job, ...]:
 class Compilation:
     """Objects under way. They are made by other processes, one each, while this one goes on."""
 
-    def __init__(self, lowered: Lowered, ranks: bool = False) -> None:
+    def __init__(self, batch: Sequence[Job]) -> None:
         self.failed: str | None = None
         self._running: list[Compiler] = []
         self._code: dict[str, bytes] = {}
         """What is done, by name."""
+        self._jobs = batch
         try:
-            self._jobs = jobs(lowered, ranks)
-            for job in self._jobs:
+            for job in batch:
                 code = objects.read(job.name())
                 if code is None:
                     self._running.append(Compiler(job))
@@ -98,23 +104,22 @@ class Compilation:
         self._running.clear()
 
 
-def cached(lowered: Lowered) -> Literal["well", "hastily"] | None:
-    """How the system was compiled before, if it was."""
+def cached(batch: Sequence[Job]) -> Literal["well", "hastily"] | None:
+    """How the system of some `jobs` was compiled before, if it was."""
+    if missing():
+        return None
     try:
-        batch = () if missing() else jobs(lowered)
+        if all(objects.read(job.name()) is not None for job in batch):
+            return "well"
+        return "hastily" if objects.read(batch[0].name(hasty=True)) is not None else None
     except (ImportError, OSError):
         return None
-    if not batch:
-        return None
-    if all(objects.read(job.name()) is not None for job in batch):
-        return "well"
-    return "hastily" if objects.read(batch[0].name(hasty=True)) is not None else None
 
 
-def hastily(lowered: Lowered, *, store: bool) -> dict[str, Function]:
+def hastily(batch: Sequence[Job], *, store: bool) -> dict[str, Function]:
     """The functions, compiled in a hurry, here and now: in some hundredths of a second, less where a similar system was
     compiled before. `store`: in the cache, too. Raises `ImportError`, `OSError`, `RuntimeError`, `KeyError`."""
-    system, everyone = jobs(lowered)
+    system, everyone = batch
     return {**_of_everyone(everyone, store=store), **compiled_here(system, store=store)}
 
 

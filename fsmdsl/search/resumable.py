@@ -15,7 +15,7 @@ from fsmdsl.search.counters import answered
 from fsmdsl.search.errors import FullError, SavedError, UnavailableError
 from fsmdsl.search.machine_code import BYTES_OF_TABLE, MachineCode
 from fsmdsl.search.memory import processors
-from fsmdsl.search.native import Compilation, Function
+from fsmdsl.search.native import Compilation, Function, jobs
 from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
 from fsmdsl.search.ranks.partition import Share, append, states_of
@@ -58,7 +58,7 @@ def _compiled(search: PackedSearch, saved: Saved, saver: Saver, workers: int) ->
     problem = missing()
     if problem is not None:
         raise UnavailableError(problem)
-    compilation = Compilation(search.lowered, ranks=True)
+    compilation = Compilation(jobs(search.lowered, ranks=True))
     compilation.done(wait=True)
     if compilation.failed is not None:
         raise UnavailableError(f"compiling failed: {compilation.failed}")

@@ -51,6 +51,8 @@ class Means:
     been outgrown, what was compiled hastily, and in time what was compiled well."""
     once: bool = False
     """The system will soon be another: nothing is kept, and only what takes long is compiled well."""
+    beside_others: bool = False
+    """Other processes explore at the same time: a compiler would take the processor of one of them."""
     symmetry: bool = True
     """Count worlds once that differ only in which instance of a symmetric set is which."""
     counted: bool = False

@@ -15,7 +15,7 @@ from fsmdsl.search.engine import Engine, Engines
 from fsmdsl.search.errors import FullError, UnavailableError
 from fsmdsl.search.lower import groups
 from fsmdsl.search.machine_code import BYTES_OF_TABLE
-from fsmdsl.search.native import Compilation, Function
+from fsmdsl.search.native import Compilation, Function, jobs
 from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
 from fsmdsl.search.ranks.distributed import Distributed
@@ -104,11 +104,12 @@ class Ranks(Engines):
     def _functions(self) -> dict[str, Function]:
         """Machine code, which the first rank has made if need be. Raises `UnavailableError`, in all ranks."""
         self._unavailable(missing())
+        batch = jobs(self._search.lowered, ranks=True)
         if self._exchange.rank == 0:
-            Compilation(self._search.lowered, ranks=True).done(wait=True)
+            Compilation(batch).done(wait=True)
         self._exchange.all_reduce([0], "max")
         # A rank on another machine may look into another cache.
-        compilation = Compilation(self._search.lowered, ranks=True)
+        compilation = Compilation(batch)
         compilation.done(wait=True)
         self._unavailable(compilation.failed and f"compiling failed: {compilation.failed}")
         self._code = compilation.functions()
