@@ -109,7 +109,7 @@ def _mapping(request: Request, form: str) -> LogMapping:
 
 
 def _reading(request: Request, mapping: LogMapping, form: str) -> Reading:
-    from fsmdsl.cli.verify_command import settings_of
+    from fsmdsl.cli.systems import settings_of
     from fsmdsl.interop.logs.rules import LogError
 
     options = {"as_documented": request.as_documented, "settings": settings_of(request.settings)}
@@ -233,7 +233,7 @@ def _write_counts(path: Path, explanation: Explanation) -> None:
 
 def _other(request: Request, mapping: LogMapping, explanation: Explanation) -> OtherReading | None:
     """Whether the spec explains the failing line with its amendments, or without them: whichever was not asked for."""
-    from fsmdsl.cli.verify_command import settings_of
+    from fsmdsl.cli.systems import settings_of
     from fsmdsl.interop.logs.amendments import OtherReading, amended_rows
     from fsmdsl.interop.logs.explanation import explain
     from fsmdsl.interop.logs.lines import lines

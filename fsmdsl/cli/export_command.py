@@ -15,7 +15,7 @@ from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.output_files import write
-from fsmdsl.cli.verify_command import chosen_systems, settings_of
+from fsmdsl.cli.systems import chosen_systems, settings_of
 from fsmdsl.core.elaborate import TooLargeNumberError
 from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.interop.export.refusals import RefusedError

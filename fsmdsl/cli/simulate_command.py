@@ -11,7 +11,7 @@ from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
-from fsmdsl.cli.verify_command import settings_of
+from fsmdsl.cli.systems import settings_of
 from fsmdsl.cli.walkthrough import PastRun, walkthrough
 from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
 from fsmdsl.text.budget import Budget

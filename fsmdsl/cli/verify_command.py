@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fsmdsl import model as m
-from fsmdsl import syntax as s
 from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
+from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import (
-    absent,
     documented_option,
     loaded_or_exit,
-    ordered_model,
     paint,
     paths_argument,
 )
-from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.completions import system_names
 from fsmdsl.cli.limits import exit_code, limit_options, within
 from fsmdsl.cli.messages import misuse
@@ -30,21 +27,18 @@ from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
+from fsmdsl.cli.systems import chosen_systems, no_system, settings_of, systems_left_out
+from fsmdsl.cli.verify_options import VerifyOptions
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.workspace import NO_SYSTEM, Loaded
 from fsmdsl.report.exploration import details, never_followed_lines, summary, verdict
 from fsmdsl.report.frames import frame
 from fsmdsl.report.violations import Previous, Style
 from fsmdsl.runs.hiding import Hidden, names_in
 from fsmdsl.runs.replay import with_runs
-from fsmdsl.search import AFTER_VIOLATION, Exploration, Keeping, Limits, Means, Progress, diagnostics, explore
+from fsmdsl.search import AFTER_VIOLATION, Exploration, Limits, Means, Progress, diagnostics, explore
 from fsmdsl.step.instances import Roster
-from fsmdsl.syntax.settings import given_settings
-from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic, Severity, did_you_mean
-from fsmdsl.text.source import Source, Span
-from fsmdsl.text.terminal import printable
 
 if TYPE_CHECKING:
     from fsmdsl.interop.second_opinion import SecondOpinion
@@ -56,6 +50,7 @@ if TYPE_CHECKING:
 @paths_argument
 @documented_option
 @without_option
+@usage.option("--each-amendment", is_flag=True, help="Print a table: what holds with each amendment alone.")
 @usage.option(
     "--system",
     "names",
@@ -102,52 +97,14 @@ def command(**values: Any) -> None:
     checked, or there is no system.
     """
     options = VerifyOptions(**values)
+    if options.each_amendment:
+        from fsmdsl.cli.each_amendment import verify_each_amendment
+
+        sys.exit(verify_each_amendment(options))
     task = _read(options)
     explorations = _explore(options, task)
     opinions = _report(options, task, explorations)
     sys.exit(agreed_code(exit_code(options.budget, code(opinions, _exit_code(explorations)))))
-
-
-@dataclass(frozen=True, slots=True)
-class VerifyOptions:
-    """The command line. Each field has the name of its parameter of the command."""
-
-    paths: tuple[str, ...]
-    as_documented: bool
-    without: tuple[str, ...]
-    names: tuple[str, ...]
-    settings: tuple[str, ...]
-    max_states: int | None
-    budget: Budget
-    jobs: int | None
-    workers: int | None
-    no_symmetry: bool
-    stutter: bool
-    every: bool
-    runs: bool
-    brief: bool
-    hide: tuple[str, ...]
-    as_shortest: bool
-    by_hand: bool
-    replay: Path | None
-    charts: Path | None
-    save: Path | None
-    save_every: float
-    resume: Path | None
-    other: str | None
-    tool: str | None
-    certificate: Path | None
-    with_states: bool
-    force: bool
-    form: str | None
-    outputs: tuple[Path, ...]
-
-    @property
-    def keeping(self) -> Keeping | None:
-        """Where the search is saved, and what it continues."""
-        if self.save is None and self.resume is None:
-            return None
-        return Keeping(self.save, self.resume, self.save_every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +167,10 @@ def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]
     if options.by_hand:
         rest = f"{' '.join(specs(options.paths))}{' --as-documented' * options.as_documented}"
         _walk(explorations[0], model, rest, own=bool(options.settings or options.without))
-    for name, left in () if options.names else _left_out(model):
+    for name, left in () if options.names else systems_left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     if not explorations:
-        problems.append(_no_system(model, options.paths))
+        problems.append(no_system(model, options.paths))
         out.say_text(frame(problems[-1], paint).rstrip("\n"))
     if is_first():
         out.finish(lambda: _results(explorations, model, problems, {**extra, **data(opinions)}))
@@ -324,54 +281,3 @@ def _walk(x: Exploration, model: m.Model, rest: str, *, own: bool) -> None:
 def _exit_code(explorations: list[Exploration]) -> int:
     verdicts = {verdict(x) for x in explorations}
     return FINDINGS if "violated" in verdicts else BOUNDED if "bounded" in verdicts or not verdicts else 0
-
-
-def settings_of(assignments: tuple[str, ...]) -> dict[str, s.Expr]:
-    """The values of `--set`."""
-    try:
-        return given_settings(assignments)
-    except ValueError as error:
-        misuse(f"--set: {error}")
-
-
-def _left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
-    """By qualified name, the systems that are not there as documented."""
-    return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
-
-
-def _no_system(model: m.Model, paths: Sequence[str]) -> Diagnostic:
-    """That there is nothing to verify, and how to change that."""
-    message = "no system to explore, so nothing was verified"
-    d = NO_SYSTEM.at(Span(Source(" ".join(map(printable, specs(paths))), ""), 0, 0), message)
-    if model.systems:
-        imported = " or ".join(f"`--system {x}`" for x in model.systems)
-        return d.help(f"{imported} explores one of an imported module")
-    if _left_out(model):
-        return d.help("the systems need amendments: verify without `--as-documented` and `--without`")
-    machine = next((x.name for x in model.machines.values()), None)
-    if machine is None:
-        return d.help("write a machine, and a `system` with instances of it; `fsm init` starts with an example")
-    return d.help(f"add a system, which says what instances there are, such as `system Main {{ first: {machine} }}`")
-
-
-def chosen_systems(loaded: Loaded, names: tuple[str, ...]) -> tuple[m.Model, list[m.System]]:
-    """The model, and the systems to look at."""
-    return ordered_model(loaded), _chosen(loaded, names)
-
-
-def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
-    """The systems named, of imported modules too; else those of the files that were given."""
-    model = ordered_model(loaded)
-    if not names:
-        return [x for x in model.systems.values() if x.module in loaded.root_modules]
-    by_name = {name: x for x in model.systems.values() for name in (x.name, x.qualified)}
-    left_out = {name: x for qualified, x in _left_out(model) for name in (x.name, qualified)}
-    for name in names:
-        if name in left_out and name not in by_name:
-            misuse(f"as documented there is no system `{name}`, for {left_out[name].why}")
-        if name not in by_name:
-            advice = (
-                did_you_mean(name, by_name) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"
-            )
-            misuse(f"{absent('system', name)}; {advice}")
-    return list(dict.fromkeys(by_name[name] for name in names))

@@ -189,12 +189,13 @@ def resolve_files(
     as_documented: bool = False,
     without: Sequence[str] = (),
     settings: Mapping[str, s.Expr] | None = None,
+    incomplete: bool = False,
 ) -> Loaded:
-    """Resolve what was read; see `load`."""
+    """Resolve what was read; see `load`. `incomplete`: have amendments been left out of it already?"""
     root_modules = frozenset(module_name(p.module) for p in files.parsed[: files.root_count])
     left = amendments.without([p.module for p in files.parsed], without)
     settled = with_settings(left.modules, settings or {})
-    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=bool(without))
+    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=incomplete or bool(without))
     diagnostics = list(files.diagnostics)
     if not any(d.severity is Severity.ERROR for d in diagnostics):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.

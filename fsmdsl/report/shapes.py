@@ -226,12 +226,44 @@ class Exploration(TypedDict):
     never_followed: list[Unfollowed]
 
 
+class Question(TypedDict):
+    """A column of a table of repairs: something that is asked of a system. `title`: what is violated where it does not
+    hold."""
+
+    kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
+    name: str
+    title: str
+
+
+class RepairRow(TypedDict):
+    """The verdicts on a system without repairs (`none`), with `one`, or with `all`. `name`, `reason`, `amendments`: of
+    the one repair, else null and empty. `outcomes`: in the order of the questions, null where there is no such
+    question. `why`: null, or why there is no such system with these repairs."""
+
+    repairs: Literal["none", "one", "all"]
+    name: str | None
+    reason: str | None
+    amendments: list[Place]
+    outcomes: list[Literal["holds", "violated", "unknown"] | None]
+    why: str | None
+
+
+class Repairs(TypedDict):
+    """The verdicts on a system, with each of its repairs alone."""
+
+    system: str
+    module: str
+    questions: list[Question]
+    rows: list[RepairRow]
+
+
 class Verify(Diagnostics):
     """What `fsm verify` finds: the explorations, and the violations at their places. `systems_left_out`: as documented,
-    those that need what only amendments declare."""
+    those that need what only amendments declare. `repairs`: with `--each-amendment`, a table for each system."""
 
     systems: list[Exploration]
     systems_left_out: list[LeftOut]
+    repairs: list[Repairs]
 
 
 # Scenarios -----------------------------------------------------------------------------------------------------------

@@ -58,6 +58,46 @@ def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
     return Left(tuple(_left(module, excluded_ids) for module in modules), unanswered)
 
 
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What is judged as one: an amendment with a name, or all amendments of a module's machines that have the same
+    reason."""
+
+    name: str | None
+    reason: str
+    amendments: tuple[s.AmendDecl, ...]
+    homes: tuple[tuple[s.Module, s.MachineDecl], ...]
+    """The machines that they change."""
+
+    @property
+    def title(self) -> str:
+        """The name, else the reason."""
+        return self.name or self.reason
+
+
+def repairs(modules: Sequence[s.Module]) -> list[Repair]:
+    """The repairs of machines, in the order of the text. An amendment inside another belongs to it."""
+    groups: dict[tuple[int, bool, str], list[tuple[s.Module, s.MachineDecl, s.AmendDecl]]] = {}
+    for module in modules:
+        for machine in (x for x in module.members if isinstance(x, s.MachineDecl)):
+            for x in (x for x in machine.members if isinstance(x, s.AmendDecl)):
+                key = (id(module), x.name is None, x.reason.text if x.name is None else x.name.text)
+                groups.setdefault(key, []).append((module, machine, x))
+    return [_repair(group) for group in groups.values()]
+
+
+def _repair(group: Sequence[tuple[s.Module, s.MachineDecl, s.AmendDecl]]) -> Repair:
+    first = group[0][2]
+    name = None if first.name is None else first.name.text
+    homes = {id(machine): (module, machine) for module, machine, _ in group}
+    return Repair(name, first.reason.text, tuple(x for *_, x in group), tuple(homes.values()))
+
+
+def leave_out(module: s.Module, repairs: Sequence[Repair]) -> s.Module:
+    """A module without some repairs. Rows that they replace stand again."""
+    return _left(module, {id(x) for repair in repairs for x in repair.amendments})
+
+
 def _several(name: str, matches: Sequence[Amendment]) -> str:
     places = " or ".join(f"`--without {x.place}`" for x in matches)
     return f"{len(matches)} amendments have `{name}`; choose one by its place: {places}"

@@ -53,6 +53,7 @@ def from_verify(
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
+        "repairs": [],
         **diagnostics([f.diagnostic for f in findings]),
     }
     rows = tuple(_never_followed(done, model))

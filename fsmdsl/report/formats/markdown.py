@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from fsmdsl.draw.sequence import as_mermaid
 from fsmdsl.report.formats.places import path_of
@@ -15,6 +16,9 @@ from fsmdsl.report.formats.results import Finding, Outcome, Results, Suite, by_g
 from fsmdsl.text.diagnostics import Severity
 from fsmdsl.text.source import NOWHERE, Span
 from fsmdsl.text.terminal import printable, printable_text
+
+if TYPE_CHECKING:
+    from fsmdsl.report.repairs import Table
 
 MAX_FINDINGS = 20
 """Findings that are shown; of the others, how many there are."""
@@ -42,7 +46,11 @@ def markdown(results: Results) -> str:
         f"### {WORDS[results.outcome if something else 'left out'][0]} fsm {results.kind}: {text(results.summary)}",
         "",
     ]
-    return "\n".join([*head, *_table(results.suites), *_findings(by_group(results.findings))]).rstrip("\n") + "\n"
+    repairs = (line for table in results.repairs for line in _repairs(table))
+    return (
+        "\n".join([*head, *_table(results.suites), *repairs, *_findings(by_group(results.findings))]).rstrip("\n")
+        + "\n"
+    )
 
 
 def _table(suites: Iterable[Suite]) -> Iterator[str]:
@@ -64,6 +72,23 @@ def _case_names(suite: Suite, outcome: Outcome) -> str:
         return ""
     more = f" and {len(names) - MAX_CASES} more" if len(names) > MAX_CASES else ""
     return f"{outcome}: {', '.join(map(cell, names[:MAX_CASES]))}{more}"
+
+
+def _repairs(table: Table) -> Iterator[str]:
+    """A row for each repair, a column for each question on whose answer repairs have an influence."""
+    from fsmdsl.report.repairs import notes
+
+    yield f"**{text(table.system)}**"
+    yield ""
+    columns = table.contested
+    if columns:
+        yield f"| | {' | '.join(cell(q.name) for q, _ in columns)} |"
+        yield f"| --- |{' --- |' * len(columns)}"
+        for n, trial in enumerate(table.trials):
+            yield f"| {cell(trial.label)} | {' | '.join(cell(outcomes[n]) for _, outcomes in columns)} |"
+        yield ""
+    yield from (f"- {text(note)}" for note in notes(table))
+    yield ""
 
 
 def _findings(findings: Iterable[Finding]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from fsmdsl.text.diagnostics import Diagnostic, Severity
 
 if TYPE_CHECKING:  # most commands neither explore nor draw
     from fsmdsl.draw.sequence import Sequence
+    from fsmdsl.report.repairs import Table
     from fsmdsl.search import Trace
 
 Kind = Literal["check", "verify", "test", "report", "diagnostics", "drift"]
@@ -81,6 +82,8 @@ class Results:
     """What the JSON document says."""
     never_followed: tuple[Finding, ...] = ()
     """Rows that no run follows, for formats that show findings at their places; others count them in the suites."""
+    repairs: tuple[Table, ...] = ()
+    """With `--each-amendment`: the verdicts with each repair alone."""
 
     @property
     def outcome(self) -> Outcome:

@@ -1,0 +1,227 @@
+"""`fsm verify --each-amendment`: which repair is needed for what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from fsmdsl.cli import each_amendment
+from fsmdsl.cli.parser import cli
+from fsmdsl.report.formats.schema import schemas
+from fsmdsl.text.budget import Budget
+
+TEXT = """module desk
+
+machine Desk {
+    tries: 0..2
+    lost:  bool
+    initial state Free
+            state Taken
+    event take, leave, ring from environment
+
+    t1: Free  -> Taken on take
+    t2: Taken -> Free  on leave do lost = true
+    t3: Taken on ring do tries = tries + 1
+
+    amends bell "the bell is counted no further than two" replaces
+        t3: Taken on ring when tries < 2 do tries = tries + 1
+    amends kept "what was lost is found again" {
+        event find from environment
+    }
+    amends kept_too "the desk is left as it was" replaces
+        t2: Taken -> Free on leave
+    amends "nobody asks for long" {
+        t4: Free on find do lost = false
+    }
+    amends "nobody asks for long" {
+        invariant few: tries <= 2
+    }
+}
+
+machine Other { initial state Here }
+
+system One {
+    desk: Desk
+    environment { desk.take when desk in Free  desk.leave  desk.ring }
+    invariant nothing_lost: not desk.lost
+    reachable taken: desk in Taken
+}
+system Two {
+    others: Other[2]
+    may rest when true
+}
+"""
+
+TABLE = """\
+desk.One
+                        nothing_lost  failing step
+  none                  violated      violated
+  bell                  violated      holds
+  kept                  violated      violated
+  kept_too              holds         violated
+  nobody asks for long  -             -
+  all                   holds         holds
+  failing step: `tries` is out of range in `t3` of `Desk` (desk.fsm:12:5)
+  holds wherever it was checked: invariant Desk: few, reachable taken, no
+    deadlock
+  nobody asks for long: there is no event `find` (desk.fsm:22:21)
+
+desk.Two
+  holds wherever it was checked: no deadlock, no step fails
+"""
+
+
+@pytest.fixture
+def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("desk.fsm")
+    path.write_text(TEXT)
+    return path
+
+
+def each(*options: str) -> Result:
+    return CliRunner().invoke(cli, ["verify", "desk.fsm", "--each-amendment", *options])
+
+
+def test_a_row_for_each_repair(spec: Path) -> None:
+    result = each()
+    assert (result.stdout, result.exit_code) == (TABLE, 0)
+
+
+def test_no_line_is_longer_than_80_columns(spec: Path) -> None:
+    spec.write_text(
+        TEXT.replace('"nobody asks', f'"{"what nobody has asked for since then, " * 3}and').replace(
+            "reachable taken:",
+            "".join(f"invariant never_lost_in_the_hall_{n}: not desk.lost " for n in range(4)) + "reachable taken:",
+        )
+    )
+    lines = each().stdout.splitlines()
+    assert sum("  none  " in line for line in lines) > 1
+    assert max(map(len, lines)) <= 80
+
+
+def test_the_code_is_that_of_all_repairs_together(spec: Path) -> None:
+    spec.write_text(TEXT.replace("invariant few: tries <= 2", "invariant few: tries > 0"))
+    result = each()
+    row = next(line for line in result.stdout.splitlines() if line.startswith("  all "))
+    assert row.split() == ["all", "holds", "violated", "holds"]
+    assert result.exit_code == 1
+
+
+def test_unknown_is_no_pass(spec: Path) -> None:
+    result = each("--max-states", "1", "--system", "One")
+    assert result.exit_code == 3
+    assert "  all                   unknown" in result.stdout
+    assert "holds  " not in result.stdout.replace("holds wherever", "")
+
+
+def test_limits_are_for_the_whole_command(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All repairs come first; what the limit leaves out is unknown, and not left out of the table."""
+    explore = each_amendment.explore
+
+    def once(*given: Any, **options: Any) -> Any:
+        result = explore(*given, **options)
+        budget = next(x for x in given if isinstance(x, Budget))
+        budget.stop("stopped after 9 seconds")
+        return result
+
+    monkeypatch.setattr(each_amendment, "explore", once)
+    result = each("--system", "One")
+    assert result.exit_code == 3
+    rows = {line[2:24].strip(): set(line[24:].split()) for line in result.stdout.splitlines()[2:8]}
+    assert rows == {
+        "all": {"holds"},
+        **{name: {"unknown"} for name in ("none", "bell", "kept", "kept_too", "nobody asks for long")},
+    }
+
+
+def test_json_has_every_answer(spec: Path) -> None:
+    result = each("--format", "json")
+    data = json.loads(result.stdout)
+    jsonschema.validate(data, schemas()["verify"])
+    one, two = data["repairs"]
+    assert [x["name"] for x in data["systems"]] == ["One", "Two"]
+    assert [(q["kind"], q["name"]) for q in one["questions"]] == [
+        ("invariant", "nothing_lost"),
+        ("invariant", "Desk: few"),
+        ("reachable", "taken"),
+        ("deadlock", "no deadlock"),
+        ("fault", "failing step"),
+    ]
+    assert [(r["repairs"], r["name"], r["reason"]) for r in one["rows"]] == [
+        ("none", None, None),
+        ("one", "bell", "the bell is counted no further than two"),
+        ("one", "kept", "what was lost is found again"),
+        ("one", "kept_too", "the desk is left as it was"),
+        ("one", None, "nobody asks for long"),
+        ("all", None, None),
+    ]
+    assert [[x["line"] for x in r["amendments"]] for r in one["rows"]] == [[], [14], [16], [19], [21, 24], []]
+    assert one["rows"][1]["outcomes"] == ["violated", None, "holds", "holds", "holds"]
+    assert one["rows"][4]["why"] == "there is no event `find` (desk.fsm:22:21)"
+    assert [r["repairs"] for r in two["rows"]] == ["all"]
+    other = json.loads(CliRunner().invoke(cli, ["verify", "desk.fsm", "--format", "json"]).stdout)
+    assert other["repairs"] == []
+
+
+def test_markdown_has_the_tables(spec: Path) -> None:
+    spec.write_text(TEXT.replace("nobody asks", "<b>nobody</b> | asks"))
+    page = each("--format", "markdown").stdout
+    assert "| | nothing\\_lost | failing step |\n| --- | --- | --- |\n| none | violated | violated |" in page
+    assert "| \\<b\\>nobody\\</b\\> \\| asks for long | \\- | \\- |" in page
+    assert "- holds wherever it was checked: invariant Desk: few" in page
+
+
+@pytest.mark.parametrize(
+    "options", [["--as-documented"], ["--without", "bell"], ["--all"], ["--save", "x"], ["--hide", "ring"]]
+)
+def test_options_that_make_no_sense_with_it(options: list[str], spec: Path) -> None:
+    result = each(*options)
+    assert result.exit_code == 2
+    assert f"`--each-amendment` prints a table of verdicts: take `{options[0]}` away" in result.stderr
+
+
+def test_without_a_system_nothing_is_known(spec: Path) -> None:
+    spec.write_text(TEXT.partition("system One")[0])
+    result = each()
+    assert result.exit_code == 3
+    assert "no system to explore" in result.stdout
+
+
+def test_a_repair_of_an_imported_module(spec: Path) -> None:
+    """Those of the modules that a system needs count; another module's do not, whatever they need."""
+    Path("far.fsm").write_text(
+        """module far
+import desk { Desk }
+machine Lamp {
+    initial state Dark
+    state Lit
+    event light from environment
+    amends lit "it is lit" { event dim from environment  Dark -> Lit on light  ignore light in Lit }
+    amends dim "it gets dark" Lit -> Dark on dim
+}
+system Far {
+    desk: Desk
+    may rest when true
+    environment { desk.take when desk in Free  desk.leave when desk in Taken  desk.ring }
+    invariant found: not desk.lost
+}
+system Lamps {
+    lamp: Lamp
+    may rest when true
+    environment { lamp.light }
+}
+"""
+    )
+    result = CliRunner().invoke(cli, ["verify", "far.fsm", "--each-amendment"])
+    far, _, lamps = result.stdout.partition("\n\n")
+    assert [line.split("  ")[1] for line in far.splitlines()[2:8]] == [
+        "none", "bell", "kept", "kept_too", "nobody asks for long", "all",
+    ]  # fmt: skip
+    assert "bell" not in lamps
+    assert "dim: there is no event `dim`" in lamps.replace("\n    ", " ")
