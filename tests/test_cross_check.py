@@ -167,7 +167,7 @@ system TwoGpus {
         (FAULTY, statements._reason, "return UNHANDLED + scope.value(state)", "return Int(-IGNORED)"),
         (FAULTY, fitting.fits, 'b.add(s.Require(all_of(bounds), place.fault("range", value, low, high)))', "pass"),
         (GANG, machines.choose, "if TRUE in guards:", "if guards:"),
-        (GANG, questions.stuck, "b.return_(FALSE if ending else TRUE)", "b.return_(FALSE)"),
+        (GANG, questions.stuck, "in_leaves(state, machine, resting) if resting else FALSE", "TRUE"),
     ],
     ids=["an event that is not handled", "a value that does not fit", "a transition of an outer state", "a deadlock"],
 )
