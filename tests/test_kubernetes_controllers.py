@@ -19,9 +19,9 @@ SPECS = Path(__file__).absolute().parent.parent / "specs" / "kubernetes"
 STATES = {
     "cluster_autoscaler.OneNode": 402,
     "job.TwoPods": 20_454,
-    "jobset.Deleted": 294,
+    "jobset.Deleted": 160,
     "jobset.TwoJobs": 1_644,
-    "rayjob.OneJob": 1_944,
+    "rayjob.OneJob": 486,
 }
 """How many states each system has, with its repairs."""
 

@@ -13,7 +13,7 @@ from fsmdsl.editor.editing.rename import RefusedError, rename
 from fsmdsl.editor.live.documents import Documents
 from fsmdsl.editor.live.loading import model_of, texts_of
 from fsmdsl.model.workspace import LIBRARY, load
-from fsmdsl.search import explore, play
+from fsmdsl.search import Exploration, explore, play
 from fsmdsl.syntax.format import format_source
 from fsmdsl.text.diagnostics import Severity
 
@@ -107,7 +107,71 @@ def test_the_parts_of_kubernetes_do_what_its_documents_say() -> None:
         assert found.complete
         assert [v.name for v in found.violations] == []
         states[system.name] = found.states
-    assert states == {"Cached": 22_908, "Owned": 36, "Nodes": 240, "Election": 15}
+    assert states == {"Cached": 24_825, "Owned": 54, "Nodes": 60, "Election": 15}
+
+
+BINDER = """module binder
+import kubernetes { Object, Copy, Faults }
+machine Binder {
+    param pod: Object
+    param seen: Copy
+    uid: 0..7
+    spec: 0..7
+    initial state Idle
+            state Binding
+    event schedule, bind from environment
+    Idle -> Binding on schedule when seen.exists do { uid = seen.uid; spec = seen.spec }
+    Binding -> Idle on bind do if pod.uid == uid { pod.set_status(none, 1) }
+}
+system OnePod {
+    pod: Object in Live { spec = 1, %s }
+    seen: Copy { of = pod }
+    binder: Binder { pod = pod, seen = seen }
+    faults: Faults
+    environment {
+        pod.delete
+        pod.create(2, false) %s
+        seen.deliver when not seen.current
+        binder.schedule
+        binder.bind
+        faults.cease
+    }
+    %s
+    invariant fits: pod.status == 1 => pod.spec == binder.spec
+}
+"""
+"""It binds the pod whose uid it has seen, and no later one of the same name."""
+
+
+def bound_by_uid(folder: Path, *parts: str) -> Exploration:
+    (folder / "binder.fsm").write_text(BINDER % parts)
+    model = load([folder / "binder.fsm"]).model
+    assert model is not None
+    return explore(model, model.systems["binder.OnePod"])
+
+
+@pytest.mark.parametrize("lives", [1, 2, 3, 7])
+@pytest.mark.parametrize(
+    ("guard", "bound", "violated", "beyond"),
+    [
+        ("", "", ["Object: enough_lives"], False),
+        ("", "explore while not pod.used_up", [], True),
+        ("when not pod.used_up", "", [], False),
+    ],
+    ids=["alone", "bounded", "guarded"],
+)
+def test_no_uid_comes_twice(
+    lives: int, guard: str, bound: str, violated: list[str], *, beyond: bool, tmp_path: Path
+) -> None:
+    exploration = bound_by_uid(tmp_path, f"lives = {lives}", guard, bound)
+    assert exploration.complete
+    assert [v.name for v in exploration.violations] == violated
+    assert bool(exploration.beyond) is beyond
+
+
+def test_without_lives_all_lives_have_one_uid(tmp_path: Path) -> None:
+    exploration = bound_by_uid(tmp_path, "lives = 0", "", "invariant one: pod.uid == 0")
+    assert [v.name for v in exploration.violations] == ["fits"]
 
 
 def test_every_part_is_used_in_a_system() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import Machine, UnhandledEvent
+from .machinery import InvariantBroken, Machine, UnhandledEvent
 from .machinery.kinds import MemberKind, NumberKind, OptionalKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import items, reference, state_named, truth, whole
 from .machinery.values import in_range
@@ -35,6 +35,7 @@ class Object(Machine):
 
     __slots__ = (
         "_current_in",
+        "_exceeded",
         "_finalizer",
         "_first",
         "_foreground",
@@ -65,14 +66,15 @@ class Object(Machine):
         finalizer: bool = False,
         foreground: bool = False,
         running: bool = False,
+        exceeded: bool = False,
         current_in: frozenset[Copy] = frozenset(),
         state: ObjectState = ABSENT,
         name: str = "",
     ) -> None:
         if not (owner is None or _OBJECT.has(owner, system)):
             _OBJECT_OR_NONE.refuse(owner, system, "Object", "owner")
-        if not (lives.__class__ is int and 1 <= lives <= 8):
-            _FROM_1_TO_8.refuse(lives, system, "Object", "lives")
+        if not (lives.__class__ is int and 0 <= lives <= 7):
+            _FROM_0_TO_7.refuse(lives, system, "Object", "lives")
         if not (uid.__class__ is int and 0 <= uid <= 7):
             _FROM_0_TO_7.refuse(uid, system, "Object", "uid")
         if not (owner_uid.__class__ is int and 0 <= owner_uid <= 7):
@@ -89,6 +91,8 @@ class Object(Machine):
             _TRUTH.refuse(foreground, system, "Object", "foreground")
         if not isinstance(running, bool):
             _TRUTH.refuse(running, system, "Object", "running")
+        if not isinstance(exceeded, bool):
+            _TRUTH.refuse(exceeded, system, "Object", "exceeded")
         if not _SET_OF_COPY.has(current_in, system):
             _SET_OF_COPY.refuse(current_in, system, "Object", "current_in")
         if not isinstance(state, ObjectState):
@@ -104,6 +108,7 @@ class Object(Machine):
         self._finalizer = finalizer
         self._foreground = foreground
         self._running = running
+        self._exceeded = exceeded
         self._current_in = current_in
         first = (self._current_in,)
         self._first = FIRST if first == FIRST else first
@@ -126,12 +131,12 @@ class Object(Machine):
 
     @property
     def lives(self) -> int:
-        """So many lives of the name are told apart."""
+        """The last uid; 0: created any number of times, where nobody compares uids."""
         return self._lives
 
     @property
     def uid(self) -> int:
-        """Which life of the name this is."""
+        """Which life of the name this is; 0 in all of them if `lives` is 0."""
         return self._uid
 
     @property
@@ -170,6 +175,11 @@ class Object(Machine):
         return self._running
 
     @property
+    def exceeded(self) -> bool:
+        """Created more often than `lives` says: that creation has not taken place."""
+        return self._exceeded
+
+    @property
     def current_in(self) -> frozenset[Copy]:
         """The copies that show the present version."""
         return self._current_in
@@ -188,6 +198,11 @@ class Object(Machine):
             and (self._owner.state is ObjectState.ABSENT or self._owner.uid != self._owner_uid)
         )
 
+    @property
+    def used_up(self) -> bool:
+        """`Absent and lives > 0 and uid >= lives`."""
+        return self._state is ABSENT and self._lives > 0 and self._uid >= self._lives
+
     def admits(self, version: Copy | None) -> bool:
         """`version == none or current_in has version`."""
         return version is None or version in self._current_in
@@ -195,7 +210,8 @@ class Object(Machine):
     def create(self, with_spec: int, with_finalizer: bool) -> None:
         """Where the name is in use, refused (AlreadyExists).
 
-        create: Absent -> Live
+        create: Absent -> Live when not used_up
+        exceed: in Absent when used_up
 
         Ignored in Live, Deleting.
         """
@@ -209,17 +225,20 @@ class Object(Machine):
                 with_spec = in_range(with_spec, 0, 7, "with_spec")
             state = self._state
             if state is ABSENT:
-                self._follow("create", "create", LIVE)
-                self._uid = in_range(
-                    self._uid + 1 if self._uid + 1 < self._lives else 0,
-                    0,
-                    7,
-                    "uid",
-                )
-                self._owner_uid = 0 if self._owner is None else self._owner.uid
-                self._spec = with_spec
-                self._finalizer = with_finalizer
-                self._state = LIVE
+                if not self.used_up:
+                    self._follow("create", "create", LIVE)
+                    if self._lives > 0:
+                        self._uid = in_range(self._uid + 1, 0, 7, "uid")
+                    self._owner_uid = 0 if self._owner is None else self._owner.uid
+                    self._spec = with_spec
+                    self._finalizer = with_finalizer
+                    self._state = LIVE
+                elif self.used_up:
+                    # exceed: No uid is given out twice. The model is too small to say what follows.
+                    self._follow("exceed", "create", self._state)
+                    self._exceeded = True
+                else:
+                    raise UnhandledEvent(self, self._state, "create", (ABSENT,))
             else:
                 pass  # ignored
 
@@ -489,6 +508,11 @@ class Object(Machine):
                 else:
                     self._current_in = self._current_in - {by}
 
+    def check_invariants(self) -> None:
+        """Raises `InvariantBroken` where something does not hold that always must."""
+        if self._exceeded:
+            raise InvariantBroken(self, "enough_lives", "not exceeded")
+
     def snapshot(self) -> Data:
         """All that can change, as JSON has it."""
         return {
@@ -502,6 +526,7 @@ class Object(Machine):
                 "finalizer": self._finalizer,
                 "foreground": self._foreground,
                 "running": self._running,
+                "exceeded": self._exceeded,
                 "current_in": sorted(x._number for x in self._current_in),
             },
         }
@@ -520,6 +545,7 @@ class Object(Machine):
             truth(data["fields"]["finalizer"], "finalizer"),
             truth(data["fields"]["foreground"], "foreground"),
             truth(data["fields"]["running"], "running"),
+            truth(data["fields"]["exceeded"], "exceeded"),
             frozenset(
                 reference(machines, x, CopyState, "current_in")
                 for x in items(data["fields"]["current_in"], "current_in")
@@ -537,6 +563,7 @@ class Object(Machine):
             self._finalizer,
             self._foreground,
             self._running,
+            self._exceeded,
             self._current_in,
         )
 
@@ -551,6 +578,7 @@ class Object(Machine):
             self._finalizer,
             self._foreground,
             self._running,
+            self._exceeded,
             self._current_in,
         ) = saved
 
@@ -578,7 +606,6 @@ class Object(Machine):
 # The types of values from outside.
 _OBJECT: Final = ReferenceKind("Object", ObjectState)
 _OBJECT_OR_NONE: Final = OptionalKind(_OBJECT)
-_FROM_1_TO_8: Final = NumberKind(1, 8)
 _FROM_0_TO_7: Final = NumberKind(0, 7)
 _SET_OF_OBJECT: Final = SetKind(_OBJECT)
 _TRUTH: Final = TruthKind()

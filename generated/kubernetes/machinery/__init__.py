@@ -46,7 +46,7 @@ __all__ = [
     "UnhandledEvent",
 ]
 
-VERSION = "e1c4344b6dc5"
+VERSION = "a81ef146b462"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their
 types.
 """
