@@ -21,6 +21,7 @@ import pytest
 from click.testing import CliRunner
 from stepping import compiled
 
+from fsmdsl import model as m
 from fsmdsl.cli import report_command
 from fsmdsl.cli.parser import cli
 from fsmdsl.editor.editing.actions import heard
@@ -36,7 +37,7 @@ from fsmdsl.runs import violation_groups as groups_module
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.replay import shortest, with_runs
 from fsmdsl.runs.violation_groups import Group, violation_groups
-from fsmdsl.search import Limits, explore
+from fsmdsl.search import Limits, Means, explore
 from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
@@ -466,3 +467,42 @@ def test_one_fix_ignores_an_event_in_all_states_of_a_group() -> None:
     assert "ignore `called` in `Cooking` of Order" in titles
     (edit,) = titles["ignore `called` in these 9 states of Order"]
     assert "ignore called in Draft, Paid, Cooking" in edit.text
+
+
+# What is never reachable ---------------------------------------------------------------------------------------------
+
+
+def pair(formula: str) -> m.Model:
+    return compiled(f"""
+    machine M {{ n: 0..3  initial state A  state B  event e from environment  A -> B on e  B -> A on e }}
+    system S {{ ms: M[2]  reachable x: {formula} }}
+    """)
+
+
+@pytest.mark.parametrize("means", [Means(), Means(compiled=False, workers=1)], ids=["any engine", "plain"])
+@pytest.mark.parametrize(
+    ("formula", "lines"),
+    [
+        ("ms[0].n == 2", ()),
+        ("ms[0] in B and ms[1].n == 2", ("`ms[1].n == 2` is never true",)),
+        ("ms[0].n == 1 and (ms[0] in B and ms[1].n == 2)",
+         ("`ms[0].n == 1` is never true", "`ms[1].n == 2` is never true")),
+        ("ms[0] in B and ms[0] in A", ("each part is true in some state, but never all of them at once",)),
+        ("all m in ms: m.n == 1", ("`m.n == 1` is true of no `m`",)),
+        ("all m in ms: m in B and m.n == 1", ("`m.n == 1` is true of no `m`",)),
+    ],
+)  # fmt: skip
+def test_a_conjunction_that_is_never_reachable_says_which_part_never_holds(
+    formula: str, lines: tuple[str, ...], means: Means
+) -> None:
+    model = pair(formula)
+    (system,) = model.systems.values()
+    (v,) = (v for v in explore(model, system, means=means).verdicts if v.kind == "reachable")
+    assert (v.outcome, v.explanation) == ("violated", lines)
+
+
+def test_of_a_search_that_was_cut_short_no_part_is_called_never_true() -> None:
+    model = pair("ms[0] in B and ms[1].n == 2")
+    (system,) = model.systems.values()
+    (v,) = (v for v in explore(model, system, Limits(states=2)).verdicts if v.kind == "reachable")
+    assert (v.outcome, v.explanation) == ("unknown", ())

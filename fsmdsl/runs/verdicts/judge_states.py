@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.runs.circular_wait import describe_waiting
@@ -74,13 +74,30 @@ def _questions(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
             continue
         finding = search.settled.get(q.key)
         trace = None if finding is None else evidence.trace(finding)
-        parts = never.get(q.key, ()) if finding is None else ()
-        explanation = vacuous_lines(parts) if finding is None else finding.explanation
+        is_tested = finding is not None or q.kind == "reachable"
+        parts = () if is_tested else never.get(q.key, ())
+        if finding is not None:
+            explanation = finding.explanation
+        elif q.kind == "reachable":
+            explanation = _unreachable(search, q, never.get(q.key, ()))
+        else:
+            explanation = vacuous_lines(parts)
         rests = basis(search) if finding is None else evidence.basis(trace)
         outcome = _outcome(search, q, finding)
         yield Verdict(
             q.kind, q.name, outcome, rests, q.declaration.span, explanation, trace, parts, q.key.machine or None
         )
+
+
+def _unreachable(search: Searched, q: Question, never: Sequence[Untested]) -> tuple[str, ...]:
+    """Which part of a `reachable` is never true; nothing where there are no parts, or not all was explored."""
+    parts = [x for x in search.questions if x.kind == "premise" and replace(x.key, premise=-1) == q.key]
+    if search.stopped is not None or not parts:
+        return ()
+    if never:
+        return tuple(x.message for x in never)
+    within = " within the bound" if search.beyond else ""
+    return (f"each part is true in some state, but never all of them at once{within}",)
 
 
 def _outcome(search: Searched, q: Question, finding: Finding | None) -> Outcome:

@@ -128,7 +128,9 @@ system Hall {
 }
 ```
 
-Look at the rows that no run follows: one of them should have led there.
+If the formula is a conjunction, the message names the part that is true in no state, or says that each part is true
+in some state, but never all of them at once. Else look at the rows that no run follows: one of them should have led
+there.
 """,
 )
 

@@ -1,4 +1,5 @@
-"""What passed without being tested: premises that are never true, and quantifiers that never find anything.
+"""What passed without being tested: premises that are never true, and quantifiers that never find anything. And which
+part of a `reachable` is never true.
 
 `a => b` holds wherever `a` is false, `all c in g.cells: p` wherever `g.cells` is empty. Whether that is everywhere is a
 question to all reachable worlds, of the kind that `reachable` asks.
@@ -26,7 +27,7 @@ class Premise:
     """What must be true once for a part of an invariant to be tested: for some value of the variables around it."""
 
     of: QuestionKey
-    """The invariant or property."""
+    """The invariant or property; or the `reachable`, of which this is a part."""
     number: int
     """Within the invariant, for all instances of a machine the same."""
     outer: int | None
@@ -50,7 +51,7 @@ class Premise:
 
 
 def premises(universe: Universe) -> list[Premise]:
-    """The premises of all invariants, of the system and of each instance, and of properties."""
+    """The premises of all invariants, of the system and of each instance, and of properties; parts of `reachable`."""
     system = universe.system
     premises: list[Premise] = []
     for x in system.invariants:
@@ -61,6 +62,8 @@ def premises(universe: Universe) -> list[Premise]:
     for y in system.properties:
         if not isinstance(y.formula, m.Recovers):
             premises += _premises(universe, QuestionKey("property", y.name), None, y.formula)
+    for z in system.reachables:
+        premises += _parts(universe, QuestionKey("reachable", z.name), z.condition)
     return premises
 
 
@@ -80,6 +83,34 @@ def untested(
 
 
 # Finding them --------------------------------------------------------------------------------------------------------
+
+
+def _parts(universe: Universe, of: QuestionKey, e: m.Expr) -> Iterator[Premise]:
+    """What must be true for the whole to be true: the operands of `and`, and what `all` asks of each, of some."""
+    conditions = [c for x in _conjuncts(e) for c in _part(universe, x)]
+    for n, c in enumerate(conditions if len(conditions) > 1 or _is_for_all(universe, e) else ()):
+        yield Premise(of, n, None, None, c.condition, c.message, c.span)
+
+
+def _conjuncts(e: m.Expr) -> Iterator[m.Expr]:
+    if isinstance(e, m.Logic) and e.operator == "and":
+        for x in e.operands:
+            yield from _conjuncts(x)
+    else:
+        yield e
+
+
+def _part(universe: Universe, e: m.Expr) -> Iterator[_Condition]:
+    if isinstance(e, m.Quantified) and _is_for_all(universe, e):
+        for x in _conjuncts(e.body):
+            condition = _closed((_For(e.variable, e.over),), x)
+            yield _Condition((), condition, f"`{words(x)}` is true of no `{e.variable}`", x.span, None)
+    else:
+        yield _Condition((), e, f"`{words(e)}` is never true", e.span, None)
+
+
+def _is_for_all(universe: Universe, e: m.Expr) -> bool:
+    return isinstance(e, m.Quantified) and e.kind == "all" and _never_empty(universe, e.over)
 
 
 @dataclass(frozen=True, slots=True)
