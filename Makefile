@@ -20,7 +20,7 @@ report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) draw specs --out build/diagrams
 	$(FSM) report specs --out build/report
 
-test: lint  ## under six minutes on two cores: the whole toolkit and the allocator, with nothing but Python
+test: lint  ## about five minutes on two cores: the whole toolkit and the allocator, with nothing but Python
 	$(BIN)/pytest -n 2 --dist worksteal
 
 quick: $(STAMP)  ## half a minute: lint, and the tests for the changed files

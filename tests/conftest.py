@@ -21,7 +21,7 @@ os.environ.setdefault("FSMDSL_KEY", str(Path(tempfile.mkdtemp(prefix="fsm-key-")
 
 # What tests make is small beside modules, items and trees, which stay: to look through them for garbage again and again
 # took a tenth of the time.
-gc.set_threshold(100_000, 50, 100)
+gc.set_threshold(50_000, 20, 10)
 
 # Output is as wide as it is where nobody looks. What loads `readline` sets this for the processes that it starts.
 os.environ.pop("COLUMNS", None)

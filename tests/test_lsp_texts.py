@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from hashlib import sha256
@@ -79,7 +80,7 @@ def test_other_separators_end_no_line(e: Editor, separator: str) -> None:
     e.change(U, [{"range": span(6, 26, 6, 30), "text": "pull"}, {"range": span(5, 10, 5, 14), "text": "pull"}])
     e.change(U, [{"range": span(7, 27, 7, 31), "text": "pull"}])
     mine = text.replace("push", "pull")
-    if HIDDEN.search(separator):  # it may not stand in a comment
+    if re.search(HIDDEN, separator):  # it may not stand in a comment
         e.change(U, [{"range": span(4, 0, 5, 0), "text": "    state Open\n"}])
         mine = mine.replace(f" // a{separator}b", "")
     assert formatted(e, mine) == format_source(parse(Source("x", mine)))
