@@ -6,7 +6,7 @@ import pytest
 from property_runs import Explored, explored, lamp
 from stepping import compiled, only_system
 
-from fsmdsl.search import explore, lines
+from fsmdsl.search import lines
 from fsmdsl.step import enabled, fire
 
 # Systems -------------------------------------------------------------------------------------------------------------
@@ -180,47 +180,3 @@ def test_a_step_that_fails_is_no_step_of_a_run() -> None:
     system S { m: M  property p: eventually m.n == 0 and always eventually m.n == 1 }
     """)
     assert x.outcomes() == {"p": "holds"}
-
-
-# Advice --------------------------------------------------------------------------------------------------------------
-
-SHARED_LOCK = """
-machine Lock {
-    initial state Free
-    state Taken
-    event flip from environment
-    Free -> Taken on flip
-    Taken -> Free on flip
-}
-machine Job {
-    param lock: Lock
-    initial state Waiting
-    state Done
-    event get, rest from environment
-    Waiting -> Done on get when %s
-    Done -> Waiting on rest
-}
-system S {
-    lock: Lock
-    job: Job { lock = lock }
-    property served: job in Waiting ~> job in Done under %s
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("guard", "under", "advice"),
-    [
-        ("lock in Free", "fair get, fair flip", True),
-        ("lock in Free", "strong fair get, fair flip", None),  # holds
-        ("lock in Free", "fair flip", False),  # nothing is promised of it
-        ("lock in Free and lock in Taken", "fair get, fair flip", False),  # it is never possible
-        ("true", "fair get, fair flip", None),  # holds
-    ],
-)
-def test_strong_fairness_is_advised_where_it_rules_the_run_out(guard: str, under: str, advice: bool | None) -> None:
-    model = compiled(SHARED_LOCK % (guard, under))
-    (verdict,) = (v for v in explore(model, only_system(model)).verdicts if v.kind == "property")
-    assert verdict.outcome == ("holds" if advice is None else "violated")
-    line = "`get` is possible again and again, but not all the time: `strong fair get` rules this run out"
-    assert (line in verdict.explanation) == bool(advice)

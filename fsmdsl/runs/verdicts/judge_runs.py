@@ -11,7 +11,6 @@ from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
 from fsmdsl.runs.liveness.assumptions import standing_still, steps_possible, stronger
 from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
-from fsmdsl.runs.liveness.put_off import put_off
 from fsmdsl.runs.recovery import check as recovers
 from fsmdsl.runs.refinement import check as refines
 from fsmdsl.runs.search_result import Searched
@@ -64,8 +63,7 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             first = a.breaches[0]
             trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
             reasons = why(search.plan, a.question, first, trace)
-            hints = put_off(search.plan, a.question, trace)
-            explanation = (*lines(search.universe, reasons), *hints, *_unanswered(a))
+            explanation = (*lines(search.universe, reasons), *_unanswered(a))
             deciding = tuple(dict.fromkeys(x for reason in reasons for x in reason.values))
             yield (
                 p.name,
