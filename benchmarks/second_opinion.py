@@ -77,7 +77,7 @@ def table(opinions: list[dict[str, Any]]) -> Iterator[str]:
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description="What other checkers confirm of all systems.")
-    parser.add_argument("tool", choices=["spin", "tlc", "rumur"])
+    parser.add_argument("tool", choices=["spin", "tlc", "graph"])
     parser.add_argument("--log", type=Path, required=True, help="where to write down what is done")
     parser.add_argument("--seconds", type=float, default=600, help="for each system")
     parser.add_argument("--most", type=int, default=40_000, help="a system with more states is left out")

@@ -2,10 +2,12 @@
 
     python tests/campaign_second_opinion.py --tool spin --count 10000 --seed 0 --log spin.jsonl
     TLA2TOOLS=tla2tools.jar python tests/campaign_second_opinion.py --tool tlc --count 1000 --log tlc.jsonl
+    python tests/campaign_second_opinion.py --tool graph --kind runs --count 5000 --log graph.jsonl
 
 A seed gives a module, of which its system and a small one around each machine are explored. With `--log`, every seed
 that is done is written down, and the same command goes on where it was interrupted. A line tells every difference, a
-table at the end what came out how often; the exit code is 1 if there was a difference.
+table at the end what came out how often; the exit code is 1 if there was a difference. For `graph`, `--count` is the
+number of properties of runs that are compared, and in the systems of every fourth seed runs may stutter.
 """
 
 from __future__ import annotations
@@ -21,20 +23,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from campaign import by_definition, systems
+from campaign import systems
 from random_crowds import crowd
 from random_mail import mail
 from random_polls import poll
 from random_records import members
+from random_runs import runs
 from random_specs import spec
 from random_systems import text_of
 
 from fsmdsl import model as m
 from fsmdsl.interop.second_opinion import Budgeted, SecondOpinion, compare
+from fsmdsl.interop.second_opinion.judge import Judge
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.interop.second_opinion.tools import TOOLS, Tool
+from fsmdsl.runs.liveness.grounding import questions
 from fsmdsl.runs.verdicts.judge import coverage, judge
 from fsmdsl.runs.verdicts.verdict import Exploration, Limits
+from fsmdsl.search.definition_search import Search
+from fsmdsl.step import Universe
 
 STATES = 300
 """A system with more is left out."""
@@ -43,13 +50,16 @@ BUDGET = Budgeted(120.0, 1 << 30)
 
 KINDS = {
     "systems": text_of, "newer": partial(text_of, newer=True), "specs": spec, "crowds": crowd, "mail": mail,
-    "records": members, "polls": poll,
+    "records": members, "polls": poll, "runs": runs,
 }  # fmt: skip
 
 
-def explored(model: m.Model, system: m.System, states: int = STATES) -> Exploration:
+def explored(model: m.Model, system: m.System, states: int = STATES, *, stutters: bool = False) -> Exploration:
     """By the definition of the language, as a whole or not at all."""
-    search = by_definition(model, system, Limits(states))
+    universe = Universe(model, system)
+    plan = questions(universe, stutters=stutters) if system.properties else None
+    search = Search(universe, Limits(states), None, plan)
+    search.run()
     return Exploration(
         system, search.states, search.transitions, search.depth, search.stopped, 0.0, judge(search), coverage(search)
     )
@@ -89,10 +99,17 @@ class Tally:
 def of_seed(kind: str, seed: int, tool: Tool, states: int) -> Tally:
     """The systems of one seed."""
     tally = Tally()
+    stutters = isinstance(tool, Judge) and seed % 4 == 3
+    tool = Judge(stutters=True) if stutters else tool
     for model, system in systems(KINDS[kind](seed)):
-        x = explored(model, system, states)
+        if isinstance(tool, Judge) and not system.properties:
+            continue
+        x = explored(model, system, states, stutters=stutters)
         if x.stopped is not None:
             tally.systems["left out: too many states or choices for us"] += 1
+            continue
+        if isinstance(tool, Judge) and x.transitions == 0:
+            tally.systems["left out: no steps"] += 1
             continue
         tally.add(compare(x, tool.opinion(model, system, x.states, BUDGET)), seed)
     return tally
@@ -107,9 +124,9 @@ def known(log: Path | None) -> dict[int, dict[str, Any]]:
 
 
 def campaign(kind: str, seeds: Iterator[int], tool: Tool, count: int, log: Path | None, states: int) -> Tally:
-    """Until so many systems have been compared."""
+    """Until so many systems, or properties, have been compared."""
     done, total = known(log), Tally()
-    while total.systems["the same"] + total.systems["different"] < count:
+    while _compared(total, tool) < count:
         seed = next(seeds)
         if seed in done:
             total.merge(done[seed])
@@ -124,6 +141,12 @@ def campaign(kind: str, seeds: Iterator[int], tool: Tool, count: int, log: Path 
     return total
 
 
+def _compared(total: Tally, tool: Tool) -> int:
+    if isinstance(tool, Judge):
+        return total.rows["property confirmed"] + total.rows["property different"]
+    return total.systems["the same"] + total.systems["different"]
+
+
 def installed(name: str) -> Tool:
     return Spin.installed(quick=True) if name == "spin" else TOOLS[name](None)
 
@@ -133,7 +156,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random systems, explored by us and by another checker.")
     parser.add_argument("--tool", choices=list(TOOLS), default="spin")
     parser.add_argument("--kind", choices=list(KINDS), default="systems", help="which random systems")
-    parser.add_argument("--count", type=int, default=100, help="so many systems are compared")
+    parser.add_argument("--count", type=int, default=100, help="so many systems (or properties) are compared")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--step", type=int, default=1, help="for several processes: from one seed to the next")
     parser.add_argument("--states", type=int, default=STATES, help="a system with more is left out")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CHECKERS = ("spin", "tlc")
+CHECKERS = ("spin", "tlc", "graph")
 """As `interop.second_opinion.tools` names them; what they need is imported when they are asked for."""
 
 SECONDS = 600.0
@@ -37,18 +37,24 @@ def second_opinion_options(command: F) -> F:
     return other(path(command))
 
 
-def installed(other: str | None, tool: str | None) -> Tool | None:
-    """The checker that was asked for. One that is missing ends the command with 2."""
+def installed(other: str | None, tool: str | None, *, stutters: bool) -> Tool | None:
+    """The checker that was asked for. One that is missing ends the command with 2, and so does one that knows no
+    `--stutter`."""
     if other is None:
         if tool is not None:
             misuse("`--tool` says where the checker of `--second-opinion` is")
         return None
     if several():
         misuse("`--second-opinion` is for one process")
+    if stutters and other != "graph":
+        misuse("`--stutter` is supported by `--second-opinion graph` only")
     from fsmdsl.interop.second_opinion import MissingError
+    from fsmdsl.interop.second_opinion.judge import Judge
     from fsmdsl.interop.second_opinion.tools import TOOLS
 
     try:
+        if other == "graph":
+            return Judge.installed(tool, stutters=stutters)
         return TOOLS[other](tool)
     except MissingError as error:
         misuse(str(error))

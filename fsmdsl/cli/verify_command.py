@@ -120,9 +120,8 @@ class _Task:
 
 def _read(options: VerifyOptions) -> _Task:
     """Read and check the specs, and choose the systems."""
-    if options.stutter and options.other is not None:
-        misuse("`--stutter` asks about runs that `--second-opinion` does not")
-    out, checker = printing(options.form, options.outputs), installed(options.other, options.tool)
+    checker = installed(options.other, options.tool, stutters=options.stutter)
+    out = printing(options.form, options.outputs)
     check_options(options.certificate, options.with_states, options.without)
     with within(options.budget, options.paths, out):
         loaded = loaded_or_exit(

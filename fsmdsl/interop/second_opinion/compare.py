@@ -101,4 +101,9 @@ def _run(v: Verdict, opinion: Opinion) -> Row:
         return Row(what, v.outcome, opinion.without[v.name], "not confirmed")
     if v.outcome not in ("holds", "violated"):
         return Row(what, v.outcome, "there is no verdict to confirm", "not confirmed")
-    return _row(what, v.outcome, "holds" if opinion.runs[v.name] else "violated")
+    theirs = "holds" if opinion.runs[v.name] else "violated"
+    if v.outcome == theirs == "violated" and v.trace is not None:
+        reason = opinion.refusal(v.name, v.trace)
+        if reason is not None:
+            return Row(what, "violated", f"violated, but not by the run shown: {reason}", "different")
+    return _row(what, v.outcome, theirs)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from fsmdsl.dataclasses import NamedTuple, dataclass, field
+from fsmdsl.runs.trace import Trace
 
 
 class Key(NamedTuple):
@@ -25,6 +26,10 @@ class Budgeted:
     """Bytes."""
 
 
+def accepts_any(name: str, trace: Trace) -> None:
+    """The `refusal` of a tool that reads no counterexamples of ours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opinion:
     """Of one system. `unfinished`: why the tool has not seen every state, or could not be asked at all; nothing else
@@ -39,6 +44,8 @@ class Opinion:
     """Properties that it was not asked about, and why."""
     unfinished: str | None = None
     seconds: float = 0.0
+    refusal: Callable[[str, Trace], str | None] = accepts_any
+    """Why a run is no counterexample to a property; None if it is one."""
 
 
 class MissingError(Exception):

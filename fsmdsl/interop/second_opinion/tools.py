@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from fsmdsl import model as m
+from fsmdsl.interop.second_opinion.judge import Judge
 from fsmdsl.interop.second_opinion.opinion import Budgeted, Opinion
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.interop.second_opinion.tlc import Tlc
@@ -19,5 +20,9 @@ class Tool(Protocol):
         ...
 
 
-TOOLS: Mapping[str, Callable[[str | None], Tool]] = {"spin": Spin.installed, "tlc": Tlc.installed}
+TOOLS: Mapping[str, Callable[[str | None], Tool]] = {
+    "spin": Spin.installed,
+    "tlc": Tlc.installed,
+    "graph": Judge.installed,
+}
 """What finds them, given a path or None. Raises `MissingError`."""
