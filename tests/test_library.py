@@ -174,6 +174,55 @@ def test_without_lives_all_lives_have_one_uid(tmp_path: Path) -> None:
     assert [v.name for v in exploration.violations] == ["fits"]
 
 
+ANSWERED = """module answered
+import kubernetes { Object, Copy }
+machine Writer {
+    param pod: Object
+    param seen: Copy
+    initial resting state Idle
+            state Created
+            state AlreadyExists
+            state Deleted
+            state NotFound
+            state Conflict
+    event create, delete, write, again from environment
+    Idle -> Created on create when pod not in Present do pod.create(0, false)
+    Idle -> AlreadyExists on create when pod in Present do pod.create(1, false)
+    Idle -> Deleted on delete when pod not in Absent do pod.delete
+    Idle -> NotFound on delete when pod in Absent do pod.delete
+    Idle on write when pod in Present and pod.admits(seen) do pod.set_status(seen, 1)
+    Idle -> Conflict on write when pod in Present and not pod.admits(seen) do pod.set_status(seen, 2)
+    Created, AlreadyExists, Deleted, NotFound, Conflict -> Idle on again
+}
+system TwoWriters {
+    pod: Object { lives = 0 }
+    seen: Copy[2] { of = pod }
+    writers: Writer[2] { pod = pod, seen = seen[index] }
+    environment {
+        some c in seen: c.deliver
+        some w in writers: w.create
+        some w in writers: w.delete
+        some w in writers: w.write
+        some w in writers: w.again
+    }
+    invariant refused: pod.spec == 0 and pod.status != 2
+    reachable exists: some w in writers: w in AlreadyExists
+    reachable gone: some w in writers: w in NotFound
+    reachable conflict: some w in writers: w in Conflict
+}
+"""
+"""Requests that the API server refuses would leave a 1 in `spec`, or a 2 in `status`."""
+
+
+def test_a_row_reads_the_answer_of_its_request(tmp_path: Path) -> None:
+    (tmp_path / "answered.fsm").write_text(ANSWERED)
+    model = load([tmp_path / "answered.fsm"]).model
+    assert model is not None
+    exploration = explore(model, model.systems["answered.TwoWriters"])
+    assert exploration.complete
+    assert [v.name for v in exploration.violations] == []
+
+
 def test_every_part_is_used_in_a_system() -> None:
     model = load([PARTS]).model
     assert model is not None
