@@ -112,7 +112,12 @@ WORDS = (
     Word("transient", "modifier", "Left within the round in which it is entered."),
     Word("error", "modifier", "Drawn and reported as a failure."),
     Word("async", "modifier", "While the action runs, only this machine takes no events."),
-    Word("replaces", "modifier", "Takes the place of the document's rows of the same label.", continues=True),
+    Word(
+        "replaces",
+        "modifier",
+        "Takes the place of the document's rows of a label.",
+        continues=True,
+    ),
     Word("rows", "modifier", "Rows of a diagram, from top to bottom."),
     Word("columns", "modifier", "Columns of a diagram, from left to right."),
     Word("any", "modifier", "Any value of the type, or any state, to begin with; the checker looks at all of them."),

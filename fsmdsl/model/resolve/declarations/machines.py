@@ -47,9 +47,22 @@ def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
 
 def replaced_labels(decl: s.AmendDecl) -> list[s.Name]:
     """The labels of documented rows that an amendment takes the place of."""
-    if not decl.replaces:
-        return []
+    if decl.label is not None:
+        return [decl.label]
+    return _labels(decl) if decl.replaces else []
+
+
+def _labels(decl: s.AmendDecl) -> list[s.Name]:
     return [x.label for x in decl.members if isinstance(x, s.TransitionDecl) and x.label is not None]
+
+
+def split_rows(machine: MachineNames) -> dict[str, list[str]]:
+    """Of each documented label whose rows have given way to rows of other labels, these."""
+    rows: dict[str, list[str]] = {}
+    for x in () if machine.module.program.as_documented else machine.decl.members:
+        if isinstance(x, s.AmendDecl) and x.label is not None:
+            rows.setdefault(x.label.text, []).extend(n.text for n in _labels(x))
+    return rows
 
 
 def _gives_way(member: s.MachineMember, replaced: set[str]) -> bool:
@@ -91,6 +104,11 @@ def declare(machine: MachineNames) -> None:
     for decl in machine.decl.members:
         if isinstance(decl, s.AmendDecl):
             program.diagnostics.extend(_unreplaced(machine, decl))
+            if decl.label is not None:
+                program.note(decl.label.span, "label", machine.qualified, decl.label.text)
+    for row in replaced_rows(machine.decl) if not program.as_documented else ():
+        assert row.label is not None
+        _note(machine, "label", row.label)
 
 
 def _note(machine: MachineNames, kind: Kind, name: s.Name) -> None:
@@ -157,8 +175,10 @@ def _unreplaced(machine: MachineNames, decl: s.AmendDecl) -> Iterator[Diagnostic
     for name in replaced_labels(decl):
         if name.text not in labels:
             diagnostic = rules.REPLACES.at(name.span, f"no documented transition is labelled `{name.text}`")
-            yield diagnostic.help("leave `replaces` out, or correct the label")
-    if decl.replaces and not replaced_labels(decl):
+            ways = "leave `replaces` out, or correct the label"
+            split = "`replaces e4: { … }` puts rows of other labels in the place of `e4`"
+            yield diagnostic.help(ways if decl.label is not None else f"{ways}; {split}")
+    if decl.replaces and not _labels(decl):
         yield rules.REPLACES.at(decl.reason.span, "this amendment replaces no labelled transition")
 
 
