@@ -109,3 +109,18 @@ def test_editors_rename_the_label_everywhere(at: str) -> None:
     place = TEXT.index(at)
     renamed = changed(TEXT, list(rename(documents.analysis("work.fsm"), "work.fsm", place, "ended")))
     assert renamed == TEXT.replace("done", "ended")
+
+
+@pytest.mark.parametrize("kind", ["replaces done: {", "replaces {"])
+def test_an_amendment_inside_another_replaces_as_well(kind: str, spec: Path) -> None:
+    """It added its rows and left the documented one in."""
+    label = "whole" if kind == "replaces done: {" else "done"
+    inside = TEXT.replace('amends parts "work', 'amends "all of it" { amends parts "work').replace(
+        "left = left - 1\n    }", "left = left - 1\n    } }"
+    )
+    spec.write_text(
+        inside.replace("replaces done: {", kind).replace("whole:", f"{label}:").replace("part:", f"{label}:")
+    )
+    assert load([spec]).diagnostics == ()
+    assert rows(spec) == [("loop", False), ("back", False), (label, True), (label, True)]
+    assert rows(spec, as_documented=True) == DOCUMENTED
