@@ -335,7 +335,9 @@ class _Specs(EffectWriter):
             yield f'amends {self._reason_name()}"{self._words()}" {{ {two} }}'
         if labelled and self.chance(0.3):
             row = self.random.choice(labelled)
-            yield f'amends "{self._words()}" replaces {self.random.choice([row, f"{{ {row} }}"])}'
+            label, _, moves = row.partition(": ")
+            split = f"{label}: {{ {label}_split: {moves} }}"
+            yield f'amends "{self._words()}" replaces {self.random.choice([row, f"{{ {row} }}", split])}'
 
     def _default(self, t: m.Type, p: float) -> str:
         if isinstance(t, m.RefType | m.OpaqueType) or not self.chance(p):

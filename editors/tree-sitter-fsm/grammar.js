@@ -287,6 +287,8 @@ module.exports = grammar({
       seq("amends", $.string, $.replaces, $.amend_body),
       seq("amends", $.string, $._machine_member),
       seq("amends", $.string, $.amend_body),
+      seq("amends", $.name, $.string, $.replaces, $.label, $.amend_body),
+      seq("amends", $.string, $.replaces, $.label, $.amend_body),
     )),
     amend_body: $ => prec.right(choice(
       seq("{", $._machine_star_6, "}"),

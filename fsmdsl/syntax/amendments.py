@@ -123,7 +123,8 @@ def _amendments(module: s.Module) -> Iterator[Amendment]:
     for decl in module.members:
         if isinstance(decl, s.MachineDecl):
             for x in _inside(decl.members):
-                has = [f"{decl.name.text}.{n}" for member in x.members for n in _names(member)]
+                own = [] if x.label is None else [x.label.text]
+                has = [f"{decl.name.text}.{n}" for n in (*own, *(n for y in x.members for n in _names(y)))]
                 yield _amendment(x, has, name)
         elif isinstance(decl, s.LocksDecl):
             owner = "locks" if decl.name is None else decl.name.text

@@ -190,11 +190,13 @@ class InvariantDecl:
 
 @node
 class AmendDecl:
-    """`amends stale_copy "reason" …`: what the document lacks. With `replaces`, rows of the same label give way."""
+    """`amends stale_copy "reason" …`: what the document lacks. With `replaces`, rows of the same labels give way, or
+    those of the one `label` that it names."""
 
     name: Name | None
     reason: Text
     replaces: bool
+    label: Name | None
     members: tuple[MachineMember, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)

@@ -75,7 +75,7 @@ def _members(members: Iterable[s.MachineMember]) -> Interface:
             case s.HookDecl() | s.IgnoreDecl() | s.PriorityDecl() | s.LayoutDecl() | s.InvariantDecl():
                 pass
             case s.AmendDecl():
-                parts.append((x.reason, x.replaces, _members(x.members)))
+                parts.append((x.reason, x.replaces, x.label, _members(x.members)))
             case _:
                 parts.append(x)
     return tuple(parts)

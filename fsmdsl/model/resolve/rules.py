@@ -276,8 +276,9 @@ REPLACES = _rule(
     "replaces-nothing",
     "an amendment that replaces no documented row",
     """
-`amends "reason" replaces e4: …` takes the place of the document's transitions labelled `e4`. Without such a row there
-is nothing to replace.
+`amends "reason" replaces e4: …` takes the place of the document's transitions labelled `e4`, and
+`amends "reason" replaces e4: { … }` puts rows of other labels in their place. Without such a row there is nothing to
+replace.
 
 ```fsm
 machine Door {

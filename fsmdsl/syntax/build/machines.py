@@ -126,7 +126,9 @@ def _amend(b: Builder, n: Node) -> s.AmendDecl:
     assert reason is not None
     members = _members(b, n.one("amend_body") or n)
     name = next(iter(b.names(n)), None)
-    return s.AmendDecl(name, reason, n.one("replaces") is not None, members, b.doc(n), b.span(n))
+    label = n.one("label")
+    split = None if label is None else b.names(label)[0]
+    return s.AmendDecl(name, reason, n.one("replaces") is not None, split, members, b.doc(n), b.span(n))
 
 
 _MEMBERS: dict[str, Callable[[Builder, Node], s.MachineMember]] = {

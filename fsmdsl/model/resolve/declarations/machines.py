@@ -27,14 +27,22 @@ def opened_members(decl: s.MachineDecl, as_documented: bool) -> list[tuple[s.Mac
             out.append((member, None))
         elif not as_documented:
             out.extend((inner, why) for inner, why in _amended(member))
-            replaced |= {n.text for n in replaced_labels(member)}
+            replaced |= {n.text for x in _amendments([member]) for n in replaced_labels(x)}
     return [(x, why) for x, why in out if why is not None or not _gives_way(x, replaced)]
 
 
 def replaced_rows(decl: s.MachineDecl) -> list[s.TransitionDecl]:
     """The documented rows that amendments take the place of."""
-    replaced = {n.text for x in decl.members if isinstance(x, s.AmendDecl) for n in replaced_labels(x)}
+    replaced = {n.text for x in _amendments(decl.members) for n in replaced_labels(x)}
     return [x for x in decl.members if isinstance(x, s.TransitionDecl) and _gives_way(x, replaced)]
+
+
+def _amendments(members: Iterable[s.MachineMember]) -> Iterator[s.AmendDecl]:
+    """Those inside others, too."""
+    for x in members:
+        if isinstance(x, s.AmendDecl):
+            yield x
+            yield from _amendments(x.members)
 
 
 def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
@@ -47,9 +55,22 @@ def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
 
 def replaced_labels(decl: s.AmendDecl) -> list[s.Name]:
     """The labels of documented rows that an amendment takes the place of."""
-    if not decl.replaces:
-        return []
+    if decl.label is not None:
+        return [decl.label]
+    return _labels(decl) if decl.replaces else []
+
+
+def _labels(decl: s.AmendDecl) -> list[s.Name]:
     return [x.label for x in decl.members if isinstance(x, s.TransitionDecl) and x.label is not None]
+
+
+def split_rows(machine: MachineNames) -> dict[str, list[str]]:
+    """Of each documented label whose rows have given way to rows of other labels, these."""
+    rows: dict[str, list[str]] = {}
+    for x in () if machine.module.program.as_documented else _amendments(machine.decl.members):
+        if x.label is not None:
+            rows.setdefault(x.label.text, []).extend(n.text for n in _labels(x))
+    return rows
 
 
 def _gives_way(member: s.MachineMember, replaced: set[str]) -> bool:
@@ -88,9 +109,13 @@ def declare(machine: MachineNames) -> None:
             _declare_events(machine, member, why)
         elif isinstance(member, s.ActionDecl):
             _declare_actions(machine, member, why)
-    for decl in machine.decl.members:
-        if isinstance(decl, s.AmendDecl):
-            program.diagnostics.extend(_unreplaced(machine, decl))
+    for decl in _amendments(machine.decl.members):
+        program.diagnostics.extend(_unreplaced(machine, decl))
+        if decl.label is not None:
+            program.note(decl.label.span, "label", machine.qualified, decl.label.text)
+    for row in replaced_rows(machine.decl) if not program.as_documented else ():
+        assert row.label is not None
+        _note(machine, "label", row.label)
 
 
 def _note(machine: MachineNames, kind: Kind, name: s.Name) -> None:
@@ -157,8 +182,10 @@ def _unreplaced(machine: MachineNames, decl: s.AmendDecl) -> Iterator[Diagnostic
     for name in replaced_labels(decl):
         if name.text not in labels:
             diagnostic = rules.REPLACES.at(name.span, f"no documented transition is labelled `{name.text}`")
-            yield diagnostic.help("leave `replaces` out, or correct the label")
-    if decl.replaces and not replaced_labels(decl):
+            ways = "leave `replaces` out, or correct the label"
+            split = "`replaces e4: { … }` puts rows of other labels in the place of `e4`"
+            yield diagnostic.help(ways if decl.label is not None else f"{ways}; {split}")
+    if decl.replaces and not _labels(decl):
         yield rules.REPLACES.at(decl.reason.span, "this amendment replaces no labelled transition")
 
 
