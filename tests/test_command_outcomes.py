@@ -644,6 +644,12 @@ def test_the_readme_begins_with_the_example_of_init() -> None:
     assert example.startswith(f"{block.text}\nscenario ")
 
 
+def test_the_table_of_repairs_in_the_readme_is_that_of_the_page_that_runs_it() -> None:
+    (block,) = [x for x in blocks(ROOT / "README.md") if x.language == "text"]
+    page = [x.text for x in blocks(ROOT / "docs" / "how-a-document-becomes-a-spec.md") if x.language == "console"]
+    assert any(text.startswith(block.text) for text in page)
+
+
 def test_the_first_steps_of_the_readme_verify_one_folder(specs: Path) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     commands = re.findall(r"^\.venv/bin/fsm (.*)$", readme, re.MULTILINE)
