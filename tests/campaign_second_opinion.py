@@ -46,6 +46,9 @@ from fsmdsl.step import Universe
 STATES = 300
 """A system with more is left out."""
 
+SECONDS = 20.0
+"""The same, for one that takes longer to explore."""
+
 BUDGET = Budgeted(120.0, 1 << 30)
 
 KINDS = {
@@ -58,7 +61,7 @@ def explored(model: m.Model, system: m.System, states: int = STATES, *, stutters
     """By the definition of the language, as a whole or not at all."""
     universe = Universe(model, system)
     plan = questions(universe, stutters=stutters) if system.properties else None
-    search = Search(universe, Limits(states), None, plan)
+    search = Search(universe, Limits(states, SECONDS), None, plan)
     search.run()
     return Exploration(
         system, search.states, search.transitions, search.depth, search.stopped, 0.0, judge(search), coverage(search)

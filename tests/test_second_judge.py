@@ -5,7 +5,6 @@ The two share no code, so each is an oracle of the other. More systems: `tests/c
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -22,10 +21,12 @@ from test_cli import ROOT, fsm
 from test_liveness import Sample
 from tiers import enough, share, today
 
+from fsmdsl import model as m
 from fsmdsl.interop.second_opinion import Budgeted, SecondOpinion, compare
 from fsmdsl.interop.second_opinion.judge import Judge
 from fsmdsl.interop.second_opinion.judge import formula as other
 from fsmdsl.interop.second_opinion.judge.fair_runs import Edge, Runs, satisfiable
+from fsmdsl.model.workspace import load
 from fsmdsl.runs.liveness import fairness, finally_never_kernels, standstill
 from fsmdsl.runs.liveness import formula as f
 from fsmdsl.runs.liveness.decide import Prepared, decide
@@ -34,6 +35,7 @@ from fsmdsl.runs.liveness.finally_never import finally_never
 from fsmdsl.runs.liveness.graph import Graph
 from fsmdsl.runs.liveness.stutter import stuttering
 from fsmdsl.runs.trace import Trace, run
+from fsmdsl.search import Limits, Means, explore
 from fsmdsl.step import EventStep, Step, Universe
 
 # Random graphs -------------------------------------------------------------------------------------------------------
@@ -346,21 +348,29 @@ def test_the_command_takes_no_tool(tmp_path: Path) -> None:
 
 # Our specs -----------------------------------------------------------------------------------------------------------
 
-FOLDERS = ("specs/confine", "specs/grove", "specs/hived", "specs/kubernetes", "specs/yunikorn", "benchmarks/models")
+FOLDERS = ("specs/confine", "specs/grove", "specs/hived", "specs/kubernetes", "specs/yunikorn", "benchmarks")
+
+MAX_STATES = 40_000
+"""A larger system is left out: `benchmarks/second_opinion.py`, which makes the table of the documentation, has the same
+limit."""
 
 
-@pytest.mark.full(reason="searches by the definition")
+@pytest.mark.full(reason="searches of some minutes by the definition")
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_properties_of_our_specs_are_confirmed(folder: str) -> None:
-    holes = ROOT / folder / "holes"
-    paths = [folder, *([str(holes)] if holes.exists() else [])]
-    options = ["--second-opinion", "graph", "--max-states", "50000", "--format", "json"]
-    opinions = json.loads(fsm("verify", *paths, *options, cwd=ROOT).stdout)["second_opinions"]
-    rows = {(x["system"], r["what"]): r for x in opinions for r in x["rows"] if r["what"].startswith("property")}
-    unconfirmed = {key: r["theirs"] for key, r in rows.items() if r["agreement"] != "confirmed"}
-    assert not [x for x in opinions if x["agreement"] == "different"]
-    assert set(unconfirmed.values()) <= {RECOVERS}
-    assert len(rows) - len(unconfirmed) >= 1
-
-
-RECOVERS = "`recovers` compares states before and after a crash, and is no formula"
+    loaded = load([ROOT / folder, *(x for x in [ROOT / folder / "holes"] if x.exists())])
+    assert loaded.model is not None
+    unconfirmed, left_out, properties = [], [], 0
+    for system in (x for x in loaded.model.systems.values() if x.properties):
+        found = explore(loaded.model, system, Limits(MAX_STATES, after_violation=None), None, Means(symmetry=False))
+        if found.stopped is not None:
+            left_out.append(system.name)
+            continue
+        opinion = compare(found, Judge().opinion(loaded.model, system, found.states, Budgeted(3600.0)))
+        assert opinion.agreement != "different", opinion.rows
+        formulas = {f"property {p.name}" for p in system.properties if not isinstance(p.formula, m.Recovers)}
+        unconfirmed += [r for r in opinion.rows if r.what in formulas and r.agreement != "confirmed"]
+        properties += len(formulas)
+    assert unconfirmed == []
+    assert left_out == []
+    assert properties > 0

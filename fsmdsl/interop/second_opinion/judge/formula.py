@@ -89,6 +89,7 @@ def always(body: Formula) -> Formula:
 
 
 def negation(f: Formula) -> Formula:
+    """Not, in negation normal form."""
     match f:
         case At(atom, positive):
             return At(atom, not positive)
