@@ -39,8 +39,9 @@ BAD_CHARACTER = Rule(
     "a character or an operator that the language does not have",
     """
 Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Any other character
-outside comments and quoted text is reported here. So are quoted text without a closing quote and, anywhere, invisible
-characters. If an operator of another language has an obvious equivalent, parsing continues with that one.
+outside comments and quoted text is reported here. The same applies to quoted text without a closing quote and,
+anywhere, to invisible characters. If an operator of another language has an obvious equivalent, parsing continues with
+that one.
 
 ```fsm
 machine Door {
@@ -81,8 +82,8 @@ BAD_NUMBER = Rule(
     Severity.ERROR,
     "digits that are neither a number nor a duration, or a number too large to use",
     """
-A number consists of at most 15 digits and nothing else. A duration is a number with a unit: `100ms`, `30s`, `5min`,
-`24h`, `3d`. A name begins with a letter.
+A number consists of 1 to 15 digits. A duration is a number with a unit: `100ms`, `30s`, `5min`, `24h`, `3d`. A name
+begins with a letter.
 
 ```fsm
 machine Door {
