@@ -20,8 +20,8 @@ ALWAYS = Rule(
     Severity.WARNING,
     "a guard that every value passes",
     """
-Whatever values the data have that the guard reads, it is true. A reader takes a guard for a condition, so it should
-either be one or not stand there; often a range or a state is not what the author had in mind.
+The guard is true for all values of the data that it reads. A guard suggests a condition to the reader, so it should be
+one, or be removed. Often the author was mistaken about a range or a state.
 
 ```fsm
 machine Door {
@@ -34,7 +34,7 @@ machine Door {
 }
 ```
 
-Leave the guard out, or correct it.
+Remove the guard, or correct it.
 """,
 )
 
@@ -44,7 +44,7 @@ NEVER = Rule(
     Severity.WARNING,
     "a guard that no value passes",
     """
-No values of the data that the guard reads make it true, so the transition is never followed.
+The guard is false for all values of the data that it reads, so the transition is never taken.
 
 ```fsm
 machine Door {
@@ -58,7 +58,7 @@ machine Door {
 }
 ```
 
-Correct the guard, or take the transition out.
+Correct the guard, or remove the transition.
 """,
 )
 
@@ -68,9 +68,9 @@ EMPTY = Rule(
     Severity.WARNING,
     "an invariant that cannot be broken, or cannot hold",
     """
-An invariant that is true of any values says nothing: no mistake in the spec can break it. One that is true of no
-values is broken from the beginning. An invariant about a derived value is left alone even when it is always true: it
-holds the definition of that value to what it promises.
+An invariant that is true for all values states nothing: no error in the spec can violate it. One that is false for all
+values is violated from the beginning. An invariant about a derived value is not reported even if it is always true,
+because it checks the definition of that value.
 
 ```fsm
 machine Door {
@@ -83,7 +83,7 @@ machine Door {
 }
 ```
 
-Say what must hold, or take the invariant out.
+Write a condition that can be violated, or remove the invariant.
 """,
 )
 

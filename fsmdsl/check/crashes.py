@@ -17,11 +17,10 @@ LOST = Rule(
     "FSM219",
     "lost-in-crash",
     Severity.WARNING,
-    "a volatile state that a crash does not move on",
+    "a volatile state without a transition on a crash",
     """
-A `volatile` state does not survive a crash, so a transition `on crash` must say where an instance is afterwards. The
-same is asked of a `transient` state, if a system lets crashes happen: an instance is in it while an action is under
-way.
+A `volatile` state does not survive a crash, so a transition `on crash` must give the state afterwards. If a system
+allows crashes, the same applies to a `transient` state, because an instance is in it while an action is in progress.
 
 ```fsm
 machine Group {
@@ -44,9 +43,9 @@ NOTHING = Rule(
     Severity.WARNING,
     "the crash of an instance on which a crash has no effect",
     """
-`crash of x` sets back the fields of x that are not durable, follows its transition `on crash`, and takes the answers
-that it waits for. Where all fields are durable and the machine has neither such a transition nor an answer to wait for,
-such a crash makes no difference.
+`crash of x` resets the fields of x that are not durable, takes its transition `on crash`, and discards the outcomes
+that it waits for. If all fields are durable, and the machine has neither such a transition nor an outcome to wait for,
+the crash has no effect.
 
 ```fsm
 machine Server {
@@ -67,8 +66,8 @@ system Cluster {
 }
 ```
 
-Say what is lost: a field without `durable`, or a transition such as `Leader -> Follower on crash`. Else remove the
-crash.
+Declare what is lost, with a field without `durable` or a transition such as `Leader -> Follower on crash`. Otherwise,
+remove the crash.
 """,
 )
 
@@ -76,10 +75,10 @@ NEVER = Rule(
     "FSM229",
     "never-crashes",
     Severity.WARNING,
-    "transitions `on crash` of a machine that no crash strikes",
+    "transitions `on crash` of a machine that never crashes",
     """
-In a system whose environment has `crash of`, those that are named crash, and no others. A machine with transitions
-`on crash` that is in such a system, and that no system lets crash, never follows them.
+In a system whose environment has `crash of`, only the named instances crash. This machine has transitions `on crash`,
+and instances in such a system, but no system lets them crash. So these transitions are never taken.
 
 ```fsm
 machine Cache {
@@ -109,7 +108,8 @@ system Shop {
 }
 ```
 
-Name the instance too, `crash of worker, cache`; give it a crash of its own; or add `crash`, which strikes all.
+Name the instance too, `crash of worker, cache`, give it a crash of its own, or add `crash`, which affects all
+instances.
 """,
 )
 
@@ -117,10 +117,10 @@ UNKNOWN = Rule(
     "FSM230",
     "first-value-unknown",
     Severity.ERROR,
-    "a crash gives a field back a first value that nobody knows",
+    "a crash resets a field whose initial value is unknown",
     """
-A crash gives fields that are not durable the values that they began with. A field that begins with any value
-(`= any`), or with one that is computed from such a field, has no first value that the text gives.
+A crash resets fields that are not durable to their initial values. A field that can begin with any value (`= any`), or
+with one computed from such a field, has no fixed initial value.
 
 ```fsm
 machine Server {
@@ -139,7 +139,7 @@ system Cluster {
 }
 ```
 
-Make it `durable`, so that a crash leaves it alone, or let it begin with a value.
+Make the field `durable`, so that a crash does not change it, or give it an initial value.
 """,
 )
 

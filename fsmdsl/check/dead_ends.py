@@ -16,8 +16,8 @@ DEAD_END = Rule(
     Severity.WARNING,
     "a state without a way out that is neither final nor resting",
     """
-No transition leads from this state to another one. If that is intended, say so; if not, a transition is missing. A
-machine with a single state has nowhere to go and is not reported.
+No transition leads from this state to another one. Either this is intended and must be declared, or a transition is
+missing. A machine with a single state is not reported.
 
 ```fsm
 machine Task {
@@ -28,9 +28,9 @@ machine Task {
 }
 ```
 
-Write `resting state Done` if an instance may stay there, `final state Done` if each instance has to end, or add the
-transition that leaves it. `resting` only permits: it never makes a deadlock. After `final`, a system in which nothing
-can happen while a task is still `New` is in a deadlock (FSM302).
+Write `resting state Done` if an instance may stay there, write `final state Done` if each instance must end, or add the
+transition that leaves the state. `resting` only allows an instance to stay; it never causes a deadlock to be reported.
+With `final`, a system in which nothing can happen while a task is still `New` is in a deadlock (FSM302).
 """,
 )
 
@@ -40,9 +40,9 @@ STAYS = Rule(
     Severity.ERROR,
     "a transient state that is not left within its round",
     """
-A `transient` state is passed through: an eventless transition leaves it in the round in which it was entered, or the
-answer of the action that is called on entering it does. A state that waits for an event from outside, or for nothing
-at all, is not transient.
+A `transient` state must be left in the round in which it is entered. Either an eventless transition leaves it, or the
+outcome of the action that is called on entry does. A state that waits for an external event, or for nothing at all, is
+not transient.
 
 ```fsm
 machine Task {
@@ -55,7 +55,7 @@ machine Task {
 }
 ```
 
-Take `transient` away, or let an eventless transition or an action's outcome lead on.
+Remove `transient`, or leave the state with an eventless transition or on an action outcome.
 """,
 )
 
@@ -65,8 +65,9 @@ LEFT = Rule(
     Severity.ERROR,
     "a final state that a transition leaves",
     """
-A `final` state is where an instance's life ends. Events may still be ignored or handled there by internal
-transitions, which leave nothing, but nothing leads on, not even a crash, and not from a composite state around it.
+A `final` state ends the life of an instance. Events may still be ignored there, or handled by internal transitions,
+which do not leave the state. But no transition may leave the state, not even on a crash, and none may leave a composite
+state that contains it.
 
 ```fsm
 machine Task {
@@ -78,7 +79,7 @@ machine Task {
 }
 ```
 
-Take `final` away, or the transition.
+Remove `final`, or the transition.
 """,
 )
 

@@ -18,9 +18,10 @@ INCOMPLETE = Rule(
     Severity.NOTE,
     "states in which an event from another machine would be a fault",
     """
-An event that arrives where it is neither handled nor ignored is a fault. For events that other machines send, this
-note lists the states where that would happen, should one be sent then. Most of them never happen, because senders
-look before they send; exploring a system (`fsm verify`) tells which do. The report shows the same as a table.
+An event that arrives in a state in which it is neither handled nor ignored causes a fault. For events that other
+machines send, this note lists the states in which such a fault would occur. Most of these faults never occur, because
+senders check the state before they send. Exploring a system (`fsm verify`) shows which do. The report shows the same
+information as a table.
 
 ```fsm
 machine Cell {
@@ -40,7 +41,7 @@ machine Group {
 }
 ```
 
-Where it may happen and nothing should follow, say so: `ignore take in Used`.
+If the event may arrive and should have no effect, ignore it: `ignore take in Used`.
 """,
 )
 

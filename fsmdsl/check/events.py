@@ -16,8 +16,8 @@ NEVER_SENT = Rule(
     Severity.WARNING,
     "an event that its declared sender never sends",
     """
-`event free from Group` promises that a group sends it. No effect of that machine (for a channel: of any machine)
-does, so either a send is missing there, or the declaration says too much.
+`event free from Group` says that a group sends the event. No effect of that machine (for a channel: of any machine)
+sends it. Either a send is missing there, or the declaration names a wrong sender.
 
 ```fsm
 machine Cell {
@@ -37,7 +37,7 @@ machine Group {
 }
 ```
 
-Send it, here with `Busy -> Idle on stop do cell.free`, or correct the `from`.
+Send the event, here with `Busy -> Idle on stop do cell.free`, or correct the `from`.
 """,
 )
 
@@ -47,8 +47,8 @@ NEVER_HANDLED = Rule(
     Severity.WARNING,
     "an event that no transition handles",
     """
-The machine declares the event and no transition is triggered by it, in no state, nor is it ignored anywhere. Sending
-it is always a fault.
+The machine declares the event, but no transition is triggered by it, and no state ignores it. Sending it is always a
+fault.
 
 ```fsm
 machine Door {
@@ -59,7 +59,7 @@ machine Door {
 }
 ```
 
-Add the transition, ignore the event on purpose, or take it out.
+Add the transition, ignore the event explicitly, or remove it.
 """,
 )
 

@@ -24,9 +24,9 @@ UNHANDLED = FaultPage(
     "an event reaches an instance that neither handles nor ignores it",
     "add a row or a guard for it, or `ignore` it in this state",
     """
-Every event that a machine or an `environment` block can send to an instance needs a row in its current state, or an
-`ignore`. If rows exist and none of their guards holds, the message lists the guards. In a scenario or a log, an answer,
-a timer or a message that cannot come now is `unhandled`, too.
+Every event that a machine or an `environment` block can send to an instance needs a row in the instance's current
+state, or an `ignore`. If rows exist but none of their guards is true, the message lists the guards. In a scenario or a
+log, an answer, a timer or a message that is not possible at that point is also `unhandled`.
 
 ```fsm
 machine Lamp {
@@ -46,9 +46,9 @@ system Room { lamp: Lamp  switch: Switch { lamp = lamp } }
 ```
 
 - Add the missing row: `On -> Off on toggle`.
-- If the event changes nothing there, say so: `ignore toggle in On`.
-- If it cannot come in this state, guard the row that sends it: `Up on press when lamp in Off do lamp.toggle`. An event
-  of an `environment` block takes a guard, too.
+- If the event changes nothing there, ignore it: `ignore toggle in On`.
+- If the event is impossible in this state, guard the row that sends it: `Up on press when lamp in Off do lamp.toggle`.
+  An event of an `environment` block can have a guard, too.
 """,
 )
 
@@ -57,8 +57,8 @@ OVERLAP = FaultPage(
     "two transitions are enabled at once, and none has priority",
     "make the guards exclude each other, or rank the rows with `priority`",
     """
-A machine is deterministic: at most one transition may be enabled for an event. A row of an inner state comes before one
-of the state around it. Other rows need guards that exclude each other, or a `priority`.
+A machine is deterministic: at most one transition may be enabled for an event. A row of an inner state takes precedence
+over a row of an enclosing state. Other rows need guards that exclude each other, or a `priority`.
 
 ```fsm
 machine Door {
@@ -86,8 +86,8 @@ REENTRANCE = FaultPage(
     "an event reaches an instance in the middle of its own transition",
     "read a field of the other instance after the send, or let it answer through a channel",
     """
-A call is a step inside the step of its caller: the receiver's transition ends before the caller continues. A receiver
-that calls back reaches the caller before that is in its new state. So a call has no reply.
+A call is a step inside the caller's step: the receiver's transition ends before the caller continues. A receiver that
+calls back reaches the caller before the caller has entered its new state. So a call cannot have a reply.
 
 ```fsm
 machine Client {
@@ -110,10 +110,10 @@ machine Server {
 system S { server: Server  client: Client { server = server } }
 ```
 
-- To use a result at once, let the receiver store it, and read it after the call:
+- To use a result immediately, let the receiver store it, and read it after the call:
   `do { server.ask(self); if server.granted { … } }`.
-- To be called back later, answer through a channel: declare `channel replies: fifo[2] to each Client` and
-  `event reply from replies`, and write `do send replies.reply to client`. The reply is then a step of its own.
+- To receive a reply later, use a channel: declare `channel replies: fifo[2] to each Client` and
+  `event reply from replies`, and write `do send replies.reply to client`. The reply is then a separate step.
 """,
 )
 
@@ -122,9 +122,9 @@ BUSY = FaultPage(
     "an event reaches an instance that waits for the answer of an action",
     "do not send before the answer is there, or send through a `waiting` channel",
     """
-An instance takes no events between an action and its outcome. An `async` action stops this instance only, so others
-can reach it. In a scenario or a log, whatever comes from outside while the system waits for the answer of a plain
-action, or before it has recovered from a crash, is `busy`, too.
+An instance accepts no events between the call of an action and its outcome. An `async` action blocks only this
+instance, so events from others can reach it. In a scenario or a log, any external event that arrives while the system
+waits for the outcome of a plain action, or before it has recovered from a crash, is also `busy`.
 
 ```fsm
 machine Node {
@@ -150,10 +150,10 @@ machine Operator {
 system S { node: Node  operator: Operator { node = node } }
 ```
 
-- Let the sender wait: guard its row with a field that the receiver sets when the answer is there.
-- Or send through a channel that keeps the message until then: declare `channel orders: waiting fifo[1] to Node` and
+- Let the sender wait: guard its row with a field that the receiver sets when the outcome arrives.
+- Or send through a channel that holds the message until then: declare `channel orders: waiting fifo[1] to Node` and
   `event stop from orders`, and write `do send orders.stop`.
-- If the instance must take events in the meantime, model the action as a request and an event that ends it.
+- If the instance must accept events in the meantime, model the action as a request and an event that completes it.
 """,
 )
 
@@ -162,8 +162,8 @@ NONE = FaultPage(
     "an expression has no value here: an optional is none, a list is empty, or a divisor is 0",
     "check it first: `when x != none`, `size(xs) > 0`, or a divisor that is not 0",
     """
-A field of type `T?` may be `none`. Wherever it is used as a `T` (to send to it, to read a field of it), it must not
-be. The same applies to the first of an empty list, an item or a key that does not exist, and division by 0.
+A field of type `T?` may be `none`, but not where it is used as a `T` (to send to it, or to read one of its fields). The
+same applies to the first item of an empty list, an item or a key that does not exist, and division by 0.
 
 ```fsm
 machine Gang {
@@ -182,7 +182,7 @@ system S { gang: Gang  pod: Pod }
 ```
 
 - Guard the row: `when pod != none`.
-- Or decide inside the row: `if pod != none { pod.evict }`.
+- Or test the value in the row: `if pod != none { pod.evict }`.
 - If it cannot be none, declare it without `?` and give it a value where the instance is declared.
 """,
 )
@@ -192,8 +192,8 @@ RANGE = FaultPage(
     "a value does not fit into the declared range",
     "guard the row at the end of the range, limit the value with `min` or `max`, or widen the range",
     """
-Numbers have a range, and every value that a field, an argument or a part of a record takes must be inside it. Nothing
-wraps around.
+Numbers have a range, and every value of a field, an argument or a part of a record must be inside it. Values do not
+wrap around.
 
 ```fsm
 machine Counter {
@@ -206,9 +206,9 @@ machine Counter {
 system S { counter: Counter }
 ```
 
-- Guard the row: `when n < 2`, with an `ignore` or another row for the rest.
-- Limit the value where that is what the real system does: `n = min(n + 1, 2)`.
-- Or widen the range. Each value multiplies the number of states.
+- Guard the row: `when n < 2`, with an `ignore` or another row for the other values.
+- Limit the value if that is what the real system does: `n = min(n + 1, 2)`.
+- Or widen the range. Each additional value multiplies the number of states.
 """,
 )
 
@@ -217,8 +217,8 @@ OVERFLOW = FaultPage(
     "a channel or a list is full",
     "send only while there is room (`size(c) < N`), or raise the bound",
     """
-Channels and lists have a bound. One more message or item is a fault: in a real system it would be lost, rejected, or
-block the sender, and the spec has to say which.
+Channels and lists are bounded. One more message or item is a fault: in a real system it would be lost, rejected, or
+block the sender, and the spec must choose one of these.
 
 ```fsm
 machine Node {
@@ -235,17 +235,17 @@ system S { node: Node }
 
 - Let the sender wait: `when size(wire) < 1`.
 - Let messages be dropped where the real system drops them: `if size(wire) < 1 { send wire.poll }`.
-- Or raise the bound, if more messages cannot be under way.
+- Or raise the bound, if no more messages than that can be in transit.
 """,
 )
 
 ENDLESS = FaultPage(
     "endless",
-    "a round does not end: rows without a trigger are followed again and again",
+    "a round does not end: rows without a trigger are taken again and again",
     "let one of the rows change what its guard reads, or give it a trigger",
     """
-Rows without a trigger are followed at the end of a step until none is enabled. Rows that enable each other never
-stop, and neither do calls that are nested without end.
+Rows without a trigger are taken at the end of a step until none is enabled. Rows that enable each other never stop, and
+neither do calls that are nested without a limit.
 
 ```fsm
 machine Valve {
@@ -263,16 +263,17 @@ system S { valve: Valve }
 ```
 
 - Make the guards exclude each other: `Open -> Shut when not hot`.
-- Or give a row a trigger, so that each time is a step of its own: `Open -> Shut on cool`.
+- Or give a row a trigger, so that each repetition is a separate step: `Open -> Shut on cool`.
 """,
 )
 
 LOST = FaultPage(
     "lost",
-    "a crash finds an instance in a state that does not survive it",
+    "a crash occurs while an instance is in a state that does not survive it",
     "add a row `on crash` that leaves the state, or declare the state `persistent`",
     """
-A `volatile` or `transient` state does not survive a crash: a row `on crash` must say where the instance is afterwards.
+A `volatile` or `transient` state does not survive a crash: a row `on crash` must give the state of the instance
+afterwards.
 
 ```fsm
 machine Node {

@@ -16,12 +16,12 @@ CYCLE = Rule(
     "FSM225",
     "lock-cycle",
     Severity.ERROR,
-    "a lock order that goes round in a circle",
+    "a cyclic lock order",
     """
-If one thread may take `Queue` while it holds `Partition`, and another `Partition` while it holds `Queue`, the two can
-wait for each other for ever; longer circles do the same to more threads. Whether the locks are taken to read or to
-write makes no difference: a waiting writer holds up the readers that come after it. A lock below itself is a circle
-as well, unless the one taken is a `child`, one level down.
+If one thread may take `Queue` while it holds `Partition`, and another may take `Partition` while it holds `Queue`, the
+two can wait for each other forever. A longer cycle can block more threads in the same way. This is true for read locks
+as well as write locks, because a waiting writer blocks later readers. A lock below itself is also a cycle, unless the
+second one is a `child`, one level down.
 
 ```fsm
 locks Order {
@@ -30,7 +30,7 @@ locks Order {
 }
 ```
 
-Take one of the pairs out, and change the operations that need it.
+Remove one of the pairs, and change the operations that need it.
 """,
 )
 
@@ -38,11 +38,11 @@ ORDER = Rule(
     "FSM226",
     "lock-order-broken",
     Severity.ERROR,
-    "an operation that takes a lock which the order does not allow there",
+    "an operation that takes a lock in a place where the lock order does not allow it",
     """
-While an operation holds a lock, it takes another, and no pair of the lock order says that it may. The last lock taken
-counts: `A > B > C` allows `C` under `B`, and not under `A` alone. A pair restricted to `read` or `write` allows that
-mode only, on either side.
+The operation takes a lock while it holds another, and no pair in the lock order allows this. Only the last lock taken
+counts: `A > B > C` allows `C` under `B`, but not directly under `A`. A pair restricted to `read` or `write` allows only
+that mode, on either side.
 
 ```fsm
 locks Order {
@@ -52,7 +52,7 @@ locks Order {
 }
 ```
 
-Take the lock elsewhere (here beside `Application`, under `Partition`), or add the pair if it makes no circle.
+Take the lock elsewhere (here beside `Application`, under `Partition`), or add the pair if this does not create a cycle.
 """,
 )
 

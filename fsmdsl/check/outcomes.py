@@ -16,11 +16,10 @@ UNHANDLED = Rule(
     "FSM216",
     "outcome-unhandled",
     Severity.ERROR,
-    "an answer of an action that its state does not expect",
+    "an action outcome that the state does not handle",
     """
-An action with outcomes ends the step in which it is called, and each of its answers must be taken up in the state
-that the machine is in by then: by a transition `on action.outcome`, or by ignoring it on purpose. All outcomes are
-possible at any time.
+A call of an action with outcomes ends the step. The state that the machine is in at that point must handle each outcome
+with a transition `on action.outcome`, or ignore it explicitly. All outcomes are possible at any time.
 
 ```fsm
 machine Sliver {
@@ -44,10 +43,10 @@ UNUSED = Rule(
     "FSM217",
     "outcome-never-comes",
     Severity.WARNING,
-    "a transition on the answer of an action that is not called there",
+    "a transition on an outcome of an action that is not called there",
     """
-The answer of an action arrives in the state in which the machine is when the action has been called. No transition
-that arrives in this state calls the action, and no entry effect of it does, so the answer never arrives here.
+The outcome of an action arrives in the state that the machine is in after the call. No transition that ends in this
+state calls the action, and neither does an entry effect of the state. So the outcome never arrives here.
 
 ```fsm
 machine Sliver {
@@ -63,7 +62,7 @@ machine Sliver {
 }
 ```
 
-Correct the source of the transition, or call the action on the way into it.
+Correct the source of the transition, or call the action in a transition that enters the source.
 """,
 )
 

@@ -17,10 +17,10 @@ OVERLAP = Rule(
     Severity.ERROR,
     "two transitions that are enabled at once",
     """
-From one state, two transitions of the same trigger have guards that can both hold, and neither is more deeply nested
-or has priority. A run that gets there stops with the fault `overlap`, because a spec does not toss coins. The values
-named in the message show how both hold; they are looked for among all values that the machine's own fields, its
-parameters and the event's arguments can have.
+Two transitions from the same state have the same trigger and guards that can both be true. Neither is more deeply
+nested or has priority. A run that reaches this situation stops with the fault `overlap`, because a spec is
+deterministic. The message gives values for which both guards are true. They are chosen from all possible values of the
+machine's own fields, its parameters and the event arguments.
 
 ```fsm
 machine Door {
@@ -35,7 +35,7 @@ machine Door {
 }
 ```
 
-Make the guards exclude each other, or say which goes first: `priority a > b`.
+Make the guards exclude each other, or rank the transitions: `priority a > b`.
 """,
 )
 
@@ -43,12 +43,12 @@ POSSIBLE = Rule(
     "FSM207",
     "possible-overlap",
     Severity.NOTE,
-    "two transitions of which the text alone does not show that they exclude each other",
+    "two transitions that could be enabled at once",
     """
-The guards of two transitions from one state speak of other instances, of sets, or of too many values, so it cannot be
-decided here whether both can hold at once. Exploring a system (`fsm verify`) decides it for that system. What is seen
-without running: opposite conditions, state tests that have no state in common, and `all x in s: p` against `some x in
-s: q` where `p` and `q` exclude each other.
+The guards of two transitions from one state refer to other instances, to sets, or to too many values. So this check
+cannot decide whether both can be true at once. Exploring a system (`fsm verify`) decides it for that system. This check
+recognizes opposite conditions, state tests that have no state in common, and `all x in s: p` against `some x in s: q`
+if `p` and `q` exclude each other.
 
 ```fsm
 machine Door {
@@ -65,7 +65,7 @@ machine Door {
 }
 ```
 
-Nothing needs to be done. `priority a > b` would settle it.
+No change is required. `priority a > b` would resolve it.
 """,
 )
 

@@ -18,10 +18,10 @@ NOTHING = Rule(
     "FSM220",
     "priority-of-nothing",
     Severity.WARNING,
-    "a name in `priority` that no transition answers to",
+    "a name in `priority` that matches no transition",
     """
-A chain of `priority` names events, labels, and derived values that are a guard or a part of its
-outermost `and`. This name is none of them, so it ranks nothing.
+A `priority` chain names events, labels, and derived values that are a guard or an operand of its outermost `and`. This
+name matches none of them, so it ranks nothing.
 
 ```fsm
 machine Door {
@@ -35,7 +35,7 @@ machine Door {
 }
 ```
 
-Correct the spelling, or take the name out.
+Correct the spelling, or remove the name.
 """,
 )
 
@@ -45,8 +45,8 @@ CIRCULAR = Rule(
     Severity.ERROR,
     "chains of `priority` that contradict one another",
     """
-A transition gives way when any chain of `priority` puts another enabled one before it. Here each of several transitions
-gives way to another of them, so that none is left: where all are enabled, that is the fault `overlap`.
+A transition yields if any `priority` chain ranks another enabled one higher. Here, each of several transitions yields
+to another of them. If all of them are enabled, none remains, which is the fault `overlap`.
 
 ```fsm
 machine Door {
@@ -63,7 +63,7 @@ machine Door {
 }
 ```
 
-Take one of the names out of one chain, or write a single chain.
+Remove one of the names from one chain, or write a single chain.
 """,
 )
 

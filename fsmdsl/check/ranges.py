@@ -19,10 +19,10 @@ LEAVES = Rule(
     "FSM221",
     "leaves-range",
     Severity.ERROR,
-    "a value that is always outside the range of its place",
+    "a value that is always outside the declared range",
     """
-Whatever the data are when this is reached, the value does not fit into the range of the field or parameter that it
-goes to. The step would always end in the fault `range`.
+For all values of the data, the result is outside the range of the field or parameter that receives it. The step would
+always end in the fault `range`.
 
 ```fsm
 machine Door {
@@ -35,7 +35,7 @@ machine Door {
 }
 ```
 
-Correct the value or the guard, or make the range wider.
+Correct the value or the guard, or widen the range.
 """,
 )
 
@@ -43,11 +43,11 @@ MAY_LEAVE = Rule(
     "FSM222",
     "may-leave-range",
     Severity.NOTE,
-    "a value that may be outside the range of its place",
+    "a value that may be outside the declared range",
     """
-For some values of the data that are read here, the result does not fit into the range of the field or parameter that
-it goes to. Whether a run ever gets there is decided by exploring a system (`fsm verify`), where it would be the fault
-`range`. The guard and the conditions around are taken into account.
+For some values of the data that are read here, the result is outside the range of the field or parameter that receives
+it. Exploring a system (`fsm verify`) decides whether a run ever gets there; this would be the fault `range`. The guard
+and the enclosing conditions are taken into account.
 
 ```fsm
 machine Door {
@@ -61,7 +61,7 @@ machine Door {
 }
 ```
 
-A guard makes it sure: `when opened < 9`.
+Add a guard that rules it out: `when opened < 9`.
 """,
 )
 

@@ -17,9 +17,9 @@ UNREACHABLE = Rule(
     Severity.WARNING,
     "a state that no transition leads to",
     """
-Starting in the initial state and following transitions of every kind (events, answers of actions, timers, eventless
-ones, crashes), whatever their guards say, an instance never gets here. Either the document's table has a row that the
-spec lacks, or the state should not be there.
+No sequence of transitions leads from the initial state to this state. Transitions of every kind count (events, action
+outcomes, timers, eventless transitions, crashes), whatever their guards. Either the spec lacks a row of the document's
+table, or the state should not exist.
 
 ```fsm
 machine Door {
@@ -31,7 +31,7 @@ machine Door {
 }
 ```
 
-Add the transition that enters the state, or take the state out:
+Add the transition that enters the state, or remove the state:
 
 ```fsm
 machine Door {
@@ -50,9 +50,9 @@ ENDLESS = Rule(
     Severity.WARNING,
     "a state from which no final or resting state can be reached",
     """
-The machine has final states, so its life is meant to end, but an instance that gets into this state can run for
-ever without ever being able to end, or to rest. A state that cannot be left at all is reported as FSM203 instead.
-Machines that only fail (every final state is an `error` state) are meant to run for ever, and are not reported.
+The machine has final states, so its instances are meant to end. But an instance that enters this state can never reach
+a final or resting state. A state without any way out is reported as FSM203 instead. If all final states of a machine
+are `error` states, its instances are meant to run forever, and nothing is reported.
 
 ```fsm
 machine Task {
@@ -70,8 +70,8 @@ machine Task {
 }
 ```
 
-Add a way from it towards a final state, such as `Paused -> Running on go`, or write `resting` before a state
-in which an instance may stay.
+Add a path from it to a final state, such as `Paused -> Running on go`, or write `resting` before a state in which an
+instance may stay.
 """,
 )
 

@@ -16,10 +16,10 @@ CIRCLE = Rule(
     "FSM218",
     "endless-round",
     Severity.ERROR,
-    "a circle of eventless transitions without a guard",
+    "a cycle of eventless transitions without a guard",
     """
-An eventless transition is followed as soon as its state is entered. A circle of them, none with a guard and none
-calling an action with outcomes, is followed round and round: the round never ends, which is the fault `endless`.
+An eventless transition is taken as soon as its state is entered. If a cycle of them contains no guard and no call of an
+action with outcomes, the round never ends. This is the fault `endless`.
 
 ```fsm
 machine Retry {
@@ -33,8 +33,8 @@ machine Retry {
 }
 ```
 
-Give one of them a guard; `when wait` lets it be followed only at the beginning of a round, that is, once for each
-event.
+Add a guard to one of them. `when wait` allows the transition to be taken only at the beginning of a round, that is,
+once for each event.
 """,
 )
 

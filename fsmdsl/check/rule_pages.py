@@ -1,6 +1,6 @@
-"""The documentation of rules and faults, made from them: a page for each, and an index.
+"""Generate the documentation of rules and faults: a page for each, and an index.
 
-`python -m fsmdsl.check.rule_pages docs/rules` writes them.
+`python -m fsmdsl.check.rule_pages docs/rules` writes the pages.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from fsmdsl.text.files import write as disk
 _CHAPTERS = {
     "0": "Reading",
     "1": "Names and types",
-    "2": "Checks without running",
+    "2": "Static checks",
     "3": "Exploration",
     "4": "Scenarios",
-    "5": "Files and surroundings",
+    "5": "Files and tools",
 }
 """By the first digit of the code."""
 
@@ -43,9 +43,9 @@ def _fault_page(fault: FaultPage) -> str:
 def _index(rules: list[Rule]) -> str:
     parts = [
         "# Rules\n",
-        "Every finding names its rule. `fsm explain FSM201` prints the same as the page, and so does `fsm explain "
-        "reentrance` for a kind of fault. Errors make a command "
-        "end with 1, and so do warnings, but for those of `fsm verify`; notes are shown by `fsm check --notes`.\n",
+        "Every diagnostic names its rule. `fsm explain FSM201` prints the page of a rule, and `fsm explain reentrance` "
+        "prints the page of a fault kind. A command exits with code 1 if there are errors or warnings, except that "
+        "warnings from `fsm verify` do not affect the exit code. `fsm check --notes` shows notes.\n",
     ]
     for digit, title in _CHAPTERS.items():
         chapter = [rule for rule in rules if rule.code[3] == digit]
@@ -55,8 +55,8 @@ def _index(rules: list[Rule]) -> str:
             parts.append("")
     parts += [
         "## Faults\n",
-        "A step that fails is reported as [FSM303](FSM303.md), with the kind of the fault. A state that no step leaves "
-        "is [FSM302](FSM302.md).\n",
+        "A step that fails is reported as [FSM303](FSM303.md), together with the fault kind. A state that no step "
+        "leaves is reported as [FSM302](FSM302.md).\n",
         "| kind | |",
         "| --- | --- |",
         *(f"| [{x.kind}]({x.kind}.md) | {x.summary} |" for x in FAULTS),
@@ -66,7 +66,7 @@ def _index(rules: list[Rule]) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write all pages, and take away those of rules that are no more."""
+    """Write all pages, and delete those of rules that no longer exist."""
     texts = pages()
     for path in folder.glob("FSM[0-9][0-9][0-9].md"):
         if path.name not in texts:

@@ -16,11 +16,11 @@ NEVER_CHOSEN = Rule(
     "FSM211",
     "never-chosen",
     Severity.WARNING,
-    "a transition that others are always chosen before",
+    "a transition over which another one always takes precedence",
     """
-In every state from which this transition could be followed, another one of the same trigger has no guard and goes
-first: because its source is more deeply nested, because it names its source where this one says `*`, or by
-`priority`.
+In every state from which this transition could be taken, another transition with the same trigger has no guard and
+takes precedence. Its source is more deeply nested, or it names its source while this one uses `*`, or `priority` ranks
+it higher.
 
 ```fsm
 machine Door {
@@ -39,7 +39,7 @@ machine Door {
 }
 ```
 
-Give the other one a guard, or take this one out.
+Add a guard to the other transition, or remove this one.
 """,
 )
 
@@ -50,7 +50,7 @@ IGNORED_IN_VAIN = Rule(
     "an event ignored where it is always handled",
     """
 `ignore` says that an event changes nothing in a state. A transition without a guard handles the same event there, so
-it is never ignored, and a reader does not know which of the two is meant.
+the event is never ignored, and a reader cannot tell which of the two is intended.
 
 ```fsm
 machine Door {
@@ -62,7 +62,7 @@ machine Door {
 }
 ```
 
-Take one of the two out.
+Remove one of the two.
 """,
 )
 

@@ -16,9 +16,10 @@ ASYMMETRIC = Rule(
     Severity.WARNING,
     "a symmetric set whose instances are distinguished",
     """
-`symmetric` says that instances are interchangeable, and exploring then counts worlds once that differ only in which
-instance is which. Instances that begin with different values, or one of which the system speaks of by itself, are not
-interchangeable. Exploring tells them apart then, so that nothing is missed, and `symmetric` saves nothing.
+`symmetric` declares instances to be interchangeable. Worlds that differ only by exchanging such instances are then
+explored once. Instances are not interchangeable if they begin with different values, or if the system refers to one of
+them individually. In that case, they are distinguished during exploration. The result is still complete, but
+`symmetric` saves nothing.
 
 ```fsm
 machine Cell {
@@ -35,7 +36,7 @@ system Three {
 }
 ```
 
-Take `symmetric` away, or treat the instances alike.
+Remove `symmetric`, or treat the instances alike.
 """,
 )
 

@@ -16,8 +16,8 @@ UNUSED = Rule(
     Severity.WARNING,
     "a declaration that nothing uses",
     """
-Nothing in the specs that were read uses this parameter, field, derived value, action, type, channel or import. It is
-left over, or what should use it is missing. Events have rules of their own, FSM213 and FSM214.
+None of the specs that were read uses this parameter, field, derived value, action, type, channel or import. Either it
+is left over, or its use is missing. Events have their own rules, FSM213 and FSM214.
 
 ```fsm
 machine Door {
@@ -30,7 +30,7 @@ machine Door {
 }
 ```
 
-Use it, or take it out.
+Use the declaration, or remove it.
 """,
 )
 
@@ -40,8 +40,8 @@ NEVER_READ = Rule(
     Severity.NOTE,
     "a field that is set and never read",
     """
-Effects give this field values, and no guard, effect, invariant, system or scenario reads it. It cannot change what
-the machine does; only hand-written code, or a person, can be interested in it. Exploring takes longer because of it.
+Effects assign values to this field, but no guard, effect, invariant, system or scenario reads it. It cannot affect the
+behaviour of the machine. Only hand-written code or a person could use it, and it makes exploration slower.
 
 ```fsm
 machine Door {
@@ -53,7 +53,7 @@ machine Door {
 }
 ```
 
-If hand-written code wants to know, pass it to an action instead; else take it out.
+If hand-written code needs the value, pass it to an action instead. Otherwise, remove the field.
 """,
 )
 

@@ -31,16 +31,16 @@ NO_GRAPHVIZ = Rule(
     "FSM501",
     "no-graphviz",
     Severity.ERROR,
-    "a picture is asked for, and Graphviz is not installed",
+    "an image was requested, but Graphviz is not installed",
     f"""
-{_PICTURES} are laid out by Graphviz. Neither its `dot` program nor the `pygraphviz` package, which brings
-Graphviz with it, was found.
+Graphviz computes the layout of {_PICTURES} images. Neither its `dot` program nor the `pygraphviz` package, which
+includes Graphviz, was found.
 
 ```console
 $ fsm draw specs/hived --format svg
 ```
 
-Install the extra, `pip install 'fsmdsl[svg]'`, or Graphviz itself; or take a format that needs neither: {_TEXTS}.
+Install the extra (`pip install 'fsmdsl[svg]'`) or Graphviz itself, or choose a format that needs neither: {_TEXTS}.
 """,
 )
 
@@ -50,8 +50,8 @@ NOT_DRAWN = Rule(
     Severity.ERROR,
     "Graphviz could not draw a machine",
     """
-Graphviz ended with an error, or took longer than a minute. The machine itself is not at fault; very large ones are
-too much for its layout.
+Graphviz exited with an error, or took longer than a minute. The machine itself is correct, but very large machines
+exceed what Graphviz can lay out.
 
 ```console
 $ fsm draw huge.fsm --format svg

@@ -26,17 +26,24 @@ UNREADABLE = Rule(
     Severity.ERROR,
     "a file or folder that cannot be read as a spec",
     """
-The file may not be read, is not a regular file but a device, a named pipe or a folder, is larger than 16 MiB, holds
-bytes that are not UTF-8 text, is behind a link that leads out of the folder that was named, or has a character in its
-name that cannot be seen, such as a line end, which could forge messages. The rest of what was asked for is still
-checked. A path that does not exist is no finding: the command ends with exit code 2.
+The file cannot be used for one of these reasons:
+
+- It is not readable.
+- It is not a regular file, but a device, a named pipe or a folder.
+- It is larger than 16 MiB.
+- It contains bytes that are not UTF-8 text.
+- It is reached through a link that points outside the given folder.
+- Its name contains an invisible character, such as a line break, which could be used to forge messages.
+
+All other files are still checked. A path that does not exist is a usage error: the command exits with code 2.
 
 ```console
 $ mkfifo specs/door.fsm
 $ fsm check specs
 ```
 
-Save the file as UTF-8, and split large ones into modules. `--follow-links` reads through links that lead elsewhere.
+Save the file as UTF-8, and split large ones into modules. `--follow-links` also follows links that point outside the
+given folder.
 """,
 )
 
@@ -46,13 +53,13 @@ NOTHING = Rule(
     Severity.ERROR,
     "a folder without `.fsm` files",
     """
-The command was given a folder, and neither it nor the folders in it have a file whose name ends in `.fsm`.
+The given folder and its subfolders contain no file whose name ends in `.fsm`.
 
 ```console
 $ fsm check empty-folder
 ```
 
-Name the folder of the specs, or a file. `fsm init` starts a folder with a small spec.
+Pass the folder that contains the specs, or a file. `fsm init` creates a folder with a small spec.
 """,
 )
 
@@ -62,14 +69,14 @@ UNFINISHED = Rule(
     Severity.ERROR,
     "a limit of time or memory was reached before the specs were read and checked",
     """
-Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops where the limit is
-reached. Nothing is known of the specs then, and the exit code is 3.
+Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops when a limit is
+reached. It gives no result for the specs, and the exit code is 3.
 
 ```console
 $ fsm check --max-seconds 0.001 specs
 ```
 
-Allow more, or look at fewer files at once. A small spec that takes long is worth a report.
+Raise the limit, or check fewer files at once. If a small spec takes long, please report it.
 """,
 )
 
@@ -79,14 +86,15 @@ NO_SYSTEM = Rule(
     Severity.WARNING,
     "specs without a system to verify",
     """
-`fsm verify` explores systems: each says how many instances of which machines there are, and what must hold of them. The
-files that were named declare none, so nothing was verified, and the exit code is 3.
+`fsm verify` explores systems. Each system declares how many instances of each machine it contains, and what must hold
+for them. The given files declare no system, so nothing was verified, and the exit code is 3.
 
 ```console
 $ fsm verify machines.fsm
 ```
 
-Add a system beside the machines, such as `system One { door: Door }`, which has one instance of the machine `Door`.
+Add a system next to the machines, such as `system One { door: Door }`, which contains one instance of the machine
+`Door`.
 """,
 )
 

@@ -32,11 +32,15 @@ FAILS = Rule(
     "FSM401",
     "scenario-fails",
     Severity.ERROR,
-    "a worked example does not go as it says",
+    "a scenario does not run as written",
     """
-A `scenario` is played step by step. It fails where a step ends in a fault that it does not announce (`fails …`), where
-one that should fail does not, where an `expect` is false, where `via` names other transitions than those followed, and
-where a timer, message or recovery is asked for that cannot come.
+A `scenario` is executed step by step. It fails in one of these cases:
+
+- A step ends in a fault that the scenario does not expect (`fails …`).
+- A step that should fail does not.
+- An `expect` is false.
+- `via` names other transitions than those taken.
+- The scenario asks for a timer, message or recovery that is not possible.
 
 ```fsm
 machine Door {
@@ -55,7 +59,7 @@ scenario entry "pushed once, a door is open" {
 }
 ```
 
-Correct the machine if the scenario is right, or the scenario.
+Correct the machine if the scenario is right. Otherwise, correct the scenario.
 """,
 )
 

@@ -28,15 +28,15 @@ DRIFT = Rule(
     Severity.ERROR,
     "code and spec do not have the same table",
     """
-`fsm drift` reads the table of a state machine from code (see `docs/import.md`) and compares it with a machine of a
-spec: states, the initial state, and what each event does in each state. Conditions and actions are not compared.
+`fsm drift` reads the table of a state machine from code (see `docs/import.md`) and compares it with a machine in a
+spec: the states, the initial state, and how each state handles each event. Conditions and actions are not compared.
 
 ```console
 $ fsm drift specs/task.fsm pkg/cache --machine Task
 ```
 
-Where the code leads, change the spec, or write down as an amendment why it differs. Where the spec leads, change the
-code. `--rename OLD=NEW` says that a name of the code is another one in the spec.
+If the code is right, change the spec, or document the difference as an amendment. If the spec is right, change the
+code. `--rename OLD=NEW` maps a name in the code to another one in the spec.
 """,
 )
 

@@ -10,14 +10,15 @@ NOT_READ = Rule(
     Severity.ERROR,
     "a source that cannot be imported",
     """
-The text is not of the format that its name or `--from` says, or no state machine was found in it. Nothing is written.
+The text does not have the format that its file name or `--from` indicates, or it contains no state machine. No file is
+written.
 
 ```console
 $ fsm import table.go
 ```
 
-`docs/import.md` shows for each format what is read. Name the format with `--from` where the ending of the file's name
-does not tell it.
+`docs/import.md` describes what is read in each format. Use `--from` to give the format if the file extension does not
+determine it.
 """,
 )
 
@@ -27,13 +28,13 @@ TOO_DEEP = Rule(
     Severity.ERROR,
     "a source to import that is nested too deeply, or has too many states or rows",
     """
-An import has at most 100 levels of nesting, 10,000 states and 100,000 rows.
+An import may have at most 100 nesting levels, 10,000 states and 100,000 rows.
 
 ```console
 $ fsm import generated.scxml
 ```
 
-Take the generated part out of the source, or split the machine.
+Remove the generated part from the source, or split the machine.
 """,
 )
 
@@ -43,17 +44,17 @@ UNREAD = Rule(
     Severity.WARNING,
     "a part of a source that could not be read",
     """
-A part of a machine is written in a way that the importer does not understand: a row that a function call returns, a
-table that another file declares, an element that the format does not have. States and rows may be missing from the
-result. `fsm import` lists each such part and exits with 3. `fsm drift` compares what it has read, and exits with 3 if
-that does not differ.
+The importer does not support the way in which a part of the machine is written. For example, a function call returns a
+row, another file declares a table, or an element is not part of the format. States and rows may be missing from the
+result. `fsm import` lists each such part and exits with code 3. `fsm drift` compares the parts that it could read, and
+exits with code 3 if they do not differ.
 
 ```console
 $ fsm import order.ts --out order.fsm
 $ fsm drift order.fsm order.ts
 ```
 
-Write the part out in the source, or add the missing rows to the spec by hand.
+Write this part explicitly in the source, or add the missing rows to the spec by hand.
 """,
 )
 
@@ -63,8 +64,8 @@ DEAD_STATE = Rule(
     Severity.WARNING,
     "a state of a source that no row leads to",
     """
-No row takes the machine of the source into this state. `fsm import` leaves the state out of the spec, with the rows
-that leave it. In most cases, a row is missing, or a name is misspelled in one. Calls that set a state without a row
+No row of the source leads to this state. `fsm import` omits the state from the spec, together with the rows that leave
+it. In most cases, a row is missing, or a name in a row is misspelt. Calls that set a state without a row
 (`job.to_lost()` of `transitions`, `SetState` of `looplab/fsm`) are not read.
 
 ```console
@@ -81,9 +82,9 @@ NEVER_FOLLOWED = Rule(
     Severity.WARNING,
     "a row of a source that is never followed",
     """
-Another row of the same state and event always comes before this row, replaces it, or says the same again; or its own
-conditions contradict each other. `fsm import` leaves the row out of the spec. Rows for every state (`*`) may come
-behind rows for some of them: that is no finding.
+Another row for the same state and event always precedes, replaces or duplicates this row, or its own conditions
+contradict each other. `fsm import` omits the row from the spec. A row for every state (`*`) may follow rows for some of
+them. This is not reported.
 
 ```console
 $ fsm import job.py --out job.fsm

@@ -8,10 +8,10 @@ MAPPING = Rule(
     "FSM541",
     "log-mapping",
     Severity.ERROR,
-    "a mapping from the lines of a log to a spec that cannot be used",
+    "an unusable mapping from log lines to a spec",
     """
-A mapping is a TOML file that says what the lines of a log mean: `docs/explain.md` lists its keys. It has a mistake of
-syntax, a key that is unknown or of the wrong type, or a name that the system does not have.
+A mapping is a TOML file that defines the meaning of the log lines. `docs/explain.md` lists its keys. This one has a
+syntax error, a key that is unknown or has the wrong type, or a name that does not exist in the system.
 
 ```console
 $ fsm explain run.log --mapping gang.toml
@@ -25,16 +25,16 @@ LINE = Rule(
     "FSM542",
     "log-line",
     Severity.ERROR,
-    "a line of a log that a strict mapping does not describe",
+    "a log line that a strict mapping does not describe",
     """
-With `strict = true` in the mapping, each line of the log must have the format that the mapping names, match one of its
-`[[line]]` tables, and have the fields that the table uses.
+If the mapping contains `strict = true`, each line of the log must have the format that the mapping names, match one of
+its `[[line]]` tables, and contain the fields that the table uses.
 
 ```console
 $ fsm explain run.log --mapping gang.toml
 ```
 
-Add a `[[line]]` table for such lines, or leave `strict` out: such lines are skipped and counted then.
+Add a `[[line]]` table for such lines, or remove `strict`: the lines are then skipped and counted.
 """,
 )
 

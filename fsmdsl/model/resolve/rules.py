@@ -14,8 +14,8 @@ UNKNOWN = _rule(
     "unknown-name",
     "a name that nothing declares",
     """
-Every state, event, action, field, type, machine and module must be declared before the file ends. A misspelt name is
-the usual cause; the closest known name is suggested.
+Every state, event, action, field, type, machine and module that a spec uses must be declared. The order of declarations
+does not matter. The usual cause is a misspelt name. The message suggests the closest declared name.
 
 ```fsm
 machine Door {
@@ -25,7 +25,7 @@ machine Door {
 }
 ```
 
-Declare it, or correct the spelling.
+Declare the name, or correct its spelling.
 """,
 )
 
@@ -34,8 +34,8 @@ TWICE = _rule(
     "declared-twice",
     "two declarations of one name in one place",
     """
-Within a machine, states, events, actions and data each have one list of names; within a module, its machines, types and
-systems. Two entries of the same name would leave it open which one is meant.
+A machine has a separate namespace for its states, its events, its actions and its data. A module has one namespace for
+its machines, types and systems. If a namespace contained the same name twice, a reference to it would be ambiguous.
 
 ```fsm
 machine Door {
@@ -44,7 +44,7 @@ machine Door {
 }
 ```
 
-Rename one of them.
+Rename one of the declarations.
 """,
 )
 
@@ -53,8 +53,8 @@ MISMATCH = _rule(
     "type-mismatch",
     "a value of the wrong type",
     """
-Values are compared, assigned and passed on only to places of their own type: numbers to ranges, members to their enum,
-instances to references of their machine. A guard is true or false.
+Comparisons, assignments and arguments require matching types: numbers match ranges, members match their enum, and
+instances match references to their machine. A guard must be true or false.
 
 ```fsm
 machine Door {
@@ -64,7 +64,7 @@ machine Door {
 }
 ```
 
-Compare or assign a value of the type that the message names.
+Use a value of the type that the message names.
 """,
 )
 
@@ -73,8 +73,8 @@ ARGUMENTS = _rule(
     "wrong-arguments",
     "too many or too few arguments",
     """
-An event, action or derived value takes as many arguments as its declaration has parameters. A transition may leave the
-arguments of its event out altogether when it does not use them.
+An event, action or derived value takes as many arguments as its declaration has parameters. A transition may omit all
+event arguments if it does not use them.
 
 ```fsm
 machine Door {
@@ -84,7 +84,7 @@ machine Door {
 }
 ```
 
-Pass what the declaration asks for.
+Pass the arguments that the declaration requires.
 """,
 )
 
@@ -93,7 +93,8 @@ AMBIGUOUS = _rule(
     "ambiguous-name",
     "a name that could mean several things here",
     """
-Two enums may share a member's name. Where the place does not say which enum is meant, the member needs it before it.
+Two enums may have a member of the same name. If the context does not determine the enum, qualify the member with the
+name of its enum.
 
 ```fsm
 enum Near { Idle | Busy }
@@ -111,10 +112,10 @@ Write `Near.Idle`.
 SENDER = _rule(
     "FSM106",
     "sender-not-declared",
-    "an event sent by someone whom its declaration does not name",
+    "an event whose declaration does not name the sender",
     """
-`event e from X` says who may send it. The reader of the machine relies on that list, so a send from elsewhere is an
-error, not an addition.
+`event e from X` lists the senders of the event. Anyone who reads the machine relies on that list, so sending the event
+from anywhere else is an error and does not extend the list.
 
 ```fsm
 machine Door {
@@ -139,9 +140,10 @@ MISPLACED = _rule(
     "misplaced",
     "something that has no meaning in this place",
     """
-Some things belong to some places only: assignments to a machine's own fields, `index` to the braces of an instance set,
-temporal words to properties, actions with outcomes to the end of their block. An eventless guard reads
-its own machine only, because nothing tells the machine when another one changes.
+Some constructs are allowed only in certain places. For example, only the machine itself may assign to its fields,
+`index` belongs in the braces of an instance set, temporal operators belong in properties, and a call of an action with
+outcomes must be the last statement of its block. The guard of an eventless transition can read only its own machine,
+because a machine is not notified when another one changes.
 
 ```fsm
 machine Door {
@@ -150,17 +152,17 @@ machine Door {
 }
 ```
 
-The message says where it belongs.
+Move it to the place that the message names.
 """,
 )
 
 IMPORT = _rule(
     "FSM108",
     "import-not-found",
-    "a module that no file has",
+    "a module that no file contains",
     """
-`import a.b` looks for `a/b.fsm`, then `b.fsm`, beside the importing file and in the folders above it, and among the
-files given to the command. The file's `module` line must say the same name.
+`import a.b` looks for `a/b.fsm`, then `b.fsm`. It searches the folder of the importing file, the folders above it, and
+the files given to the command. The file's `module` line must give the same name.
 
 ```fsm
 import no_such_module
@@ -175,7 +177,7 @@ INITIAL = _rule(
     "initial-state",
     "not exactly one initial state",
     """
-A machine begins in one state, and a composite state that a transition enters needs one child to begin in.
+A machine must have one initial state. A composite state that a transition enters must have one initial child.
 
 ```fsm
 machine Door {
@@ -186,17 +188,17 @@ machine Door {
 }
 ```
 
-Write `initial` before one of them.
+Write `initial` before one of the states.
 """,
 )
 
 FLAGS = _rule(
     "FSM110",
     "contradicting-flags",
-    "words before a state that exclude each other",
+    "state flags that exclude each other",
     """
-A state is `persistent` or `volatile`, not both; a `final` or `resting` state has no children; a `transient` state is
-neither `final` nor `resting` nor `initial`; a `final` state is not also `resting`, as an instance may stay there
+A state cannot be both `persistent` and `volatile`. A `final` or `resting` state has no children. A `transient` state
+cannot be `final`, `resting` or `initial`. A `final` state cannot also be `resting`, because an instance may stay there
 anyway.
 
 ```fsm
@@ -205,18 +207,17 @@ machine Door {
 }
 ```
 
-Keep one of them.
+Keep one of the flags.
 """,
 )
 
 CIRCULAR = _rule(
     "FSM111",
     "circular-definition",
-    "a derived value that needs itself, a record that holds itself, or a system that extends itself",
+    "a derived value that depends on itself, a record that contains itself, or a system that extends itself",
     """
-A `let` is computed from other values; going round in a circle it would never end. A record that has itself as a part,
-directly or through other records, would never end either, nor would the members of a system that extends one that
-extends it.
+A `let` is computed from other values, so a cycle would never end. The same applies to a record that contains itself,
+directly or through other records, and to systems that extend each other.
 
 ```fsm
 machine Door {
@@ -226,18 +227,18 @@ machine Door {
 }
 ```
 
-Break the circle. In the place of a record of its own kind, a record may refer to an instance of a machine.
+Break the cycle. Instead of containing a record of its own type, a record may refer to an instance of a machine.
 """,
 )
 
 INSTANCE = _rule(
     "FSM112",
     "instance-incomplete",
-    "an instance without all it needs",
+    "an instance or channel that is incomplete",
     """
-In a system or scenario each instance gives a value to every parameter of its machine that has no default, and a channel
-has exactly one receiver, or is declared `to each` of them. Where a system extends another, a set of instances takes the
-place of one of the same machine.
+In a system or scenario, each instance must give a value to every machine parameter that has no default. A channel must
+have exactly one receiver, or be declared `to each` of several. If a system extends another one, a set of instances can
+replace only a set of the same machine.
 
 ```fsm
 machine Door {
@@ -256,9 +257,10 @@ Write `door: Door { width = 3 }`.
 RANGE = _rule(
     "FSM113",
     "empty-range",
-    "a range, bound or number that leaves nothing",
+    "a range, bound or number that allows no value",
     """
-`low..high` includes both ends, so `high` may not be below `low`; channels, lists and instance sets hold at least one.
+`low..high` includes both ends, so `high` must not be less than `low`. The bound of a channel or list, and the number of
+instances in a set, must be at least one.
 
 ```fsm
 machine Door {
@@ -267,7 +269,7 @@ machine Door {
 }
 ```
 
-Exchange the bounds.
+Swap the bounds.
 """,
 )
 
@@ -276,9 +278,9 @@ REPLACES = _rule(
     "replaces-nothing",
     "an amendment that replaces no documented row",
     """
-`amends "reason" replaces e4: …` takes the place of the document's transitions labelled `e4`, and
-`amends "reason" replaces e4: { … }` puts rows of other labels in their place. Without such a row there is nothing to
-replace.
+`amends "reason" replaces e4: …` replaces the documented transitions that are labelled `e4`.
+`amends "reason" replaces e4: { … }` replaces them with rows that have other labels. Without such a row there is nothing
+to replace.
 
 ```fsm
 machine Door {
@@ -289,19 +291,19 @@ machine Door {
 }
 ```
 
-Correct the label, or leave `replaces` out.
+Correct the label, or remove `replaces`.
 """,
 )
 
 TOO_LARGE = _rule(
     "FSM115",
     "too-large",
-    "more of something than a spec may have",
+    "a size that exceeds a limit of the language",
     """
-Channels and lists hold at most 10,000 messages and items. A set of instances has at most 10,000 of them, and an enum
-at most 10,000 members. The name of a module has at most 32 parts, and a number that is computed has at most 18 digits,
-whatever the data are. No system of that size can be explored; such a number is a slip, or an attempt to keep a machine
-busy.
+A channel holds at most 10,000 messages and a list at most 10,000 items. A set has at most 10,000 instances, and an enum
+at most 10,000 members. A module name has at most 32 parts. A computed number has at most 18 digits for all values of
+the data. No system of that size can be explored. A larger number is a mistake, or an attempt to overload the computer
+that checks the spec.
 
 ```fsm
 channel orders: fifo[1000000000] to Door
@@ -313,21 +315,21 @@ machine Door {
 }
 ```
 
-A channel that holds a few messages shows the same mistakes as a large one.
+A channel that holds a few messages reveals the same errors as a large one.
 """,
 )
 
 MAPPING = _rule(
     "FSM116",
     "incomplete-mapping",
-    "not everything that a system refines is mapped",
+    "a refinement whose mapping is incomplete",
     """
-`system Impl refines Abstract` compares what `Impl` does with what `Abstract` does. For that, each state of `Impl` must
-say what `Abstract` would look like: an instance of the same name and machine, and of the same number, is itself; for
-any other, rows with `map` say in which state it is, and what each of its fields is. Rows are tried in order. A row
-says an innermost state, and none follows one without a condition. What refers to instances can be mapped where both
-systems have them. Messages that wait in a channel, and answers that are awaited, are those of instances that are the
-same in both.
+`system Impl refines Abstract` compares the behaviour of `Impl` with that of `Abstract`. For this, each state of `Impl`
+must determine a state of `Abstract`. An instance or set with the same name, machine and size in both systems is mapped
+to itself. For any other instance, `map` rows give its state and the value of each of its fields. Rows are tried in
+order. Each row must name an innermost state, and no row may follow one without a condition. References to instances can
+be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers must belong to
+instances that are the same in both systems.
 
 ```fsm
 machine Gate {

@@ -10,8 +10,8 @@ INVARIANT = Rule(
     Severity.ERROR,
     "a reachable state breaks an invariant",
     """
-An `invariant` must hold in every state that the system can reach: of a system, or of each instance of a machine. The
-message names the part of the formula that fails and the values for which it does, and a run that leads there.
+An `invariant` must hold in every reachable state, either of a system or of each instance of a machine. The message
+names the part of the formula that is false, the values that make it false, and a run that leads to the state.
 
 ```fsm
 machine Door {
@@ -25,7 +25,7 @@ machine Door {
 system Hall { door: Door }
 ```
 
-Either the machine allows too much (add a guard, correct an effect), or the invariant asks for too much.
+Either the machine allows too much (add a guard, correct an effect), or the invariant requires too much.
 """,
 )
 
@@ -35,9 +35,10 @@ DEADLOCK = Rule(
     Severity.ERROR,
     "a state that no step leaves, and in which the system may not rest",
     """
-No event, answer, timer or message can come any more, and the system may not rest: an instance of a machine that has
-`final` states is in none of them and in no `resting` state, or a message waits that its receiver does not take. Where
-no machine of the system has final states, each instance has to be in a `resting` state. A crash is no way out.
+No further event, outcome, timer or message is possible, but the system may not rest in this state. By default, it may
+rest only if each instance of a machine with `final` states is in one of them or in a `resting` state, and no message is
+waiting that its receiver does not take. If no machine in the system has final states, each instance must be in a
+`resting` state. A crash does not resolve a deadlock.
 
 ```fsm
 machine Task {
@@ -53,14 +54,13 @@ machine Task {
 system Shop { task: Task }
 ```
 
-Add the transition that is missing, or let the `environment` send more. If it is right that nothing happens any more,
-say so:
+Add the missing transition, or let the `environment` send more. If it is correct that nothing more happens, declare it:
 
 - `resting state Waiting` if an instance may stay there, whatever the others do,
-- `may rest when task.left == 0` in the system, for what only the system can say,
-- `final state Done` if each instance has to get there.
+- `may rest when task.left == 0` in the system, if the condition concerns the system as a whole,
+- `final state Done` if each instance must get there.
 
-Do not add a machine that is final from the beginning: it hides dead ends that are none of its business.
+Do not add a machine that is final from the beginning: it hides dead ends in other machines.
 """,
 )
 
@@ -68,14 +68,20 @@ FAILS = Rule(
     "FSM303",
     "step-fails",
     Severity.ERROR,
-    "a step that can come does not end well",
+    "a reachable step ends in a fault",
     """
-A step fails when an event reaches an instance that neither handles nor ignores it (`unhandled`), when two transitions
-without priority are enabled (`overlap`), when an event reaches an instance in the middle of its own transition
-(`reentrance`) or one that waits for an answer (`busy`), when `none` is used as an instance (`none`), when a value does
-not fit (`range`, `overflow`), when a round does not end (`endless`), and when a crash finds an instance in a state that
-does not survive one (`lost`). In a program, such a step is refused and undone. Impossible initial values are reported
-in the same way.
+A step fails in one of these cases:
+
+- An event reaches an instance that neither handles nor ignores it (`unhandled`).
+- Two transitions without priority are enabled (`overlap`).
+- An event reaches an instance in the middle of its own transition (`reentrance`), or one that waits for an outcome
+  (`busy`).
+- An expression has no value, for example because `none` is used as an instance (`none`).
+- A value, a message or an item does not fit (`range`, `overflow`).
+- A round does not end (`endless`).
+- A crash occurs while an instance is in a state that does not survive one (`lost`).
+
+In a program, such a step is rejected and undone. Impossible initial values are reported in the same way.
 
 ```fsm
 machine Lamp {
@@ -98,7 +104,7 @@ system Room {
 }
 ```
 
-Add the transition or guard that is missing, say `ignore … in …`, or keep the event from being sent.
+Add the missing transition or guard, write `ignore … in …`, or prevent the event from being sent.
 """,
 )
 
@@ -106,10 +112,10 @@ UNREACHABLE = Rule(
     "FSM304",
     "never-reachable",
     Severity.ERROR,
-    "a `reachable` that no state shows",
+    "a `reachable` whose formula is true in no reachable state",
     """
-`reachable` asks for a witness: a state that can be reached and in which the formula holds. It keeps invariants honest,
-for an invariant holds easily in a system where nothing happens.
+`reachable` asks for a witness, that is, a reachable state in which the formula is true. It complements invariants,
+because an invariant is easily satisfied in a system in which nothing happens.
 
 ```fsm
 machine Door {
@@ -128,9 +134,9 @@ system Hall {
 }
 ```
 
-If the formula is a conjunction, the message names the part that is true in no state, or says that each part is true
-in some state, but never all of them at once. Else look at the rows that no run follows: one of them should have led
-there.
+If the formula is a conjunction, the message names the part that is true in no state, or says that each part is true in
+some state, but never all of them at once. Otherwise, look at the rows that no run takes: one of them should have led to
+such a state.
 """,
 )
 
@@ -138,10 +144,10 @@ STOPPED = Rule(
     "FSM305",
     "not-all-explored",
     Severity.NOTE,
-    "the exploration stopped before it had seen every state",
+    "the exploration stopped before it had visited every state",
     """
-A limit on states or time was reached, something was violated, or the environment would have had to choose among too
-many values. What was found is right, and its trace is a run of the system; what was not found is unknown.
+A limit on states or time was reached, a violation was found, or the environment would have had to choose among too many
+values. Every reported violation is real, and its trace is a run of the system. Other violations may remain undetected.
 
 ```fsm
 machine Counter {
@@ -155,8 +161,8 @@ machine Counter {
 system Many { counters: Counter[2] { a = index } }
 ```
 
-Raise the limit, explore a smaller system, or say in its `environment` which values come. After a violation, `fsm verify
---all` continues.
+Raise the limit, explore a smaller system, or restrict the values in its `environment`. After a violation,
+`fsm verify --all` continues.
 """,
 )
 
@@ -164,11 +170,11 @@ VACUOUS = Rule(
     "FSM306",
     "vacuous",
     Severity.WARNING,
-    "an invariant or property that holds only because what it speaks of never comes",
+    "an invariant or property that holds only because the case it describes never occurs",
     """
-`a => b` holds in every state in which `a` is false, and `all c in g.cells: …` in every state in which `g.cells` is
-empty. If that is so in all states that can be reached, and in all instances, the formula passes and says nothing. The
-same goes for `a ~> b` whose `a` never becomes true, and for `recovers` where no crash comes.
+`a => b` is true in every state in which `a` is false, and `all c in g.cells: …` in every state in which `g.cells` is
+empty. If this applies to all reachable states and all instances, the formula holds but states nothing. The same applies
+to `a ~> b` if `a` never becomes true, and to `recovers` if no crash occurs.
 
 ```fsm
 machine Door {
@@ -185,8 +191,9 @@ machine Door {
 system Hall { door: Door }
 ```
 
-Look at the rows that no run follows: one of them should have made it true. If it is right that it never is, say
-that instead: `invariant not Locked`. A `reachable` for what an invariant speaks of keeps it honest later on.
+Look at the rows that no run takes: one of them should have made it true. If it is correct that it is never true, state
+that instead: `invariant not Locked`. Add a `reachable` for the states that an invariant describes, so that the
+invariant cannot become vacuous later.
 """,
 )
 
@@ -196,9 +203,9 @@ PROPERTY = Rule(
     Severity.ERROR,
     "a run of the system breaks a property",
     """
-A `property` must be true of every run of the system: of those that are fair, where something stands after `under`. The
-message shows one that breaks it, as steps that lead somewhere and then steps that are repeated for ever, and says what
-never comes, or comes too often.
+A `property` must be true for every run of the system, or only for every fair run if it has an `under` clause. The
+message shows a run that violates it: a sequence of steps, followed by steps that repeat forever. It also names the
+event or condition that never occurs, or occurs too often.
 
 ```fsm
 machine Ticket {
@@ -216,8 +223,8 @@ system Office {
 }
 ```
 
-Where nothing but bad luck keeps the step from coming, say so: `under fair serve`; where it is possible only now and
-then, `under strong fair serve`. Else the machine can go round in a circle, and needs a way out of it.
+If nothing but bad luck prevents the step, declare that: `under fair serve`, or `under strong fair serve` if the step is
+possible only from time to time. Otherwise, the machine can run in a cycle forever, and needs a way out of it.
 """,
 )
 
@@ -227,9 +234,9 @@ RECOVERS = Rule(
     Severity.ERROR,
     "a crash from which the system does not recover",
     """
-`recovers` asks that recovery ends, that running it again at once changes nothing, and that it leads to a state that can
-be reached without a crash. The message shows the crash and the recovery that go wrong, and names the write that was
-lost or left over.
+`recovers` requires three things: recovery ends, running it again immediately changes nothing, and it leads to a state
+that is also reachable without a crash. The message shows the crash and the recovery that violate this, and names the
+write that was lost or left over.
 
 ```fsm
 machine Purse {
@@ -250,8 +257,8 @@ system Shop {
 }
 ```
 
-Write what belongs together at once, in an order in which each part can be seen alone, or repair it in the system's
-`recover` block.
+Combine writes that belong together, order them so that each intermediate state is valid, or repair the state in the
+system's `recover` block.
 """,
 )
 
@@ -259,17 +266,15 @@ CIRCULAR_WAIT = Rule(
     "FSM309",
     "circular-wait",
     Severity.NOTE,
-    "an end state in which instances wait for each other, and which is no deadlock",
+    "an end state, other than a deadlock, in which instances wait for each other",
     """
-Where a machine of the system has final states, an end state in which all that have some are in them (or in `resting`
-states) is no deadlock: machines without final states, such as servers, may stay wherever they are. So two that block
-each other for ever are no deadlock either. This note names them, with the run that leads there. It changes no verdict
-and no exit code.
+If some machines in the system have final states, an end state is no deadlock once their instances are in final or
+`resting` states. Instances of other machines, such as servers, may stay in any state, even if two of them block each
+other forever. This note names them, with the run that leads to the state. It changes no verdict and no exit code.
 
-Instances wait for each other where each has a row for a timer, or for an event that the environment may send, with a
-guard that is false, and nobody but these instances could make one of the guards true. A server without work left, whose
-guards read what has finished, is not reported, nor is who is in a `resting` state, nor a state where `may rest when` is
-true.
+Instances wait for each other if each has a row for a timer, or for an event that the environment may send, whose guard
+is false, and only these instances could make one of the guards true. An idle server whose guards read finished
+instances is not reported. Nor are instances in a `resting` state, or states in which `may rest when` is true.
 
 ```fsm
 machine Fork {
@@ -304,7 +309,8 @@ system Two {
 }
 ```
 
-`property free: all p in phils: always not stuck(p)` makes it a violation, which is found also while others move.
+`property free: all p in phils: always not stuck(p)` makes it a violation, which is found even while other instances are
+active.
 """,
 )
 
@@ -312,12 +318,13 @@ REFINES = Rule(
     "FSM310",
     "does-not-refine",
     Severity.ERROR,
-    "a step that has no counterpart in the system that is refined",
+    "a step without a counterpart in the refined system",
     """
-Where a system `refines` another, each of its steps must be a step of the other, or change nothing of what the other
-would look like (see `map`). The message shows a shortest run to a step for which neither is so, what the other system
-would have to change, and what it can do there instead. It also reports a beginning that is different, and a state
-that is no state of the other: no row is true, or a field would have a value that it cannot have.
+If a system `refines` another, each of its steps must map to a step of the other system, or leave the mapped state of
+the other system unchanged (see `map`). The message shows a shortest run to a step that does neither, the change that
+the other system would have to make, and the steps that it can take there instead. This error also reports an initial
+state that differs, and a state that has no counterpart, because no row applies or because a field would have an
+impossible value.
 
 ```fsm
 machine Lamp {
@@ -349,8 +356,9 @@ system Built refines Plan {
 }
 ```
 
-If the step is wrong, correct it. If it is right, either the other system lacks it, or the mapping says too much: a
-state in between can have the image of the one before or behind it, so that nothing is seen of a step.
+If the step is wrong, correct it. If it is right, either the other system lacks it, or the mapping is too detailed. An
+intermediate state can be mapped to the same state as the one before or after it, so that the step changes nothing in
+the other system.
 """,
 )
 
@@ -358,11 +366,11 @@ RELIES = Rule(
     "FSM312",
     "unpromised-step",
     Severity.NOTE,
-    "a property that holds only because a step comes that no fairness promises",
+    "a property that holds only because of a step that no fairness assumption guarantees",
     """
-A run never stands still where a step is possible. So a property can hold because a step has to come: a user who asks
-again, a timer, a crash, where nothing else is possible. Outside of the model nothing makes it come. The note names the
-steps that are possible where a run that stands still violates the property, and shows that run. It changes no verdict
+A run never stops while a step is possible. So a property can hold only because a step must occur when no other step is
+possible: a user tries again, a timer fires, a crash happens. In reality, nothing forces this step. The note names the
+possible steps at the point where a run that stops would violate the property, and shows that run. It changes no verdict
 and no exit code.
 
 ```fsm
@@ -380,8 +388,8 @@ system Street {
 }
 ```
 
-If the step is sure to come, promise it: `under fair restock`. If not, let the machine help itself, or weaken the
-property. `fsm verify --stutter` reports such a property as violated.
+If the step is certain to occur, declare that: `under fair restock`. Otherwise, let the machine make progress on its
+own, or weaken the property. `fsm verify --stutter` reports such a property as violated.
 """,
 )
 
@@ -391,9 +399,9 @@ NEVER_FOLLOWED = Rule(
     Severity.NOTE,
     "a row that no run of any system follows",
     """
-Every system with this machine was explored to the end, and in none of them does a run follow the row. So the verdicts
-say nothing about it. `fsm verify` lists such rows below the verdict of each system. This note is in SARIF alone, once
-for all systems. It changes no verdict and no exit code.
+Every system with this machine was explored completely, and no run in any of them takes the row. So the verdicts do not
+cover it. `fsm verify` lists such rows below the verdict of each system. This note appears only in SARIF, once for all
+systems. It changes no verdict and no exit code.
 
 ```fsm
 machine Job {
@@ -411,7 +419,7 @@ system One {
 }
 ```
 
-Send the event that the row waits for, give a parameter the value that its guard asks for, or remove the row.
+Send the event that triggers the row, give a parameter the value that its guard requires, or remove the row.
 """,
 )
 

@@ -16,8 +16,8 @@ UNEXPECTED = Rule(
     Severity.ERROR,
     "the text does not follow the grammar here",
     """
-The parser read a word or an operator that is not expected there. It says what is expected, resumes at the next
-declaration, and so reports every such place of a file at once.
+The parser read a word or an operator that is not expected there. The message lists what is expected. Parsing resumes at
+the next declaration, so one run reports every such error in the file.
 
 ```fsm
 machine Door {
@@ -28,7 +28,7 @@ machine Door {
 }
 ```
 
-Write what the message expects, or take the text away.
+Replace the text with one of the expected tokens, or remove it.
 """,
 )
 
@@ -38,9 +38,10 @@ BAD_CHARACTER = Rule(
     Severity.ERROR,
     "a character or an operator that the language does not have",
     """
-Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Anything else outside a
-comment or a text in quotes is reported here, and so are a text in quotes that has no end and, anywhere, characters that
-cannot be seen. Where the operator of another language is clear, the parser continues as if the right one were there.
+Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Any other character
+outside comments and quoted text is reported here. The same applies to quoted text without a closing quote and,
+anywhere, to invisible characters. If an operator of another language has an obvious equivalent, parsing continues with
+that one.
 
 ```fsm
 machine Door {
@@ -52,7 +53,7 @@ machine Door {
 }
 ```
 
-Write what the message names.
+Write the character or operator that the message suggests.
 """,
 )
 
@@ -60,9 +61,9 @@ TOO_DEEP = Rule(
     "FSM003",
     "nested-too-deeply",
     Severity.ERROR,
-    "brackets, blocks or operators are nested deeper than anyone can read",
+    "brackets, blocks or operators that are nested too deeply",
     f"""
-The parts of an expression or a block may be nested about {DEPTH} levels deep.
+Expressions and blocks may be nested about {DEPTH} levels deep.
 
 ```fsm
 machine Door {{
@@ -81,8 +82,8 @@ BAD_NUMBER = Rule(
     Severity.ERROR,
     "digits that are neither a number nor a duration, or a number too large to use",
     """
-Numbers are digits alone, 15 of them at most. Durations are digits with a unit: `100ms`, `30s`, `5min`, `24h`, `3d`. A
-name begins with a letter.
+A number consists of 1 to 15 digits. A duration is a number with a unit: `100ms`, `30s`, `5min`, `24h`, `3d`. A name
+begins with a letter.
 
 ```fsm
 machine Door {
@@ -92,7 +93,7 @@ machine Door {
 }
 ```
 
-Write the number or the unit as above.
+Write a number, a duration or a name in one of these forms.
 """,
 )
 
@@ -102,13 +103,13 @@ MORE = Rule(
     Severity.NOTE,
     "a file has more errors than are shown",
     f"""
-After {LIMIT} errors of one file nothing more is reported of it. It may not be a spec at all.
+After {LIMIT} errors in a file, no further ones are reported for it. The file may not be a spec at all.
 
 ```console
 $ fsm check photograph.fsm
 ```
 
-Correct those that are shown, then check again.
+Fix the reported errors, then run `fsm check` again.
 """,
 )
 
