@@ -208,7 +208,9 @@ system S { counter: Counter }
 
 - Guard the row: `when n < 2`, with an `ignore` or another row for the other values.
 - Limit the value if that is what the real system does: `n = min(n + 1, 2)`.
-- Or widen the range. Each additional value multiplies the number of states.
+- Widen the range. Each additional value multiplies the number of states.
+- If the number has no limit, such as an epoch, bound the exploration instead: `explore while counter.n < 2` in the
+  system. Verdicts then hold within the bound.
 """,
 )
 
