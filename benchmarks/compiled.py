@@ -41,7 +41,7 @@ def measured(start: list[str], settings: list[str], cache: str) -> tuple[float, 
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--size", default="4_6_2", help="groups, cells, cells of a group")
+    parser.add_argument("--size", default="4_6_2", help="numbers of groups, of cells, and of cells per group")
     parser.add_argument("--runs", type=int, default=3)
     chosen = parser.parse_args()
     settings = [f"--set={x}={n}" for x, n in zip(("groups", "cells", "size"), chosen.size.split("_"), strict=True)]

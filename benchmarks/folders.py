@@ -37,7 +37,7 @@ def seconds(command: list[str], checkout: Path, folder: Path) -> tuple[float, fl
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkout", type=Path, help="the older revision")
+    parser.add_argument("checkout", type=Path, help="checkout of the older revision")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--specs", type=Path)
     options = parser.parse_args()

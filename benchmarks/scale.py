@@ -239,7 +239,7 @@ def measured(size: str, count: int, runs: int) -> dict[str, Any]:
 
 def main() -> None:
     """Measure, print, write; in a rank, measure and print."""
-    parser = argparse.ArgumentParser(description="What a state costs when several processes search.")
+    parser = argparse.ArgumentParser(description="Measure the cost per state when several processes search.")
     parser.add_argument("--sizes", default="4_5_2,4_6_2,5_6_2")
     parser.add_argument("--ranks", default="1,2,4")
     parser.add_argument("--runs", type=int, default=3)

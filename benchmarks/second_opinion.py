@@ -76,11 +76,11 @@ def table(opinions: list[dict[str, Any]]) -> Iterator[str]:
 
 def main() -> int:
     """See above."""
-    parser = argparse.ArgumentParser(description="What other checkers confirm of all systems.")
+    parser = argparse.ArgumentParser(description="Compare the verdicts on all systems with those of other checkers.")
     parser.add_argument("tool", choices=["spin", "tlc", "graph"])
-    parser.add_argument("--log", type=Path, required=True, help="where to write down what is done")
-    parser.add_argument("--seconds", type=float, default=600, help="for each system")
-    parser.add_argument("--most", type=int, default=40_000, help="a system with more states is left out")
+    parser.add_argument("--log", type=Path, required=True, help="record the results in this file, and resume from it")
+    parser.add_argument("--seconds", type=float, default=600, help="time limit for each system")
+    parser.add_argument("--most", type=int, default=40_000, help="skip systems with more states")
     options = parser.parse_args()
     lines = options.log.read_text("utf-8").splitlines() if options.log.exists() else []
     opinions = [json.loads(x) for x in lines]

@@ -47,8 +47,8 @@ def seconds(command: list[str], checkout: Path, folder: str) -> float:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="How long fsm takes to start.")
-    parser.add_argument("checkout", nargs="?", type=Path, help="another checkout, to compare with")
+    parser = argparse.ArgumentParser(description="Measure the startup time of fsm.")
+    parser.add_argument("checkout", nargs="?", type=Path, help="compare with this checkout")
     parser.add_argument("--runs", type=int, default=25)
     options = parser.parse_args()
     checkouts = [ROOT] if options.checkout is None else [ROOT, options.checkout.resolve()]

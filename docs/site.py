@@ -276,7 +276,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("out", nargs="?", type=Path, default=Path("build/site"))
     parser.add_argument("playground", nargs="?", type=Path)
-    parser.add_argument("--release", action="store_true", help="to a folder named after the version, beside others")
+    parser.add_argument(
+        "--release", action="store_true", help="write to a folder named after the version, next to the others"
+    )
     chosen = parser.parse_args()
     there = chosen.playground is not None and chosen.playground.is_dir()
     (publish if chosen.release else build)(chosen.out, chosen.playground if there else None)

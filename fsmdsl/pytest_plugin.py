@@ -27,12 +27,12 @@ class WrongError(Exception):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the options of the plugin."""
     group = parser.getgroup("fsm", "state machine specs")
-    group.addoption("--fsm-as-documented", action="store_true", help="leave amendments out of specs")
+    group.addoption("--fsm-as-documented", action="store_true", help="ignore amendments in specs")
     group.addoption(
-        "--fsm-follow-links", action="store_true", help="also read through links that lead out of the current folder"
+        "--fsm-follow-links", action="store_true", help="also follow links that point outside the current folder"
     )
-    parser.addini("fsm_max_states", "where the exploration of a system stops", default="")
-    parser.addini("fsm_max_seconds", "how long the exploration of a system may take", default="")
+    parser.addini("fsm_max_states", "maximum number of states to explore per system", default="")
+    parser.addini("fsm_max_seconds", "time limit in seconds for the exploration of each system", default="")
 
 
 def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> pytest.Collector | None:

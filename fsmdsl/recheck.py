@@ -221,10 +221,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _parser() -> ArgumentParser:
     parser = ArgumentParser("python -m fsmdsl.recheck", description="Re-check a certificate of `fsm verify`.")
-    parser.add_argument("certificate", metavar="CERTIFICATE")
-    parser.add_argument("specs", nargs="+", metavar="SPEC")
-    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="NAME=VALUE")
-    parser.add_argument("--as-documented", action="store_true")
+    parser.add_argument("certificate", metavar="CERTIFICATE", help="Check this certificate.")
+    parser.add_argument("specs", nargs="+", metavar="SPEC", help="Check it against these specs.")
+    change = "Change the size of a set, or a parameter (may be repeated)."
+    parser.add_argument("--set", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=change)
+    as_written = "Ignore amendments, and use the document as written."
+    parser.add_argument("--as-documented", action="store_true", help=as_written)
     return parser
 
 

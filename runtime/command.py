@@ -29,7 +29,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 
 @click.group()
 def main() -> None:
-    """A scheduler of gangs on cells."""
+    """Schedule gangs on cells."""
 
 
 @main.command()
@@ -39,51 +39,69 @@ def main() -> None:
     envvar="CONFIG",
     default=Path("hivedscheduler.yaml"),
     show_default=True,
-    help="HiveD's configuration. [env: CONFIG]",
+    help="HiveD configuration file. [env: CONFIG]",
 )
-@click.option("--journal", type=FILE, required=True, help="Where decisions are kept; made where there is none.")
+@click.option(
+    "--journal", type=FILE, required=True, help="Record decisions in this file, which is created if necessary."
+)
 @click.option(
     "--events",
     type=FILE,
-    help="The cluster: a file of watch events of Kubernetes, one on a line, which may grow.",
+    help="Use the cluster in this file of Kubernetes watch events, one per line. The file may grow.",
 )
 @click.option(
     "--kubernetes",
     is_flag=True,
-    help="The cluster: one of Kubernetes, by default the one that this runs in, as its service account. It is"
-    " so without this option where the configuration, or $KUBE_APISERVER_ADDRESS, names an API server.",
+    help="Use a Kubernetes cluster, by default the one that this process runs in, with its service account. This is"
+    " the default if the configuration or $KUBE_APISERVER_ADDRESS names an API server.",
 )
 @click.option(
     "--in-memory",
     is_flag=True,
-    help="The cluster: none. All nodes are healthy, and what happens is reported at /v1/simulation/events. It is so"
-    " without this option where nothing names another cluster.",
+    help="Simulate the cluster in memory. All nodes are healthy; report changes at /v1/simulation/events. This is the"
+    " default if no other cluster is configured.",
 )
-@click.option("--kubeconfig", type=FILE, help="With --kubernetes: how to reach the cluster, and as whom.")
-@click.option("--address", default="", metavar="HOST:PORT", help="Where to listen, instead of where --config says.")
+@click.option("--kubeconfig", type=FILE, help="Kubeconfig file with the cluster and the user, for --kubernetes.")
+@click.option(
+    "--address", default="", metavar="HOST:PORT", help="Listen on this address, instead of the one in --config."
+)
 @click.option(
     "--host",
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name under which it is asked (`*`: any); requests to foreign names are refused. May be repeated.",
+    help="Accept requests to this host name, too (`*`: any name); other requests are rejected. May be repeated.",
 )
-@click.option("--largest-request", "largest", default=8 << 20, show_default=True, metavar="BYTES")
-@click.option("--connections", default=512, show_default=True, help="At a time; more get status 503.")
-@click.option("--grace", default=25, show_default=True, metavar="SECONDS", help="For what is under way at the end.")
+@click.option(
+    "--largest-request",
+    "largest",
+    default=8 << 20,
+    show_default=True,
+    metavar="BYTES",
+    help="Reject larger requests with status 413.",
+)
+@click.option(
+    "--connections",
+    default=512,
+    show_default=True,
+    help="Maximum number of simultaneous connections; others get status 503.",
+)
+@click.option(
+    "--grace", default=25, show_default=True, metavar="SECONDS", help="Time to finish current requests after SIGTERM."
+)
 @click.option(
     "--lease",
     type=click.FloatRange(min=0, min_open=True),
     default=600.0,
     show_default=True,
     metavar="SECONDS",
-    help="A place that was given, or reserved, and is not asked for again for so long, is given back.",
+    help="Release a place or reservation that has not been requested again for this long.",
 )
 @click.option(
     "--lives/--no-lives",
     default=True,
     show_default=True,
-    help="Follow the life of each gang through the machines of all layers, at /v1/inspect/lives/.",
+    help="Follow the life of each gang through the machines of all layers; show it at /v1/inspect/lives/.",
 )
 @click.option(
     "--termination-delay",
@@ -91,27 +109,29 @@ def main() -> None:
     default=14_400.0,
     show_default=True,
     metavar="SECONDS",
-    help="For how long a gang may have fewer running pods than it must, before all have to be deleted.",
+    help="Time for which a gang may have too few running pods, before all its pods must be deleted.",
 )
-@click.option("--terminate", is_flag=True, help="Delete them then; otherwise, it is only said that somebody has to.")
+@click.option(
+    "--terminate", is_flag=True, help="Delete these pods after --termination-delay, instead of only reporting them."
+)
 @click.option(
     "--leader-election",
     default="",
     metavar="NAMESPACE/NAME",
-    help="Of several instances, the one that holds this Lease decides; the others stand by. Needs --kubernetes.",
+    help="Make decisions only while this instance holds the Lease; other instances stand by. Requires --kubernetes.",
 )
 @click.option(
     "--evict/--no-evict",
     default=None,
-    help="When the first victim of a preemption is deleted, delete the others too. Default: with --kubernetes.",
+    help="Delete all victims of a preemption when the first one is deleted. Default: with --kubernetes.",
 )
 @click.option(
     "--reload/--no-reload",
     default=None,
-    help="End when the configuration file changes, to be started again. Default: with --kubernetes.",
+    help="Exit when the configuration file changes, to be restarted. Default: with --kubernetes.",
 )
 def serve(**options: Any) -> None:
-    """Serves the scheduler-extender interface."""
+    """Serve the scheduler-extender interface."""
     try:
         from runtime.service.serve import Options
         from runtime.service.serve import serve as run
@@ -123,7 +143,7 @@ def serve(**options: Any) -> None:
 @main.command("check-config")
 @click.argument("file", type=FILE)
 def check_config(file: Path) -> None:
-    """Says what HiveD's configuration in FILE comes to, or all that is wrong in it."""
+    """Explain a HiveD configuration, or list its errors."""
     for line in explain(read_configuration(file)):
         say(line)
 
@@ -131,9 +151,9 @@ def check_config(file: Path) -> None:
 @main.command()
 @click.argument("file", type=FILE)
 def journal(file: Path) -> None:
-    """Prints what the steps in the journal FILE have changed, one JSON object on a line: a log for `fsm explain`.
+    """Print the changes in the journal FILE as JSON lines.
 
-    No allocator may have the journal open.
+    The output has one JSON object per change and is a log for `fsm explain`. No allocator may have the journal open.
     """
     for change in changes(file):
         say(json.dumps(change))

@@ -173,7 +173,7 @@ def _nodes(gangs: int, pods: int) -> int:
 
 @click.command()
 @click.option("--gangs", default=500, show_default=True)
-@click.option("--pods", default=8, show_default=True, help="Of a gang, each with one device.")
+@click.option("--pods", default=8, show_default=True, help="Pods per gang, each with one device.")
 def main(gangs: int, pods: int) -> None:
     """Measures, and writes the results."""
     if missing():

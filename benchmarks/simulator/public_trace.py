@@ -186,7 +186,7 @@ def main() -> None:
     options.add_argument("--loads", type=float, nargs="*", default=LOADS)
     options.add_argument("--pods", nargs="*", default=("openb_pod_list_default.csv", "openb_pod_list_multigpu50.csv"))
     options.add_argument("--schedulers", nargs="*", choices=SCHEDULERS, default=SCHEDULERS)
-    options.add_argument("--plot", action="store_true", help="draw what is in the results, after the runs")
+    options.add_argument("--plot", action="store_true", help="plot the results after the runs")
     chosen = options.parse_args()
     if not TRACES.exists():
         sys.exit(f"THE TRACE IS NOT HERE: {TRACES} is missing")

@@ -16,9 +16,9 @@ DAY = 24 * 3600.0
 @usage.argument("action", type=usage.choice(["show", "clear"]), default="show")
 @format_option
 def command(action: str, form: str) -> None:
-    """Show or clear the cache of compiled code. It is cleaned up by itself, by age and size.
+    """Show or clear the cache of compiled code. Old entries are removed automatically, based on age and size.
 
-    It lies in $FSMDSL_CACHE, else in $XDG_CACHE_HOME/fsmdsl or ~/.cache/fsmdsl.
+    The cache is in $FSMDSL_CACHE, or else in $XDG_CACHE_HOME/fsmdsl or ~/.cache/fsmdsl.
     """
     place = cache.folder()
     if place is None:

@@ -25,9 +25,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def certificate_options(command: F) -> F:
     """`--certificate` and `--with-states`."""
-    about = "Write what `python -m fsmdsl.recheck` confirms: the states' digest, for invariants. Implies --no-symmetry."
+    about = "Certify invariants with a digest of the states, for `python -m fsmdsl.recheck`. Implies --no-symmetry."
     path = usage.option("--certificate", type=usage.path(path_type=Path), metavar="FILE", help=about)
-    states = usage.option("--with-states", is_flag=True, help="Write the states into the certificate, too.")
+    states = usage.option("--with-states", is_flag=True, help="Include the states in the certificate.")
     return path(states(command))
 
 

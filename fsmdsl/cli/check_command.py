@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @usage.command("check")
 @paths_argument
 @documented_option
-@usage.option("--notes", is_flag=True, help="Print notes too, such as events that a state does not handle.")
+@usage.option("--notes", is_flag=True, help="Also print notes, such as events that a state does not handle.")
 @limit_options(MINUTES)
 @printing_options
 def command(
@@ -34,9 +34,10 @@ def command(
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
-    """Report what is wrong in specs, without running anything.
+    """Check specs for errors and warnings, without running them.
 
-    PATHS are files or folders; without any, the folder `specs`, else the current one. `-` reads standard input.
+    PATHS are files or folders (default: the folder `specs` if it exists, or else the current folder). `-` reads
+    standard input.
     """
     out = printing(form, outputs)
     with within(budget, paths, out):

@@ -58,7 +58,7 @@ def links_option(command: F) -> F:
         is_flag=True,
         expose_value=False,
         callback=_follow_links,
-        help="Also read through links that lead out of the folder that was named.",
+        help="Also follow links that point outside the named folder.",
     )(command)
 
 
@@ -74,12 +74,12 @@ def _follow_links(_ctx: object, _parameter: object, value: bool) -> None:
 def format_option(command: F) -> F:
     """`--format text|json`."""
     choice = usage.choice(["text", "json"])
-    return usage.option("--format", "form", type=choice, default="text", help="How to print (default: text).")(command)
+    return usage.option("--format", "form", type=choice, default="text", help="Output format (default: text).")(command)
 
 
 def documented_option(command: F) -> F:
     """`--as-documented`."""
-    return usage.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")(
+    return usage.option("--as-documented", is_flag=True, help="Ignore amendments, and use the document as written.")(
         command
     )
 

@@ -12,7 +12,7 @@ VARIABLE = "_FSM_COMPLETE"
 @usage.command("completion")
 @usage.argument("shell", type=usage.choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print the script that makes a shell complete `fsm`.
+    """Print the script that adds completion for `fsm` to a shell.
 
     \b
     bash:  echo 'eval "$(fsm completion bash)"' >> ~/.bashrc

@@ -36,23 +36,38 @@ PAGE = "index.html"
 @usage.argument("old", shell_complete=offered)
 @usage.argument("new", required=False, shell_complete=offered)
 @usage.argument("path", required=False, shell_complete=offered)
-@usage.option("--verbose", "-v", is_flag=True, help="Also the runs behind other answers, and what behaves the same.")
-@usage.option("--quick", is_flag=True, help="Compare the texts alone: run nothing.")
-@usage.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, and verify neither version.")
 @usage.option(
-    "--max-states", type=usage.integer(1), default=Bounds().pairs, show_default=True, help="For each comparison."
+    "--verbose", "-v", is_flag=True, help="Also show the runs behind changed verdicts, and unchanged behaviour."
+)
+@usage.option("--quick", is_flag=True, help="Compare only the texts, without running anything.")
+@usage.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, but verify neither version.")
+@usage.option(
+    "--max-states",
+    type=usage.integer(1),
+    default=Bounds().pairs,
+    show_default=True,
+    help="Stop each comparison after this many states.",
 )
 @limit_options(
-    each=f"each comparison and exploration (default: {Bounds().seconds:g}), and to read both versions and to draw "
-    f"(default: {MINUTES:g} each)"
+    summary=f"Stop each comparison and exploration after this many seconds (default: {Bounds().seconds:g}), and also "
+    f"reading both versions and drawing (default: {MINUTES:g} each)"
 )
 @documented_option
 @without_option
-@usage.option("--out", "-o", type=usage.path(path_type=Path), help="A folder for a page with diagrams, and their SVG.")
+@usage.option(
+    "--out",
+    "-o",
+    type=usage.path(path_type=Path),
+    help="Write a page with diagrams, and their SVG files, to this folder.",
+)
 @force_option
 @links_option
-@usage.option("--format", "form", type=usage.choice(["text", "json", "markdown"]), default="text", help="How to print.")
-@usage.option("--output", type=usage.path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file.")
+@usage.option(
+    "--format", "form", type=usage.choice(["text", "json", "markdown"]), default="text", help="Output format."
+)
+@usage.option(
+    "--output", type=usage.path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the result to FILE."
+)
 def command(
     old: str,
     new: str | None,
@@ -69,14 +84,14 @@ def command(
     form: str,
     output: Path | None,
 ) -> None:
-    """Tell what has changed between two versions of specs: as machines, as behaviour, as verdicts.
+    """Show the changes between two versions of specs: in the machines, the behaviour and the verdicts.
 
-    OLD and NEW are files or folders, or what git has of them: HEAD~1:specs/door.fsm, or a revision alone, which takes
-    the path of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). Without NEW, the files as they are;
-    a file or folder alone (fsm diff specs) is compared with the last commit.
+    OLD and NEW are files, folders or Git objects (HEAD~1:specs/door.fsm). If one of them is only a revision, its path
+    is that of the other (fsm diff HEAD~1 specs) or PATH (fsm diff v1 v2 specs). NEW defaults to the current files. A
+    single file or folder (fsm diff specs) is compared with the last commit.
 
-    Exit codes: 0 the same, 1 different, 2 misuse, or a version that has errors, 3 no difference found, but a limit came
-    before everything was compared.
+    Exit codes: 0 no difference, 1 a difference, 2 usage error, or a version has errors, 3 no difference found, but a
+    limit was reached before everything was compared.
     """
     before, after = versions(old, new, path)
     revisions = Revisions()

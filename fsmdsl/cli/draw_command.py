@@ -46,41 +46,41 @@ _PICTURES = enumerated(PICTURES, "and")
     multiple=True,
     metavar="NAME",
     shell_complete=machine_names,
-    help="Only this machine (may be repeated).",
+    help="Draw only this machine (may be repeated).",
 )
-@usage.option("--out", "-o", default="diagrams", show_default=True, help="A folder; `-` prints instead.")
+@usage.option("--out", "-o", default="diagrams", show_default=True, help="Write to this folder; `-` prints instead.")
 @usage.option(
     "--format",
     "form",
     type=usage.choice([*BY_NAME, "json"]),
     default="svg",
     show_default=True,
-    help=f"{_PICTURES} need Graphviz or the extra `svg`; json prints the graphs as data.",
+    help=f"Output format; {_PICTURES} require Graphviz or the extra `svg`; json prints the graphs as data.",
 )
 @usage.option(
     "--overlay",
     type=usage.choice(["explored", "scenarios"]),
-    help="Mark what exploring all systems reaches, or what scenarios pass through, and what never.",
+    help="Mark what exploring all systems, or running the scenarios, reaches and never reaches.",
 )
 @counts_option
 @usage.option(
     "--direction",
     type=usage.choice(["down", "right"]),
-    help="Down the page or to the right, whatever `layout` says in the spec.",
+    help="Draw downwards or to the right, regardless of `layout` in the spec.",
 )
 @usage.option(
     "--detail",
     type=usage.choice(["folded", "full", "labels"]),
     default="folded",
     show_default=True,
-    help="`full` shows every row inside a state, `labels` only the labels of transitions.",
+    help="Level of detail; `full` shows every row inside a state, `labels` only transition labels.",
 )
 @usage.option(
     "--theme",
     type=usage.choice(["auto", "light", "dark", "mono"]),
     default="auto",
     show_default=True,
-    help="Colours of SVG; `auto` follows the reader's light or dark mode.",
+    help="Colors of SVG files; `auto` follows the reader's light or dark mode.",
 )
 @limit_options(MINUTES)
 @force_option
@@ -98,10 +98,10 @@ def command(
     budget: Budget,
     force: bool,
 ) -> None:
-    """Draw the machines of specs: a file for each, called `module.Machine`.
+    """Draw the machines in specs, each in a file named `module.Machine`.
 
-    A manifest in the folder lists what was written. When all machines of the same paths are drawn again, in the same
-    format, the diagrams of those that are gone are removed.
+    A manifest in the output folder lists the files. When all machines of the same paths are drawn again in the same
+    format, the diagrams of machines that no longer exist are removed.
     """
     if theme != "auto" and form not in ("svg", "json"):
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")

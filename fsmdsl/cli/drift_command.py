@@ -23,19 +23,32 @@ from fsmdsl.text.source import Source, Span
 @usage.command("drift")
 @usage.argument("spec", type=usage.path())
 @usage.argument("code", type=usage.path())
-@usage.option("--from", "source_format", type=usage.choice(FORMATS), help="The code's format (default: by its name).")
+@usage.option(
+    "--from", "source_format", type=usage.choice(FORMATS), help="Format of CODE (default: chosen by its name)."
+)
 @usage.option(
     "--machine",
     "machines",
     multiple=True,
     metavar="SPEC[=CODE]",
-    help="Compare this machine alone, with the table of that name (may be repeated; default: those of like names).",
+    help="Compare only this machine, with the table of the same or the given name (may be repeated; default: all "
+    "machines and tables whose names match).",
 )
 @usage.option(
-    "--rename", "renames", multiple=True, metavar="CODE=SPEC", help="A name of the code is another one in the spec."
+    "--rename",
+    "renames",
+    multiple=True,
+    metavar="CODE=SPEC",
+    help="Match a name in the code with a different name in the spec (may be repeated).",
 )
-@usage.option("--leads", type=usage.choice(["code", "spec"]), default="code", show_default=True, help="Which is right.")
-@usage.option("--as-documented", is_flag=True, help="Leave amendments out: what the document alone says.")
+@usage.option(
+    "--leads",
+    type=usage.choice(["code", "spec"]),
+    default="code",
+    show_default=True,
+    help="Side that is right; findings point to the other side.",
+)
+@usage.option("--as-documented", is_flag=True, help="Ignore amendments, and use the document as written.")
 @limit_options(MINUTES)
 @links_option
 @printing_options
@@ -53,12 +66,12 @@ def command(
 ) -> None:
     """Compare the tables of CODE, as `fsm import` reads them, with the machines of SPEC.
 
-    States, the initial state and rows: added, removed, changed, renamed, with places in both. Conditions and actions
-    are not compared, nor timers where the code's table has none. Text and JSON also list states and rows of the code
-    that have no effect there; they are no differences.
+    Reports states, initial states and rows that were added, removed, changed or renamed, with both locations.
+    Conditions and actions are not compared, and timers only if the table in the code has timers. Text and JSON also
+    list states and rows that have no effect in the code; these do not count as differences.
 
-    Exit codes: 0 the same, 1 different, or one of both cannot be read, 2 misuse, 3 no difference in the parts that were
-    read, but some were not.
+    Exit codes: 0 no difference, 1 a difference, or SPEC or CODE cannot be read, 2 usage error, 3 no difference in the
+    parts that could be read, but some could not.
     """
     out = printing(form, outputs)
     pairs = {a: b or a for a, _, b in (x.partition("=") for x in machines)}

@@ -21,23 +21,48 @@ if TYPE_CHECKING:
 
 @usage.command("explain")
 @usage.argument("what", metavar="[RULE|FAULT|LOG]", required=False, shell_complete=rule_names)
-@usage.option("--mapping", type=usage.path(path_type=Path), metavar="FILE", help="What the lines of LOG mean (TOML).")
 @usage.option(
-    "--spec", "specs", type=usage.path(), multiple=True, help="Specs to explain LOG by (default: the mapping's)."
+    "--mapping", type=usage.path(path_type=Path), metavar="FILE", help="Mapping from lines of LOG to a spec (TOML)."
 )
-@usage.option("--system", metavar="NAME", shell_complete=system_names, help="The system (default: the mapping's).")
-@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@usage.option("--hidden", type=usage.integer(0), metavar="N", help="Steps that nobody logged between two lines.")
+@usage.option(
+    "--spec",
+    "specs",
+    type=usage.path(),
+    multiple=True,
+    help="Explain LOG with these specs (may be repeated; default: the mapping's).",
+)
+@usage.option(
+    "--system",
+    metavar="NAME",
+    shell_complete=system_names,
+    help="Explain LOG with this system (default: the mapping's).",
+)
+@usage.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change the size of a set, or a parameter (may be repeated).",
+)
+@usage.option("--hidden", type=usage.integer(0), metavar="N", help="Allow at most N unlogged steps between two lines.")
 @usage.option("--show", is_flag=True, help="Show the whole run.")
-@usage.option("--coverage", is_flag=True, help="Show how often each row was followed.")
+@usage.option("--coverage", is_flag=True, help="Show how often each row was taken.")
 @usage.option(
-    "--counts", type=usage.path(path_type=Path), metavar="FILE", help="Write it here, for `draw` and `report`."
+    "--counts",
+    type=usage.path(path_type=Path),
+    metavar="FILE",
+    help="Write these counts to FILE, for `fsm draw` and `fsm report`.",
 )
-@usage.option("--follow", is_flag=True, help="Continue as LOG grows, until Ctrl-C or a line that nothing explains.")
-@usage.option("--keep-going", is_flag=True, help="Report each line that nothing explains, and continue.")
-@usage.option("--metrics", type=usage.path(path_type=Path), metavar="FILE", help="Write metrics for Prometheus here.")
-@usage.option("--metrics-port", type=usage.integer(0, 65535), metavar="PORT", help="Serve them to this machine.")
-@limit_options(each="specs and LOG")
+@usage.option("--follow", is_flag=True, help="Keep reading as LOG grows, until Ctrl-C or an unexplained line.")
+@usage.option("--keep-going", is_flag=True, help="Report each unexplained line, and continue.")
+@usage.option("--metrics", type=usage.path(path_type=Path), metavar="FILE", help="Write Prometheus metrics to FILE.")
+@usage.option(
+    "--metrics-port",
+    type=usage.integer(0, 65535),
+    metavar="PORT",
+    help="Serve Prometheus metrics on PORT, to this machine only.",
+)
+@limit_options()
 @documented_option
 @links_option
 @format_option
@@ -59,12 +84,13 @@ def command(
     as_documented: bool,
     form: Form,
 ) -> None:
-    """Explain a rule by its code (FSM201) or name, or a fault by its kind (reentrance); without one, list all.
+    """Explain a rule (FSM201, or its name), a kind of fault (reentrance), or a log. Without an argument, list all rules
+    and kinds of faults.
 
-    With --mapping, find the run of a system that explains LOG, a file or `-`, or the first line that no run explains
-    and the nearest miss.
+    With --mapping, find a run of a system that explains LOG (a file or `-`), or report the first line that no run
+    explains and the nearest miss.
 
-    Exit codes: 0 explained, 1 not explained, 2 misuse, 3 (logs) it cannot be decided.
+    Exit codes: 0 explained, 1 not explained, 2 usage error, 3 undecided (logs only).
     """
     if mapping is not None:
         watch = Watch(follow, keep_going, metrics, metrics_port)

@@ -31,14 +31,35 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
 @usage.command("export")
 @paths_argument
 @documented_option
-@usage.option("--system", "name", metavar="NAME", shell_complete=system_names, help="Which (default: the only one).")
-@usage.option("--machine", metavar="NAME", shell_complete=machine_names, help="Which, where it writes a machine.")
-@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @usage.option(
-    "--to", "target", type=usage.choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="The format."
+    "--system", "name", metavar="NAME", shell_complete=system_names, help="Export this system (default: the only one)."
 )
-@usage.option("--max-states", type=usage.integer(1), default=graphs.MAX_STATES, show_default=True, help="Of a graph.")
-@usage.option("--output", type=usage.path(path_type=Path, dir_okay=False), help="A file (default: the terminal).")
+@usage.option(
+    "--machine",
+    metavar="NAME",
+    shell_complete=machine_names,
+    help="Export this machine (default for scxml and xstate: the only one).",
+)
+@usage.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change the size of a set, or a parameter (may be repeated).",
+)
+@usage.option(
+    "--to", "target", type=usage.choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="Output format."
+)
+@usage.option(
+    "--max-states",
+    type=usage.integer(1),
+    default=graphs.MAX_STATES,
+    show_default=True,
+    help="Maximum number of states in a graph.",
+)
+@usage.option(
+    "--output", type=usage.path(path_type=Path, dir_okay=False), help="Write to this file (default: standard output)."
+)
 @limit_options(MINUTES)
 def command(
     paths: tuple[str, ...],
@@ -51,15 +72,15 @@ def command(
     output: Path | None,
     budget: Budget,
 ) -> None:
-    """Write a system in the language of another model checker (promela, tla), a machine as a statechart of another
-    tool (scxml, xstate), or the states of a system, or of a machine, as a graph (graphml; networkx: its node-link
-    JSON). See docs/second-opinion.md and docs/export.md.
+    """Export a system to another model checker (promela, tla), a machine to a statechart tool (scxml, xstate), or the
+    states of a system or a machine as a graph (graphml; networkx for its node-link JSON). See docs/second-opinion.md
+    and docs/export.md.
 
-    Of a system, one step there is one step here, so that both count the same states. Of a machine, what the other tool
-    cannot say is listed on standard error.
+    For a system, each step in the exported model is one step of the system, so both have the same number of states. For
+    a machine, constructs that the other tool does not support are listed on standard error.
 
-    Exit codes: 0 written, 1 errors in the specs, something that the language cannot say, or too many states, 2 misuse,
-    3 a limit came first.
+    Exit codes: 0 written, 1 errors in the specs, a construct that the target language cannot express, or too many
+    states, 2 usage error, 3 a limit was reached.
     """
     if target in MACHINE_TARGETS and name is not None:
         misuse(f"`--to {target}` writes a machine; say which with `--machine`")

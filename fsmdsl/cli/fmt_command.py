@@ -22,12 +22,12 @@ from fsmdsl.text.diagnostics import Diagnostic
 
 @usage.command("fmt")
 @paths_argument
-@usage.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if something would change.")
-@usage.option("--diff", "show_diff", is_flag=True, help="Print the changes instead of making them.")
+@usage.option("--check", "only_check", is_flag=True, help="Change nothing; exit with 1 if any file would change.")
+@usage.option("--diff", "show_diff", is_flag=True, help="Print a diff instead of changing files.")
 @limit_options(MINUTES)
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, budget: Budget, form: Form) -> None:
-    """Format specs in place. `-` formats standard input to standard output. Files with errors are left alone."""
+    """Format specs in place. `-` formats standard input to standard output. Files with errors are not changed."""
     with within(budget, paths, "document" if form == "text" else form, before="all was read, so nothing was written"):
         parsed, problems = read(existing(paths), follow_links=follows_links())
         texts = [(p, format_source(p)) for p in parsed if not serious(p.diagnostics)]

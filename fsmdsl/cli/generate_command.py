@@ -28,11 +28,17 @@ PURPOSE = "generate"
 @usage.command("generate")
 @paths_argument
 @documented_option
-@usage.option("--out", "-o", type=usage.path(path_type=Path), default="generated", show_default=True, help="Where to.")
 @usage.option(
-    "--target", type=usage.choice(list(emit.TARGETS)), default="python", show_default=True, help="What to write."
+    "--out", "-o", type=usage.path(path_type=Path), default="generated", show_default=True, help="Write to this folder."
 )
-@usage.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if something would change.")
+@usage.option(
+    "--target",
+    type=usage.choice(list(emit.TARGETS)),
+    default="python",
+    show_default=True,
+    help="Kind of code to generate.",
+)
+@usage.option("--check", "only_check", is_flag=True, help="Write nothing; exit with 1 if any file would change.")
 @limit_options(MINUTES)
 @force_option
 @format_option
@@ -46,12 +52,12 @@ def command(
     force: bool,
     form: Form,
 ) -> None:
-    """Write the classes of every machine: one package for each module, in a folder of its own.
+    """Generate a class for every machine, with one package per module.
 
-    What another target cannot say is listed on standard error.
+    Constructs that a target other than Python does not support are listed on standard error.
 
-    A manifest in the folder lists what was written. Files of modules that are gone are removed; others are neither
-    removed nor overwritten.
+    A manifest in the output folder lists the files. Files of modules that no longer exist are removed; other files are
+    neither removed nor overwritten.
     """
     files: dict[str, str] = {}
     with within(budget, paths, form, before="the code was made, so nothing was written"):

@@ -23,20 +23,25 @@ from fsmdsl.text.source import NOWHERE, Source
 
 @usage.command("import")
 @usage.argument("source", type=usage.path())
-@usage.option("--from", "form", type=usage.choice(FORMATS), help="The format (default: by the file's name).")
-@usage.option("--out", "-o", type=usage.path(path_type=Path, dir_okay=False), help="A file (default: print it).")
-@usage.option("--module", metavar="NAME", help="The name of the module (default: that of the file).")
+@usage.option("--from", "form", type=usage.choice(FORMATS), help="Input format (default: chosen by the file name).")
+@usage.option(
+    "--out",
+    "-o",
+    type=usage.path(path_type=Path, dir_okay=False),
+    help="Write to this file (default: standard output).",
+)
+@usage.option("--module", metavar="NAME", help="Name of the module (default: that of the file).")
 @limit_options(MINUTES)
 @links_option
 def command(source: str, form: str | None, out: Path | None, module: str | None, budget: Budget) -> None:
-    """Write the machines of SOURCE as a spec: a file, the folder of a Go package, or `-`.
+    """Convert the machines in SOURCE (a file, the folder of a Go package, or `-`) to a spec.
 
     Standard error and the top of the spec list the parts that could not be read, those that have no effect in the
-    source (dead states, rows that are never followed), and those that the language cannot express. Nothing that is read
-    is run.
+    source (dead states, rows that are never taken), and those that the language cannot express. The source is never
+    executed.
 
-    Exit codes: 0 written, 1 the source cannot be read as machines, 2 misuse, 3 written without the parts that could not
-    be read.
+    Exit codes: 0 written, 1 the source cannot be read as machines, 2 usage error, 3 written without the parts that
+    could not be read.
     """
     if module is None and out is not None and out.suffix == ".fsm":
         module = out.stem if _is_name(out.stem) else None

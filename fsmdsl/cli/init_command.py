@@ -18,9 +18,9 @@ EXAMPLE = "gang.fsm"
 @usage.argument("folder", type=usage.path(path_type=Path), default="specs")
 @format_option
 def command(folder: Path, form: str) -> None:
-    """Create a folder with an example spec, which has a deadlock for `fsm verify` to find.
+    """Create a folder with an example spec that contains a deadlock for `fsm verify` to find.
 
-    Nothing is overwritten, and a folder that already contains specs is refused.
+    Existing files are never overwritten, and a folder that already contains specs is rejected.
     """
     path = folder / EXAMPLE
     try:

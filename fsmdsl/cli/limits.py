@@ -43,23 +43,25 @@ Form = Literal["text", "json", "document"]
 
 
 def limit_options(
-    seconds: float | None = None, each: str = "all of it", shared: Callable[[], bool] = lambda: False
+    seconds: float | None = None,
+    summary: str = "Stop after this many seconds",
+    shared: Callable[[], bool] = lambda: False,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """`--max-seconds` and `--max-memory` of a command, which gets the budget as `budget`. `seconds`: the default;
-    `each`: for what it is; `shared`: do several processes do the work together?"""
+    `summary`: the help without the default; `shared`: do several processes do the work together?"""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def limited(*args: Any, max_seconds: float | None, max_memory: float | None, **options: Any) -> None:
             command(*args, budget=command_budget(max_seconds, max_memory, shared=shared()), **options)
 
-        description = f"Stop after so long, for {each}" + ("." if seconds is None else f" (default: {seconds:g}).")
+        description = summary + ("." if seconds is None else f" (default: {seconds:g}).")
         above_zero = usage.number(0, min_open=True)
         limited = usage.option(
             "--max-memory",
             type=above_zero,
             metavar="GB",
-            help="Stop when the process has so much memory (default: three quarters of what is free).",
+            help="Stop when the process uses this much memory (default: three quarters of the free memory).",
         )(limited)
         return usage.option("--max-seconds", type=above_zero, default=seconds, help=description)(limited)
 

@@ -17,7 +17,7 @@ from fsmdsl.text.budget import Budget
 @limit_options(MINUTES)
 @format_option
 def command(paths: tuple[str, ...], as_documented: bool, budget: Budget, form: Form) -> None:
-    """List the machines of specs with their states and transitions."""
+    """List the machines in specs, with their states and transitions."""
     with within(budget, paths, form):
         model = model_or_exit(paths, form, as_documented=as_documented)
     if form == "json":

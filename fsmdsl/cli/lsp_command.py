@@ -9,11 +9,11 @@ from fsmdsl.cli.messages import misuse
 
 
 @usage.command("lsp")
-@usage.option("--stdio", is_flag=True, help="Talk over standard input and output (there is no other way).")
+@usage.option("--stdio", is_flag=True, help="Use standard input and output (the only transport).")
 def command(stdio: bool) -> None:
-    """Start the language server. An editor starts it by itself; docs/editor.md says how to tell it to.
+    """Start the language server. Editors start it automatically; docs/editor.md describes how to configure them.
 
-    It talks the Language Server Protocol over standard input and output until the editor ends it.
+    The server speaks the Language Server Protocol over standard input and output until the editor stops it.
     """
     if find_spec("pygls") is None:
         misuse("the language server needs the extra `lsp`; run `pip install 'fsmdsl[lsp]'`")

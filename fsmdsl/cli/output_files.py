@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def force_option(command: F) -> F:
     """`--force`."""
-    description = "Overwrite files in the folder that this command did not write, and links."
+    description = "Also overwrite files in the folder that this command did not write, and replace links."
     return usage.option("--force", is_flag=True, help=description)(command)
 
 

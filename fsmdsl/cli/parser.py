@@ -114,17 +114,20 @@ def _set_color(ctx: click.Context, _: click.Parameter, value: str | None) -> Non
 
 
 def _color_option(**options: Any) -> click.Option:
-    description = "Color the output (default: auto, in a terminal; NO_COLOR and TERM=dumb turn it off)."
+    description = "Color the output (default: auto, only in a terminal and without NO_COLOR or TERM=dumb)."
     choice = click.Choice(["auto", "always", "never"])
     return click.Option(["--color"], type=choice, expose_value=False, callback=_set_color, help=description, **options)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print it.")
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
+)
 def cli() -> None:
-    """State machines written once, as text: checked, explored, generated as Python, drawn.
+    """Check, verify and draw state machines, and generate Python classes from them.
 
-    Exit codes: 0 clean, 1 findings, 2 misuse or output that cannot be written, 3 a limit came first, 130 interrupted.
+    Exit codes: 0 success, 1 findings, 2 usage error or output that cannot be written, 3 a limit was reached, 130
+    interrupted.
     """
 
 

@@ -113,7 +113,7 @@ def _content(form: str, results: Results) -> str:
 def printing_options(command: F) -> F:
     """`--format`, and `--output FILE`, which may be repeated."""
     choice = usage.choice(["text", *FORMATS])
-    description = "How to print (default: text)."
+    description = "Output format (default: text)."
     form = usage.option("--format", "form", type=choice, default=None, help=description)
     output = usage.option(
         "--output",
@@ -121,8 +121,8 @@ def printing_options(command: F) -> F:
         type=usage.path(path_type=Path, dir_okay=False),
         multiple=True,
         metavar="FILE",
-        help="Write to a file, in the format asked for, else in that of its ending (.json, .sarif, .xml: junit, .md, "
-        ".txt); the terminal gets text (may be repeated).",
+        help="Write the results to FILE, in the given format or else the one for its extension (.json, .sarif, .xml "
+        "for junit, .md, .txt); the terminal shows text (may be repeated).",
     )
     return form(output(command))
 

@@ -54,7 +54,7 @@ def jobs_option(command: F) -> F:
         "--jobs",
         type=usage.integer(1),
         metavar="N",
-        help="Processes that explore systems at the same time (default: one for each processor).",
+        help="Explore systems in N parallel processes (default: one per processor).",
     )(command)
 
 

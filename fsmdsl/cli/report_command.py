@@ -41,13 +41,22 @@ NAME = "index.html"
 @paths_argument
 @documented_option
 @usage.option(
-    "--out", "-o", type=usage.path(path_type=Path), default="build/report", show_default=True, help="Where to."
+    "--out",
+    "-o",
+    type=usage.path(path_type=Path),
+    default="build/report",
+    show_default=True,
+    help="Write to this folder.",
 )
-@usage.option("--title", default="State machines", show_default=True, help="The heading of the page.")
-@usage.option("--max-states", type=usage.integer(1), help="A limit for each system.")
-@usage.option("--since", metavar="REV", help="List what has changed since a revision of git, or since other specs.")
+@usage.option("--title", default="State machines", show_default=True, help="Heading of the page.")
+@usage.option("--max-states", type=usage.integer(1), help="Maximum number of states to explore per system.")
+@usage.option("--since", metavar="REV", help="List the changes since a Git revision, or since other specs.")
 @counts_option
-@limit_options(MINUTES, "each system, all scenarios, and the drawing; reading and checking count for the first")
+@limit_options(
+    MINUTES,
+    "Stop after this many seconds per system, for all scenarios, and for drawing; reading and checking count toward "
+    "the first system",
+)
 @jobs_option
 @force_option
 @printing_options
@@ -65,9 +74,10 @@ def command(
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
-    """Write one self-contained page: diagrams, tables, checks, what exploring the systems found, scenarios.
+    """Write a report on all specs as one self-contained page, with diagrams, tables, checks, verification results and
+    scenarios.
 
-    Exits with 1 when the page has something that needs attention.
+    Exits with 1 if anything on the page needs attention.
     """
     from fsmdsl.cli import version
 

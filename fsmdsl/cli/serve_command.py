@@ -29,13 +29,13 @@ GRACE = 1.0
     type=usage.integer(0, 65535),
     default=8765,
     show_default=True,
-    help="Where it listens; 0: any free port.",
+    help="Listen on this port (0: any free port).",
 )
-@usage.option("--open", "open_it", is_flag=True, help="Open it in the browser.")
+@usage.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
 def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
-    """Serve a page to edit, draw, verify and simulate specs, to this machine alone.
+    """Serve a page for editing, drawing, verifying and simulating specs. Only this machine can access it.
 
-    The address that is printed has a token in it: whoever knows it can read and write these specs.
+    The printed address contains a token. Anyone who knows it can read and write these specs.
     """
     missing = [x for x in ("starlette", "uvicorn") if find_spec(x) is None]
     if missing:

@@ -20,18 +20,24 @@ from fsmdsl.text.budget import Budget
 @usage.command("simulate")
 @paths_argument
 @documented_option
-@usage.option("--system", metavar="NAME", shell_complete=system_names, help="The system to walk through.")
+@usage.option("--system", metavar="NAME", shell_complete=system_names, help="Simulate this system.")
 @usage.option(
     "--machine",
     metavar="NAME",
     shell_complete=machine_names,
-    help="A machine by itself, with what it has to do with.",
+    help="Simulate this machine, together with the machines that it interacts with.",
 )
-@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
 @usage.option(
-    "--traces", type=usage.path(path_type=Path), help="Runs to walk along: what `fsm verify --format json` printed."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change the size of a set, or a parameter (may be repeated).",
 )
-@limit_options(MINUTES, "all that comes before the first state")
+@usage.option(
+    "--traces", type=usage.path(path_type=Path), help="Load runs to follow, as printed by `fsm verify --format json`."
+)
+@limit_options(MINUTES, "Stop if the first state is not reached within this many seconds")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
@@ -41,9 +47,9 @@ def command(
     traces: Path | None,
     budget: Budget,
 ) -> None:
-    """Walk through a system step by step: see what is possible, choose, undo, save the run as a scenario.
+    """Step through a system interactively: list possible steps, choose one, undo it, and save the run as a scenario.
 
-    Reads commands from the terminal or from a pipe; `help` lists them.
+    Commands are read from the terminal or a pipe; `help` lists them.
     """
     if system is not None and machine is not None:
         misuse("`--system` or `--machine`, not both")

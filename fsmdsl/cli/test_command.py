@@ -36,9 +36,9 @@ def command(
     form: str | None,
     outputs: tuple[Path, ...],
 ) -> None:
-    """Run the scenarios of specs: worked examples, step by step.
+    """Run the scenarios (step-by-step examples) in specs.
 
-    Exit codes: 0 all pass, 1 some fail, 2 misuse, 3 a limit came before all were played.
+    Exit codes: 0 all pass, 1 some fail, 2 usage error, 3 a limit was reached before all scenarios were run.
     """
     out = printing(form, outputs)
     with within(budget, paths, out):

@@ -50,50 +50,74 @@ if TYPE_CHECKING:
 @paths_argument
 @documented_option
 @without_option
-@usage.option("--each-amendment", is_flag=True, help="Print a table: what holds with each amendment alone.")
+@usage.option("--each-amendment", is_flag=True, help="Print a table that shows which amendments each property needs.")
 @usage.option(
     "--system",
     "names",
     multiple=True,
     metavar="NAME",
     shell_complete=system_names,
-    help="Only this system (may be repeated).",
+    help="Verify only this system (may be repeated).",
 )
-@usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="The size of a set, or a parameter.")
-@usage.option("--max-states", type=usage.integer(1), help="Maximum number of states to explore.")
-@limit_options(each="each system; reading and checking count for the first", shared=several)
+@usage.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change the size of a set, or a parameter (may be repeated).",
+)
+@usage.option("--max-states", type=usage.integer(1), help="Maximum number of states to explore per system.")
+@limit_options(
+    summary="Stop after this many seconds per system; reading and checking count toward the first system",
+    shared=several,
+)
 @jobs_option
-@usage.option("--workers", type=usage.integer(1), metavar="N", help="Threads (default: one for each processor).")
-@usage.option("--no-symmetry", is_flag=True, help="Tell the instances of `symmetric` sets apart.")
-@usage.option("--stutter", is_flag=True, help="Runs may stand still where no fairness of a property forbids it.")
-@usage.option("--all", "every", is_flag=True, help="Continue after a violation; also show what holds, with witnesses.")
-@usage.option("--runs", is_flag=True, help="Show the run of every violation, not only the first of each cause.")
-@usage.option("--brief", is_flag=True, help="Of runs only the steps, a line each.")
+@usage.option("--workers", type=usage.integer(1), metavar="N", help="Use N threads (default: one per processor).")
+@usage.option("--no-symmetry", is_flag=True, help="Turn off symmetry reduction for `symmetric` sets.")
+@usage.option(
+    "--stutter", is_flag=True, help="Allow runs to stay in any state, unless the fairness of a property forbids it."
+)
+@usage.option(
+    "--all", "every", is_flag=True, help="Continue after a violation; also show properties that hold, with witnesses."
+)
+@usage.option("--runs", is_flag=True, help="Show the run of every violation, not just the first for each cause.")
+@usage.option("--brief", is_flag=True, help="Show only the steps of runs, one per line.")
 @usage.option(
     "--hide",
     "hide",
     multiple=True,
     metavar="NAME",
-    help="Show runs without a machine, a set, an instance, or an event (tick, Clock.tick) (may be repeated).",
+    help="Hide a machine, set, instance or event (tick, Clock.tick) in runs (may be repeated).",
 )
-@usage.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs, not the simplest.")
-@usage.option("--explore", "by_hand", is_flag=True, help="Then walk from state to state by hand, through one system.")
-@usage.option("--replay", type=usage.path(path_type=Path), help="A folder for tests that replay violations (pytest).")
-@usage.option("--charts", type=usage.path(path_type=Path), help="A folder for sequence diagrams of the runs (SVG).")
-@usage.option("--save", type=usage.path(path_type=Path), help="A folder to save the search in while it runs.")
+@usage.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs instead of the simplest.")
 @usage.option(
-    "--save-every", type=usage.number(0), default=60.0, show_default=True, metavar="SECONDS", help="How often."
+    "--explore", "by_hand", is_flag=True, help="Step through the states of one system interactively afterwards."
 )
-@usage.option("--resume", type=usage.path(path_type=Path), help="Continue the search that was saved in a folder.")
+@usage.option(
+    "--replay", type=usage.path(path_type=Path), help="Write replays of the violations to this folder, as pytest tests."
+)
+@usage.option(
+    "--charts", type=usage.path(path_type=Path), help="Write sequence diagrams of the runs to this folder (SVG)."
+)
+@usage.option("--save", type=usage.path(path_type=Path), help="Save the search to this folder while it runs.")
+@usage.option(
+    "--save-every",
+    type=usage.number(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Save at this interval.",
+)
+@usage.option("--resume", type=usage.path(path_type=Path), help="Continue the search saved in this folder.")
 @second_opinion_options
 @certificate_options
 @force_option
 @printing_options
 @together
 def command(**values: Any) -> None:
-    """Explore every state of the systems in specs, and report what is violated, with the simplest run to it.
+    """Explore every reachable state of the systems in specs, and report violations, each with its simplest run.
 
-    Exit codes: 0 all holds, 1 something is violated, 2 misuse, 3 a limit was reached first, or something could not be
+    Exit codes: 0 all systems pass, 1 a violation, 2 usage error, 3 a limit was reached first, something could not be
     checked, or there is no system.
     """
     options = VerifyOptions(**values)

@@ -13,6 +13,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def without_option(command: F) -> F:
     """`--without NAME`, any number of them."""
-    about = "Leave one amendment out: by its name, a row or name that it has (Cell.e4), or its place (hived.fsm:78)."
+    about = (
+        "Ignore the amendment with this name or element (Cell.e4), or at this location (hived.fsm:78). May be repeated."
+    )
     option = usage.option("--without", multiple=True, metavar="NAME", help=about, shell_complete=amendment_names)
     return option(command)

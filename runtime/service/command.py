@@ -20,9 +20,9 @@ Data = dict[str, Any]
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 _SERVER = click.option(
-    "--server", default="http://127.0.0.1:9096", show_default=True, metavar="URL", help="The allocator."
+    "--server", default="http://127.0.0.1:9096", show_default=True, metavar="URL", help="Address of the allocator."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def _ask(server: str, path: str) -> Data:
@@ -50,7 +50,11 @@ def _show(answer: Data, lines: Callable[[Data], Iterator[str] | list[str]], as_j
 @_SERVER
 @_JSON
 def why(gang: str, server: str, as_json: bool) -> None:
-    """Why GANG waits, since when, its place in the queue, who is in the way, what would make room, what happened."""
+    """Explain why GANG waits.
+
+    Shows how long it has been waiting, its place in the queue, the gangs in the way, what would make room, and its
+    events.
+    """
     _show(_ask(server, f"why/{quote(gang)}"), words, as_json)
 
 
@@ -59,7 +63,10 @@ def why(gang: str, server: str, as_json: bool) -> None:
 @_SERVER
 @_JSON
 def node(name: str, server: str, as_json: bool) -> None:
-    """What holds each device of node NAME, why the node is bad, and what happened there."""
+    """Show the devices and health of node NAME.
+
+    Shows what occupies each device, why the node is bad, and its events.
+    """
     _show(_ask(server, f"nodes/{quote(name)}"), _node_lines, as_json)
 
 
@@ -68,7 +75,10 @@ def node(name: str, server: str, as_json: bool) -> None:
 @_SERVER
 @_JSON
 def virtual_clusters(name: str, server: str, as_json: bool) -> None:
-    """How full each virtual cluster is; with NAME, also who runs in it and who waits."""
+    """Show the usage of virtual clusters.
+
+    With NAME, shows only that virtual cluster, and its running and waiting gangs.
+    """
     answer = _ask(server, f"virtualclusters/{quote(name)}")
     _show(answer, _tenant_lines if name else _tenants_lines, as_json)
 
@@ -77,19 +87,31 @@ def virtual_clusters(name: str, server: str, as_json: bool) -> None:
 @_SERVER
 @_JSON
 def opportunistic(server: str, as_json: bool) -> None:
-    """Which gangs run without a guarantee, and leave first."""
+    """List the gangs that run without a guarantee.
+
+    These gangs are displaced first.
+    """
     _show(_ask(server, "opportunistic"), _opportunistic_lines, as_json)
 
 
 @click.command()
-@click.option("--since", default="1h", show_default=True, metavar="TIME", help="How far back: 90, 90s, 15m, 2h, 1d.")
-@click.option("--gang", default="", help="Only events of this gang.")
-@click.option("--node", "on", default="", help="Only events on this node.")
-@click.option("--virtual-cluster", "tenant", default="", help="Only events of gangs of this virtual cluster.")
+@click.option(
+    "--since",
+    default="1h",
+    show_default=True,
+    metavar="TIME",
+    help="Show only events newer than this: 90, 90s, 15m, 2h, 1d.",
+)
+@click.option("--gang", default="", help="Show only events of this gang.")
+@click.option("--node", "on", default="", help="Show only events on this node.")
+@click.option("--virtual-cluster", "tenant", default="", help="Show only events of gangs in this virtual cluster.")
 @_SERVER
 @_JSON
 def events(since: str, gang: str, on: str, tenant: str, server: str, as_json: bool) -> None:
-    """What happened: gangs that were placed, displaced or ended, nodes that failed."""
+    """Show recent events.
+
+    Shows which gangs were placed, displaced or ended, and which nodes failed.
+    """
     filters = {"gang": gang, "node": on, "virtualCluster": tenant}
     query = {"seconds": f"{_seconds(since):g}", **{key: value for key, value in filters.items() if value}}
     answer = _ask(server, f"events?{urlencode(query)}")

@@ -45,33 +45,52 @@ class Time(click.ParamType[float]):
 
 
 @click.group(invoke_without_command=True)
-@click.option("--config", type=FILE, help="HiveD's configuration.")
-@click.option("--workload", type=FILE, metavar="TRACE", help="Gangs, in a CSV file (docs/simulator.md).")
+@click.option("--config", type=FILE, help="HiveD configuration file.")
+@click.option("--workload", type=FILE, metavar="TRACE", help="Read the gangs from this CSV file (docs/simulator.md).")
 @click.option(
     "--generate",
     "recipe",
     metavar="SETTINGS",
-    help='A made-up workload, as in "gangs=5000 days=14 load=0.9".',
+    help='Generate a workload, as in "gangs=5000 days=14 load=0.9".',
 )
-@click.option("--outages", default="", metavar="FILE|SETTINGS", help='Failing nodes, as in "every=90d repair=4h".')
-@click.option("--seed", default=1, show_default=True, help="Of what is made up.")
-@click.option("--backfill", default=50, show_default=True, metavar="N", help="Gangs that may overtake the first.")
-@click.option("--grace", type=Time(), default="30s", show_default=True, help="To leave, when displaced.")
-@click.option("--checkpoint", type=Time(never=True), default="30m", show_default=True, help="How often work is saved.")
-@click.option("--until", type=Time(), help="When to stop; otherwise when all is done.")
+@click.option(
+    "--outages", default="", metavar="FILE|SETTINGS", help='Simulate node failures, as in "every=90d repair=4h".'
+)
+@click.option("--seed", default=1, show_default=True, help="Random seed.")
+@click.option(
+    "--backfill",
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of gangs that may overtake the first one.",
+)
+@click.option("--grace", type=Time(), default="30s", show_default=True, help="Time for displaced gangs to leave.")
+@click.option(
+    "--checkpoint", type=Time(never=True), default="30m", show_default=True, help="Amount of work between checkpoints."
+)
+@click.option("--until", type=Time(), help="Stop at this time (default: when everything is done).")
 @click.option("--every", type=Time(), help="Interval of the time series.")
-@click.option("--journal", type=FILE, help="Use the allocator with a journal, and put it there.")
-@click.option("--full-life", is_flag=True, help="Queues, applications, pods and nodes as well (docs/lives.md).")
-@click.option("--check", is_flag=True, help="Compare the books with the allocator now and then.")
-@click.option("--out", type=PLACE, metavar="DIR", help="Where to write run.json, gangs.csv and plots.")
-@click.option("--plots/--no-plots", default=True, help="Whether --out gets plots (needs matplotlib).  [default: plots]")
-@click.option("--compare", "others", type=PLACE, multiple=True, metavar="RUN", help="Another run; may be repeated.")
-@click.option("--view", type=click.IntRange(0, 65535), metavar="PORT", help="Show it on a page meanwhile; 0: any port.")
-@click.option("--pace", type=Time(), default="1h", show_default=True, help="With --view: virtual time in a second.")
-@click.option("--quiet", is_flag=True, help="No progress on the terminal.")
+@click.option("--journal", type=FILE, help="Use the allocator with a journal in this file.")
+@click.option("--full-life", is_flag=True, help="Also simulate queues, applications, pods and nodes (docs/lives.md).")
+@click.option("--check", is_flag=True, help="Compare the records with the allocator from time to time.")
+@click.option("--out", type=PLACE, metavar="DIR", help="Write run.json, gangs.csv and plots to this folder.")
+@click.option("--plots/--no-plots", default=True, help="Write plots to --out (requires matplotlib).  [default: plots]")
+@click.option(
+    "--compare", "others", type=PLACE, multiple=True, metavar="RUN", help="Compare with this run (may be repeated)."
+)
+@click.option(
+    "--view",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="Show the simulation on a web page (0: any free port).",
+)
+@click.option("--pace", type=Time(), default="1h", show_default=True, help="Virtual time per second, with --view.")
+@click.option("--quiet", is_flag=True, help="Do not show progress on the terminal.")
 @click.pass_context
 def simulate(context: click.Context, /, **options: Any) -> None:
-    """Simulates gangs on a cluster, by the allocator itself, on a virtual clock.
+    """Simulate gangs on a cluster.
+
+    The simulation runs the allocator itself on a virtual clock.
 
     SETTINGS are written as in "name=value name=value"; docs/simulator.md lists them all.
     """
@@ -169,9 +188,12 @@ def _plot(out: Path | None, runs: list[Run], *, enabled: bool) -> None:
 
 @simulate.command()
 @click.argument("runs", type=PLACE, nargs=-1, required=True, metavar="RUN RUN …")
-@click.option("--out", type=PLACE, metavar="DIR", help="Where to write plots.")
+@click.option("--out", type=PLACE, metavar="DIR", help="Write plots to this folder.")
 def compare(runs: tuple[Path, ...], out: Path | None) -> None:
-    """Compares runs that were written with --out: a table, and plots of all of them."""
+    """Compare runs that were written with --out.
+
+    Prints a table, and writes plots of all runs.
+    """
     from runtime.simulate.compare import comparison_text
     from runtime.simulate.result import read_run
 
@@ -184,11 +206,14 @@ def compare(runs: tuple[Path, ...], out: Path | None) -> None:
 
 @simulate.command()
 @click.argument("settings", default="")
-@click.option("--config", type=FILE, required=True, help="HiveD's configuration.")
-@click.option("--seed", default=1, show_default=True)
-@click.option("--out", type=FILE, required=True, metavar="TRACE", help="The CSV file to write.")
+@click.option("--config", type=FILE, required=True, help="HiveD configuration file.")
+@click.option("--seed", default=1, show_default=True, help="Random seed.")
+@click.option("--out", type=FILE, required=True, metavar="TRACE", help="Write to this CSV file.")
 def generate(settings: str, config: Path, seed: int, out: Path) -> None:
-    """Writes a made-up workload as a trace; SETTINGS as for --generate."""
+    """Generate a workload and write it as a trace.
+
+    SETTINGS are those of --generate.
+    """
     from runtime.config import read_configuration
     from runtime.simulate.generate import generate as make
     from runtime.simulate.generate import read_recipe
@@ -201,12 +226,27 @@ def generate(settings: str, config: Path, seed: int, out: Path) -> None:
 
 @simulate.command()
 @click.argument("source", type=FILE, metavar="TRACE")
-@click.option("--config", type=FILE, required=True, help="HiveD's configuration.")
-@click.option("--load", type=click.FloatRange(min=0, min_open=True), default=0.9, show_default=True)
-@click.option("--since", "begin", type=Time(), default="0", help="What came before is there from then on.")
-@click.option("--out", type=FILE, required=True, metavar="TRACE", help="The CSV file to write.")
+@click.option("--config", type=FILE, required=True, help="HiveD configuration file.")
+@click.option(
+    "--load",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.9,
+    show_default=True,
+    help="Share of the cluster that the gangs need.",
+)
+@click.option(
+    "--since",
+    "begin",
+    type=Time(),
+    default="0",
+    help="Omit gangs that ended before this time; submit running ones at this time.",
+)
+@click.option("--out", type=FILE, required=True, metavar="TRACE", help="Write to this CSV file.")
 def press(source: Path, config: Path, load: float, begin: float, out: Path) -> None:
-    """Lets the gangs of a trace come so fast that they need a share --load of the cluster; durations stay."""
+    """Compress the arrivals in a trace to a given load.
+
+    Gangs arrive so fast that they need the share --load of the cluster. Durations do not change.
+    """
     from runtime.config import read_configuration
     from runtime.simulate.quotas import capacity
     from runtime.simulate.time_scaling import compress_arrivals, starting_at
@@ -221,21 +261,24 @@ def press(source: Path, config: Path, load: float, begin: float, out: Path) -> N
 
 @simulate.group()
 def convert() -> None:
-    """Turns public traces of GPU clusters into traces for --workload, and lists of nodes into configurations."""
+    """Convert public traces and node lists.
+
+    Traces of GPU clusters become traces for --workload, and node lists become configurations.
+    """
 
 
 def _conversion(command: Any) -> Any:
     """What all conversions have in common."""
     for option in (
-        click.option("--limit", type=int, metavar="N", help="The first N gangs only."),
-        click.option("--node", default=8, show_default=True, help="Leaf cells of a node: larger pods are cut up."),
+        click.option("--limit", type=int, metavar="N", help="Convert only the first N gangs."),
+        click.option("--node", default=8, show_default=True, help="Leaf cells per node; larger pods are split."),
         click.option(
             "--tenants",
             default="",
             metavar="A,B,…",
-            help="Virtual clusters to distribute the users to, about evenly; otherwise they keep their names.",
+            help="Distribute users about evenly to these virtual clusters (default: users keep their names).",
         ),
-        click.option("--out", type=FILE, required=True, metavar="TRACE", help="The CSV file to write."),
+        click.option("--out", type=FILE, required=True, metavar="TRACE", help="Write to this CSV file."),
         click.argument("source", type=click.Path(path_type=Path, exists=True), metavar="IN"),
     ):
         command = option(command)
@@ -245,7 +288,10 @@ def _conversion(command: Any) -> Any:
 @convert.command()
 @_conversion
 def philly(source: Path, **options: Any) -> None:
-    """Microsoft's Philly trace: IN is its cluster_job_log."""
+    """Convert Microsoft's Philly trace.
+
+    IN is its cluster_job_log.
+    """
     from runtime.simulate.convert.philly import read
 
     _converted(read(source), **options)
@@ -254,11 +300,16 @@ def philly(source: Path, **options: Any) -> None:
 @convert.command()
 @_conversion
 @click.option(
-    "--types", default="", metavar="OLD=NEW …", help="Leaf cell types to ask for; others ask for any. * is as they are."
+    "--types",
+    default="",
+    metavar="OLD=NEW …",
+    help="Leaf cell types to request; other types become any. `*` keeps all types.",
 )
 def alibaba(source: Path, types: str, **options: Any) -> None:
-    """Alibaba's GPU traces: IN is the folder with pai_task_table.csv and pai_job_table.csv (2020), or one of the
-    openb_pod_list files (2023)."""
+    """Convert Alibaba's GPU traces.
+
+    IN is the folder with pai_task_table.csv and pai_job_table.csv (2020), or one of the openb_pod_list files (2023).
+    """
     from runtime.simulate.convert.alibaba import read
 
     _converted(read(source, types), **options)
@@ -266,10 +317,13 @@ def alibaba(source: Path, types: str, **options: Any) -> None:
 
 @convert.command()
 @click.argument("source", type=FILE, metavar="IN")
-@click.option("--shares", required=True, metavar="NAME=SHARE …", help="Virtual clusters, and what each is promised.")
-@click.option("--out", type=FILE, required=True, metavar="CONFIG", help="The YAML file to write.")
+@click.option("--shares", required=True, metavar="NAME=SHARE …", help="Virtual clusters and their shares.")
+@click.option("--out", type=FILE, required=True, metavar="CONFIG", help="Write to this YAML file.")
 def nodes(source: Path, shares: str, out: Path) -> None:
-    """Alibaba's list of nodes (2023): IN is openb_node_list_gpu_node.csv; HiveD's configuration is written."""
+    """Convert Alibaba's node list (2023) to a HiveD configuration.
+
+    IN is openb_node_list_gpu_node.csv.
+    """
     import yaml
 
     from runtime.simulate.convert.nodes import read, read_shares

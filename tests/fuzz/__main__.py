@@ -34,10 +34,10 @@ ENDED = 10
     type=click.Path(path_type=Path, file_okay=False),
     default=Path(gettempdir()) / "fuzz",
     show_default=True,
-    help="Where failing inputs go.",
+    help="Write failing inputs to this folder.",
 )
-@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Try the input of this file, once.")
-@click.option("--here", is_flag=True, hidden=True, help="In this process.")
+@click.option("--replay", type=click.Path(path_type=Path, exists=True), help="Try the input in this file once.")
+@click.option("--here", is_flag=True, hidden=True, help="Run in this process.")
 def main(names: tuple[str, ...], minutes: float, out: Path, replay: Path | None, here: bool) -> None:
     """Fuzz targets, all at once, each in a process of its own. Exit code 1: something failed."""
     out.mkdir(parents=True, exist_ok=True)
