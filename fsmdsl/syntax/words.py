@@ -174,7 +174,7 @@ WORDS = (
     Word("entry", "control", "`on entry(A)`: effects that run whenever the state is entered."),
     Word("exit", "control", "`on exit(A)`: effects that run whenever the state is left."),
     Word("after", "control", "A timer that starts when the state is entered.", reserved=True, continues=True),
-    Word("when", "control", "The guard: the transition is followed only if it is true.", reserved=True, continues=True),
+    Word("when", "control", "The guard: the transition is taken only if it is true.", reserved=True, continues=True),
     Word("do", "control", "The effects of the transition, in order.", reserved=True, continues=True),
     Word(
         "for",
@@ -211,7 +211,7 @@ WORDS = (
     Word("send", "effect", "Puts a message into a channel."),
     Word("expect", "step", "A condition that must hold at this point of the scenario."),
     Word("fails", "step", "The step must end in a fault."),
-    Word("via", "step", "The transitions followed since the last `via`, by label."),
+    Word("via", "step", "The transitions taken since the last `via`, by label."),
     Word("timeout", "step", "A timer of the instance fires."),
     Word("deliver", "step", "The channel delivers a message; in `fair`: a waiting message is eventually delivered."),
     Word("lose", "step", "The channel loses a message."),
