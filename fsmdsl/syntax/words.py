@@ -115,7 +115,11 @@ WORDS = (
     Word("recover", "declaration", "Effects that run after every crash, before anything else."),
     Word("durable", "modifier", "The field survives a crash.", reserved=True),
     Word("initial", "modifier", "The first state of an instance, or of a composite when it is entered."),
-    Word("final", "modifier", "A state without outgoing transitions, which the instance must reach before the system rests."),
+    Word(
+        "final",
+        "modifier",
+        "A state without outgoing transitions, which the instance must reach before the system rests.",
+    ),
     Word("resting", "modifier", "A state in which an instance may stay forever, and which it may leave."),
     Word("persistent", "modifier", "A crash does not change the state."),
     Word("volatile", "modifier", "A crash makes the machine leave the state, through an `on crash` transition."),
