@@ -117,7 +117,7 @@ def test_nested_sends() -> None:
 
 
 def test_transitions_of_a_round() -> None:
-    most = documented(r"follows more than ([\d,]+) transitions", SEMANTICS)
+    most = documented(r"takes more than ([\d,]+) transitions", SEMANTICS)
     count = """machine M {{
         n: 0..{0}
         initial state A

@@ -121,7 +121,7 @@ class _Player:
         self.universe = universe
         self.trace = Trace(universe, initial(universe))
         self.followed: list[str] = []
-        """The names of the transitions followed since the last `via`."""
+        """The names of the transitions taken since the last `via`."""
 
     def attempt(self, step: m.ScenarioStep) -> _Failure | None:
         """Take one step; what is not as it says, if something is not."""

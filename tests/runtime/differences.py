@@ -11,19 +11,19 @@ from runtime.cells import Device, PhysicalCell
 class Difference(Enum):
     """Why a request, or its outcome, was not the same on both sides."""
 
-    NO_PLACE = "limit of HiveD: it waits although there is a place"
-    DISPLACES = "limit of HiveD: it displaces a gang although there is a free place"
-    NO_VICTIMS = "limit of HiveD: it waits although a weaker gang could be displaced"
-    MORE_DISPLACED = "limit of HiveD: it reserves cells that displace more devices"
+    NO_PLACE = "limitation of HiveD: it waits although there is a place"
+    DISPLACES = "limitation of HiveD: it displaces a gang although there is a free place"
+    NO_VICTIMS = "limitation of HiveD: it waits although a weaker gang could be displaced"
+    MORE_DISPLACED = "limitation of HiveD: it reserves cells that displace more devices"
     DOOMED = (
-        "limit of HiveD: it has charged bad cells to a virtual cluster, and gives no guarantee for a place on others"
+        "limitation of HiveD: it counts bad cells against a virtual cluster, and guarantees no place on other cells"
     )
-    DEMOTES = "fault of HiveD: it demotes a gang in the filtering phase, before anything is decided"
-    STAYS_PREEMPTED = "fault of HiveD: a gang stays BeingPreempted although its cells are not reserved"
-    LEAKS = "fault of HiveD: a gang keeps its cells after all its pods are gone"
-    FORGETS = "fault of HiveD: it forgets a gang that has bound pods"
-    ON_BAD = "fault of HiveD: it chooses a bad node"
-    FAILS = "fault of HiveD: it fails, or gives a device to two pods"
+    DEMOTES = "bug in HiveD: it demotes a gang in the filtering phase, before anything is decided"
+    STAYS_PREEMPTED = "bug in HiveD: a gang stays BeingPreempted although its cells are not reserved"
+    LEAKS = "bug in HiveD: a gang keeps its cells after all its pods are gone"
+    FORGETS = "bug in HiveD: it loses track of a gang that has bound pods"
+    ON_BAD = "bug in HiveD: it chooses a bad node"
+    FAILS = "bug in HiveD: it fails, or gives a device to two pods"
     RESERVES = "tie: other cells are reserved that displace as many devices"
     DEALT = "tie: a gang has the same cells, distributed differently among its pods"
     PINNED = "intended: a gang counts for a pinned cell only if it has requested the cell and runs in it"
@@ -33,7 +33,7 @@ class Difference(Enum):
     CHAIN = "intended: without a type, the first chain is used that displaces no gang of the virtual cluster"
     BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
     OTHER_DEMOTED = (
-        "limit of the allocator: the choice of gangs that lose their guarantee is not optimized; they may be larger"
+        "limitation of the allocator: it does not optimize which gangs lose their guarantee; they may be larger"
     )
     OURS_REFUSES = "ours: it refuses a pod that HiveD does not refuse"
     OURS_SERVES = "ours: it does not refuse a pod that HiveD refuses"
@@ -43,7 +43,7 @@ class Difference(Enum):
     OURS_MORE = "ours: more devices are displaced than HiveD needs in the end"
     OURS_FARTHER = "ours: a guaranteed gang is placed less close together than in HiveD"
     OURS_CANNOT_FOLLOW = "ours: it cannot follow a placement of the leader"
-    OURS_FORGETS = "ours: it forgets a gang that has bound pods"
+    OURS_FORGETS = "ours: it loses track of a gang that has bound pods"
     OURS_KEEPS = "ours: a gang keeps its cells after all its pods are gone"
     OURS_DEMOTES = "ours: it demotes a gang that HiveD does not demote"
     OURS_KEEPS_GUARANTEE = "ours: it does not demote a gang that HiveD demotes"
