@@ -93,6 +93,8 @@ class _Specs(EffectWriter):
         self.state_lines: dict[str, list[str]] = {}
         self.final: dict[str, set[str]] = {}
         self.labels: list[str] = []
+        self.split: dict[str, str] = {}
+        """By machine, the label whose rows are amended to have other labels."""
 
     def text(self, name: str) -> str:
         """The whole module."""
@@ -305,7 +307,7 @@ class _Specs(EffectWriter):
             yield f'amends "{self._words()}" {line}' if amends else line
             plain += [line] if line and not amends else []
         if self.newer:
-            yield from self._amendments(plain)
+            yield from self._amendments(machine.name, plain)
         if len(machine.states) % 2:  # without a draw: seeds that are known stay what they are
             half = len(machine.states) // 2 + 1
             ranks = (", ".join(x) for x in (machine.states[:half], machine.states[half:]) if x)
@@ -326,7 +328,7 @@ class _Specs(EffectWriter):
         self.reasons += 1
         return f"reason{self.reasons} " if self.chance(0.5) else ""
 
-    def _amendments(self, rows: list[str]) -> Iterator[str]:
+    def _amendments(self, name: str, rows: list[str]) -> Iterator[str]:
         """Two rows in braces; and in the place of a row, the same again, alone or in braces."""
         labelled = [x for x in rows if re.match(r"\w+: ", x) and not re.match(r"(invariant|ignore)\b", x)]
         unlabelled = [x for x in rows if x.startswith(("ignore ", "invariant ", "on "))]
@@ -337,7 +339,10 @@ class _Specs(EffectWriter):
             row = self.random.choice(labelled)
             label, _, moves = row.partition(": ")
             split = f"{label}: {{ {label}_split: {moves} }}"
-            yield f'amends "{self._words()}" replaces {self.random.choice([row, f"{{ {row} }}", split])}'
+            reason, replaced = self._words(), self.random.choice([row, f"{{ {row} }}", split])
+            if replaced is split:
+                self.split[name] = label
+            yield f'amends "{reason}" replaces {replaced}'
 
     def _default(self, t: m.Type, p: float) -> str:
         if isinstance(t, m.RefType | m.OpaqueType) or not self.chance(p):

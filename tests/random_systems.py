@@ -206,7 +206,7 @@ class _Systems(_Specs):
             # `fair deliver` in front of another word speaks of a channel.
             names += [*(e for e in machine.events if e != "deliver"), *(f"{machine.name}.{e}" for e in machine.events)]
             names += [f"{a}.{o}" for a, (_, outcomes) in machine.actions.items() for o in outcomes]
-            names += self.known[machine.name]
+            names += [x for x in self.known[machine.name] if x != self.split.get(machine.name)]
         if self.newer:
             for channel, receiver in self.plan.channels.items():
                 senders = self.plan.machines[receiver].senders

@@ -37,7 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verdicts(explored: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [(x["kind"], x["name"], x["outcome"]) for system in explored for x in system["verdicts"]]
+    """Without the library's own invariant."""
+    every = [(x["kind"], x["name"], x["outcome"]) for system in explored for x in system["verdicts"]]
+    return [x for x in every if x[1] != "Object: enough_lives"]
 
 
 def counts(explored: list[dict[str, Any]]) -> list[tuple[int, int]]:
