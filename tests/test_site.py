@@ -70,8 +70,9 @@ SOUGHT = {
 PAGES = ("index", "docs/language", "docs/findings/hived", "docs/rules/FSM201")
 """One of each kind: with pictures, with long tables, with long lines, short."""
 
-MAX_REQUESTS, MAX_BYTES = 25, 1_500_000
-"""Of a page with an empty cache, without compression and without pictures."""
+MAX_REQUESTS, MAX_BYTES = 25, 1_800_000
+"""Of a page with an empty cache, without compression and without pictures. Most of it is the search index, which grows
+with all pages."""
 
 
 @pytest.fixture(scope="module")
@@ -243,7 +244,7 @@ def test_a_page_is_light_and_has_what_readers_need(browser: Browser, address: st
         context = browser.new_context(viewport={"width": width, "height": 900})
         seen = visit(context.new_page(), f"{address}{name}.html")
         context.close()
-        text = sum(size for link, size in seen.requests.items() if not re.search(r"\.(svg|png)$", link))
+        text = sum(size for link, size in seen.requests.items() if not re.search(r"\.(svg|png|gif)$", link))
         assert problems(seen.structure) == []
         assert (seen.elsewhere, seen.failed) == ((), ())
         assert len(seen.requests) <= MAX_REQUESTS
