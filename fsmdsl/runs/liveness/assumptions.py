@@ -54,7 +54,8 @@ def stronger(plan: Plan, graph: Graph, q: Question) -> Iterator[str]:
 
 
 def steps_possible(universe: Universe, world: World, *, finite: bool) -> tuple[str, ...]:
-    """The steps that lead on from a world, as fairness would name them. With `finite`, crashes are none of them."""
+    """The steps that lead on from a world. Those that can be promised have the name that follows `under fair`. With
+    `finite`, crashes are left out."""
     steps = [s for s in enabled(universe, world) if not (finite and isinstance(s, CrashStep))]
     names = (_name(universe, s) for s in steps if fire(universe, world, s).fault is None)
     return tuple(dict.fromkeys(names))
@@ -105,7 +106,8 @@ def _name(universe: Universe, step: Step) -> str:
             return f"{universe.machines[step.instance].name}.{step.action}.{step.outcome}"
         case TimerStep():
             machine = universe.machines[step.instance]
-            return f"timer {machine.name}.{machine.transitions[step.transition].name}"
+            t = machine.transitions[step.transition]
+            return f"timeout of {machine.name} in {t.source}" if t.label is None else f"{machine.name}.{t.label}"
         case ChannelStep():
             return f"{step.kind} {universe.queues[step.queue].channel.name}"
         case CrashStep():

@@ -142,8 +142,9 @@ class Images:
 
 @dataclass(frozen=True, slots=True)
 class Reliance:
-    """What a property that holds relies on. Where a run stands still that breaks it, one of these `steps` has to come.
-    They are named as `under` would name them; `reasons` say how the run breaks the property."""
+    """What a property that holds relies on: in a state where a run could stand still, one of these `steps` must be
+    taken. Steps that can be promised have the name that follows `under fair`. `reasons` explain how a run that stands
+    still breaks the property."""
 
     steps: tuple[str, ...]
     reasons: tuple[str, ...]
