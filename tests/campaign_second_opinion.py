@@ -127,7 +127,7 @@ def known(log: Path | None) -> dict[int, dict[str, Any]]:
 
 
 def campaign(kind: str, seeds: Iterator[int], tool: Tool, count: int, log: Path | None, states: int) -> Tally:
-    """Until so many systems, or properties, have been compared."""
+    """Until `count` systems, or properties, have been compared."""
     done, total = known(log), Tally()
     while _compared(total, tool) < count:
         seed = next(seeds)
@@ -159,7 +159,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Random systems, explored by us and by another checker.")
     parser.add_argument("--tool", choices=list(TOOLS), default="spin")
     parser.add_argument("--kind", choices=list(KINDS), default="systems", help="which random systems")
-    parser.add_argument("--count", type=int, default=100, help="so many systems (or properties) are compared")
+    parser.add_argument("--count", type=int, default=100, help="the number of systems (or properties) to compare")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--step", type=int, default=1, help="for several processes: from one seed to the next")
     parser.add_argument("--states", type=int, default=STATES, help="a system with more is left out")

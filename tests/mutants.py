@@ -73,12 +73,12 @@ class Tests:
     def tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
         """Run the tests that execute a mutant, which is in the copy, until one fails; that one must pass without it.
         `quick`: a mutant that needs a process of its own is undecided."""
-        found = self._tried(mutant, quick, promise)
-        while found.result == "killed" and not self._passes(found.by, mutant.path):
-            self._leave_out(found.by)
-            found = self._tried(mutant, quick, promise)
-        promise.kills[found.by] += found.result == "killed"
-        return found
+        outcome = self._tried(mutant, quick, promise)
+        while outcome.result == "killed" and not self._passes(outcome.by, mutant.path):
+            self._leave_out(outcome.by)
+            outcome = self._tried(mutant, quick, promise)
+        promise.kills[outcome.by] += outcome.result == "killed"
+        return outcome
 
     def _tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
         original = (ROOT / mutant.path).read_text("utf-8")

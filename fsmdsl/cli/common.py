@@ -84,6 +84,12 @@ def documented_option(command: F) -> F:
     )
 
 
+def settings_option(command: F) -> F:
+    """`--set`."""
+    text = "Change the size of a set, or a parameter (may be repeated)."
+    return usage.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help=text)(command)
+
+
 def chosen(paths: Sequence[str]) -> list[str]:
     """The paths given, else `specs` where there is one, else the current folder."""
     if paths:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fsmdsl.cli import usage
-from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json
+from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json, settings_option
 from fsmdsl.cli.completions import rule_names, system_names
 from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
@@ -37,13 +37,7 @@ if TYPE_CHECKING:
     shell_complete=system_names,
     help="Explain LOG with this system (default: the mapping's).",
 )
-@usage.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change the size of a set, or a parameter (may be repeated).",
-)
+@settings_option
 @usage.option("--hidden", type=usage.integer(0), metavar="N", help="Allow at most N unlogged steps between two lines.")
 @usage.option("--show", is_flag=True, help="Show the whole run.")
 @usage.option("--coverage", is_flag=True, help="Show how often each row was taken.")

@@ -10,7 +10,7 @@ from typing import Any
 from fsmdsl import graphs
 from fsmdsl import model as m
 from fsmdsl.cli import FINDINGS, usage
-from fsmdsl.cli.common import absent, documented_option, loaded_or_exit, paths_argument
+from fsmdsl.cli.common import absent, documented_option, loaded_or_exit, paths_argument, settings_option
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document
@@ -40,13 +40,7 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
     shell_complete=machine_names,
     help="Export this machine (default for scxml and xstate: the only one).",
 )
-@usage.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change the size of a set, or a parameter (may be repeated).",
-)
+@settings_option
 @usage.option(
     "--to", "target", type=usage.choice([*TARGETS, *MACHINE_TARGETS, *GRAPHS]), required=True, help="Output format."
 )

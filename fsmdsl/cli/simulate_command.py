@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fsmdsl.cli import usage
 from fsmdsl.cli.common import chosen as specs
-from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument
+from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument, settings_option
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
@@ -27,13 +27,7 @@ from fsmdsl.text.budget import Budget
     shell_complete=machine_names,
     help="Simulate this machine, together with the machines that it interacts with.",
 )
-@usage.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change the size of a set, or a parameter (may be repeated).",
-)
+@settings_option
 @usage.option(
     "--traces", type=usage.path(path_type=Path), help="Load runs to follow, as printed by `fsm verify --format json`."
 )

@@ -17,6 +17,7 @@ from fsmdsl.cli.common import (
     loaded_or_exit,
     paint,
     paths_argument,
+    settings_option,
 )
 from fsmdsl.cli.completions import system_names
 from fsmdsl.cli.limits import exit_code, limit_options, within
@@ -59,13 +60,7 @@ if TYPE_CHECKING:
     shell_complete=system_names,
     help="Verify only this system (may be repeated).",
 )
-@usage.option(
-    "--set",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Change the size of a set, or a parameter (may be repeated).",
-)
+@settings_option
 @usage.option("--max-states", type=usage.integer(1), help="Maximum number of states to explore per system.")
 @limit_options(
     summary="Stop after this many seconds per system; reading and checking count toward the first system",

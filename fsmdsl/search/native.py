@@ -33,7 +33,7 @@ KERNELS, OF_RANKED = Path(kernels.__file__), Path(numbering.__file__)
 
 @cache
 def _shared(words: int, stride: int) -> Job:
-    """The job that all systems of so many words share."""
+    """The job that all systems with this number of words share."""
     return Job(listings(KERNELS, WORDS=words, STRIDE=stride), OF_ALL)
 
 

@@ -108,9 +108,9 @@ class Maps:
         """Is there a map of a file of tests, of the code as it is?"""
         if not self._path(test).exists():
             return False
-        known = self._read(test)["states"]
-        wanted = {**states, test: _state(self.tree, test.split("::")[0])}
-        return all(known.get(x) == state for x, state in wanted.items())
+        recorded_states = self._read(test)["states"]
+        present = {**states, test: _state(self.tree, test.split("::")[0])}
+        return all(recorded_states.get(x) == state for x, state in present.items())
 
     def record(self, tests: Sequence[str]) -> Sequence[str]:
         """Run them in one process and keep what belongs to each; what runs during the import belongs to each."""
@@ -123,19 +123,19 @@ class Maps:
                 stdout=subprocess.DEVNULL,
                 check=False,
             )
-            found: dict[str, Any] = json.loads(whole.read_text("utf-8"))
+            executions: dict[str, Any] = json.loads(whole.read_text("utf-8"))
         states = {x: _state(self.tree, x) for x in self.of.files()}
         for test in tests:
-            names = [test, *(x for x in found["seconds"] if belongs(x, test))]
+            names = [test, *(x for x in executions["seconds"] if belongs(x, test))]
             place = {name: n for n, name in enumerate(names)} | {"": 0}
             lines = {
                 path: {place[name]: bits for name, bits in by_test.items() if name in place}
-                for path, by_test in found["lines"].items()
+                for path, by_test in executions["lines"].items()
             }
             own = {
                 "names": names,
-                "seconds": [found["seconds"][x] for x in names[1:]],
-                "blind": [x for x in names[1:] if x in found["blind"] or x in found["broken"]],
+                "seconds": [executions["seconds"][x] for x in names[1:]],
+                "blind": [x for x in names[1:] if x in executions["blind"] or x in executions["broken"]],
                 "lines": {path: by_test for path, by_test in lines.items() if by_test},
                 "states": {**states, test: _state(self.tree, test.split("::")[0])},
             }
@@ -149,11 +149,11 @@ class Maps:
         collected: defaultdict[str, dict[str, int]] = defaultdict(dict)
         blind: set[str] = set()
         for test in tests:
-            found = self._read(test)
-            names = found["names"]
-            seconds |= dict(zip(names[1:], found["seconds"], strict=True))
-            blind |= {*found["blind"]}
-            for path, by_test in found["lines"].items():
+            record = self._read(test)
+            names = record["names"]
+            seconds |= dict(zip(names[1:], record["seconds"], strict=True))
+            blind |= {*record["blind"]}
+            for path, by_test in record["lines"].items():
                 for n, bits in by_test.items():
                     (lines if int(n) else collected)[path][names[int(n)]] = int(bits, 16)
         return Recording(seconds, lines, collected, blind)
@@ -162,8 +162,8 @@ class Maps:
         return self.folder / f"{re.sub('[^a-z0-9_]+', '-', test)}.json.gz"
 
     def _read(self, test: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(gzip.decompress(self._path(test).read_bytes()))
-        return found
+        record: dict[str, Any] = json.loads(gzip.decompress(self._path(test).read_bytes()))
+        return record
 
 
 def belongs(name: str, test: str) -> bool:
@@ -187,12 +187,12 @@ def relevant(recording: Recording, path: str, text: str, line: int, promise: Pro
     if body is None:
         others = recording.seconds.keys() - touching
         return Relevant((), True, promise.ordered(recording, touching) + promise.ordered(recording, others))
-    found = _executing(recording.lines, path, _statement(tree, line)) | recording.blind
+    executing = _executing(recording.lines, path, _statement(tree, line)) | recording.blind
     if path.startswith(LIBRARY):
-        found |= touching
+        executing |= touching
     parts = _executing(recording.collected, path, body)
-    every = found | {x for x in recording.seconds if any(belongs(x, part) for part in parts)} if parts else ()
-    return Relevant(promise.ordered(recording, found), bool(parts), promise.ordered(recording, every))
+    every = executing | {x for x in recording.seconds if any(belongs(x, part) for part in parts)} if parts else ()
+    return Relevant(promise.ordered(recording, executing), bool(parts), promise.ordered(recording, every))
 
 
 def _executing(bits: Bits, path: str, lines: range) -> set[str]:
@@ -250,8 +250,8 @@ class Promise:
             noticed = self.kills[test] + files[file] / 50 + 0.02 + 0.1 * (file in self.likely)
             return -noticed / (recording.seconds[test] + 0.005)
 
-        known = sorted((x for x in tests if x in recording.seconds), key=lambda x: (promise(x), x))
-        first, others = known[:FIRST], known[FIRST:]
+        ordered = sorted((x for x in tests if x in recording.seconds), key=lambda x: (promise(x), x))
+        first, others = ordered[:FIRST], ordered[FIRST:]
         needed = Counter[str]()
         for test in others:
             needed[test.split("::")[0]] += recording.seconds[test]  # type: ignore[assignment]

@@ -49,8 +49,8 @@ class Tree:
         paths = [*map(str, own_paths), os.environ.get("PYTHONPATH", "")]
         own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(self.path / ".cache")}
         own |= {"FSM_TESTS": tier, "FSM_DAY": "0"}
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-        return {**kept, **own}
+        inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return {**inherited, **own}
 
 
 def command(*arguments: str) -> list[str]:

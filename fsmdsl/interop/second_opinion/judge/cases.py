@@ -41,7 +41,7 @@ class Judge:
         return cls(stutters)
 
     def opinion(self, model: m.Model, system: m.System, states: int, budget: Budgeted) -> Opinion:
-        """The verdicts on a system that has about so many states."""
+        """The verdicts on a system. `states` is the number of states that the search found."""
         begun = time.monotonic()
 
         def tick() -> None:

@@ -87,8 +87,8 @@ class TooManyStatesError(Exception):
 
 
 def state_graph(universe: Universe, most: int, states: int, tick: Callable[[], None]) -> StateGraph:
-    """Of a system that has about so many `states`. `tick` may raise an error to give up. Raises `TooManyStatesError`
-    and `TooManyValuesError`."""
+    """The graph of a system. `states` is the number of states that the search found; if it is above `most`, nothing is
+    explored. `tick` may raise an error to give up. Raises `TooManyStatesError` and `TooManyValuesError`."""
     if states > most:
         raise TooManyStatesError(f"it has more than {most:,} states")
     graph = StateGraph(universe)
