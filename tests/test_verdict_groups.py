@@ -220,6 +220,29 @@ def test_a_first_verdict_fits_on_a_screen(columns: str | None, monkeypatch: pyte
     assert sum("0  start" in line for line in lines) <= 3
 
 
+def test_a_remedy_is_printed_once_whatever_the_authors_properties_are_called(tmp_path: Path) -> None:
+    """Verdicts on failing steps go by their kind, and an invariant may be called the same."""
+    (tmp_path / "x.fsm").write_text("""module x
+machine Lamp {
+    initial state Off
+    state On
+    event press, hold from Hand
+    Off -> On on press
+}
+machine Hand {
+    param lamp: Lamp
+    initial state Idle
+    event push, keep from environment
+    Idle on push do lamp.press
+    Idle on keep do lamp.hold
+}
+system S { lamp: Lamp  hand: Hand { lamp = lamp }  invariant unhandled: lamp in Off }
+""")
+    printed = CliRunner().invoke(cli, ["verify", str(tmp_path)]).stdout
+    assert "violated: invariant unhandled" in printed
+    assert printed.count("see `fsm explain unhandled`") == 1
+
+
 def test_a_run_that_is_long_is_shown_with_its_steps_alone() -> None:
     text = verify(str(KITCHEN.relative_to(ROOT)), "--shortest")
     assert "  violated: invariant one_rider (the shortest run: 10 steps)\n     0  start" in text

@@ -106,8 +106,8 @@ class _Screen:
         self.x, self.cause_of, self.paint, self.style = x, cause_of, paint, style
         self.references = previous
         self.runs = 0
-        self.explained = set[str]()
-        """Kinds of faults whose remedy was printed."""
+        self.remedies = set[str]()
+        """The remedies that were printed: each once."""
         self.rest: defaultdict[str, list[Group]] = defaultdict(list)
         """Groups whose runs are not shown, by a remark."""
         self.repeated: defaultdict[str, list[str]] = defaultdict(list)
@@ -145,9 +145,9 @@ class _Screen:
         yield _headline(g.heading, v, self.paint)
         yield from (f"    {line}" for line in g.details)
         yield from lines
-        if v.name not in self.explained:
-            yield from _remedy(v, self.paint)
-        self.explained.add(v.name)
+        remedy = set(_remedy(v, self.paint))
+        yield from remedy - self.remedies
+        self.remedies |= remedy
 
     def _fitting_run(self, v: Verdict) -> Iterator[str]:
         """Its run, in as many lines as there is room for; nothing where there is none."""

@@ -17,7 +17,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.model.workspace import shipped
 from fsmdsl.runs.trace import Trace
-from fsmdsl.runs.verdicts.verdict import Exploration, Verdict, VerdictKind
+from fsmdsl.runs.verdicts.verdict import Exploration, Verdict, VerdictKind, is_own
 from fsmdsl.step import Fault, Followed
 from fsmdsl.step.instances import Roster
 from fsmdsl.step.world import (
@@ -142,8 +142,8 @@ class Group:
 
     @property
     def is_own(self) -> bool:
-        """Did the author ask for it?"""
-        return self.subject.kind not in ("fault", "deadlock")
+        """See `is_own`."""
+        return is_own(self.subject.kind)
 
     @property
     def heading(self) -> str:

@@ -23,6 +23,11 @@ AFTER_VIOLATION = 50_000
 AT_VIOLATION = "stopped at violations"
 
 
+def is_own(kind: VerdictKind) -> bool:
+    """Does the author ask for it? The language itself asks about failing steps and deadlocks."""
+    return kind not in ("fault", "deadlock")
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Where an exploration stops. What it has not found by then is unknown, never a success."""
@@ -202,8 +207,8 @@ class Verdict:
 
     @property
     def is_own(self) -> bool:
-        """Did the author ask for it? No deadlock and no failing step are asked for by the language."""
-        return self.kind not in ("fault", "deadlock")
+        """See `is_own`."""
+        return is_own(self.kind)
 
     @property
     def steps(self) -> int | None:
