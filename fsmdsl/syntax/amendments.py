@@ -122,7 +122,7 @@ def _amendments(module: s.Module) -> Iterator[Amendment]:
     name = "" if module.name is None else f"{module.name}."
     for decl in module.members:
         if isinstance(decl, s.MachineDecl):
-            for x in _inside(decl.members):
+            for x in s.amendments_in(decl.members):
                 own = [] if x.label is None else [x.label.text]
                 has = [f"{decl.name.text}.{n}" for n in (*own, *(n for y in x.members for n in _names(y)))]
                 yield _amendment(x, has, name)
@@ -137,13 +137,6 @@ def _amendments(module: s.Module) -> Iterator[Amendment]:
 def _amendment(x: s.AmendDecl | s.LockAmendment, has: Sequence[str], module: str) -> Amendment:
     names = [*([] if x.name is None else [x.name.text]), *has]
     return Amendment(x, _place(x), tuple(dict.fromkeys([*names, *(f"{module}{n}" for n in names)])))
-
-
-def _inside(members: Sequence[s.MachineMember]) -> Iterator[s.AmendDecl]:
-    for x in members:
-        if isinstance(x, s.AmendDecl):
-            yield x
-            yield from _inside(x.members)
 
 
 def _place(x: s.AmendDecl | s.LockAmendment) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from fsmdsl.dataclasses import field
@@ -13,7 +14,7 @@ from fsmdsl.text.source import NOWHERE, Span
 __all__ = [
     "ActionDecl", "After", "AmendDecl", "AnyValue", "Edge", "EventDecl", "FieldDecl", "HookDecl", "IgnoreDecl",
     "InvariantDecl", "LayoutDecl", "LetDecl", "MachineDecl", "MachineMember", "On", "ParamDecl", "PriorityDecl",
-    "Signature", "StateDecl", "StateFlag", "TransitionDecl",
+    "Signature", "StateDecl", "StateFlag", "TransitionDecl", "amendments_in",
 ]  # fmt: skip
 
 StateFlag = Literal["initial", "final", "resting", "persistent", "volatile", "transient", "error"]
@@ -215,3 +216,11 @@ class MachineDecl:
     members: tuple[MachineMember, ...]
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
+
+
+def amendments_in(members: Iterable[MachineMember]) -> Iterator[AmendDecl]:
+    """The amendments among members, those inside others too."""
+    for x in members:
+        if isinstance(x, AmendDecl):
+            yield x
+            yield from amendments_in(x.members)

@@ -27,22 +27,14 @@ def opened_members(decl: s.MachineDecl, as_documented: bool) -> list[tuple[s.Mac
             out.append((member, None))
         elif not as_documented:
             out.extend((inner, why) for inner, why in _amended(member))
-            replaced |= {n.text for x in _amendments([member]) for n in replaced_labels(x)}
+            replaced |= {n.text for x in s.amendments_in([member]) for n in replaced_labels(x)}
     return [(x, why) for x, why in out if why is not None or not _gives_way(x, replaced)]
 
 
 def replaced_rows(decl: s.MachineDecl) -> list[s.TransitionDecl]:
     """The documented rows that amendments take the place of."""
-    replaced = {n.text for x in _amendments(decl.members) for n in replaced_labels(x)}
+    replaced = {n.text for x in s.amendments_in(decl.members) for n in replaced_labels(x)}
     return [x for x in decl.members if isinstance(x, s.TransitionDecl) and _gives_way(x, replaced)]
-
-
-def _amendments(members: Iterable[s.MachineMember]) -> Iterator[s.AmendDecl]:
-    """Those inside others, too."""
-    for x in members:
-        if isinstance(x, s.AmendDecl):
-            yield x
-            yield from _amendments(x.members)
 
 
 def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
@@ -67,7 +59,7 @@ def _labels(decl: s.AmendDecl) -> list[s.Name]:
 def split_rows(machine: MachineNames) -> dict[str, list[str]]:
     """Of each documented label whose rows have given way to rows of other labels, these."""
     rows: dict[str, list[str]] = {}
-    for x in () if machine.module.program.as_documented else _amendments(machine.decl.members):
+    for x in () if machine.module.program.as_documented else s.amendments_in(machine.decl.members):
         if x.label is not None:
             rows.setdefault(x.label.text, []).extend(n.text for n in _labels(x))
     return rows
@@ -109,7 +101,7 @@ def declare(machine: MachineNames) -> None:
             _declare_events(machine, member, why)
         elif isinstance(member, s.ActionDecl):
             _declare_actions(machine, member, why)
-    for decl in _amendments(machine.decl.members):
+    for decl in s.amendments_in(machine.decl.members):
         program.diagnostics.extend(_unreplaced(machine, decl))
         if decl.label is not None:
             program.note(decl.label.span, "label", machine.qualified, decl.label.text)
