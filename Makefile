@@ -21,7 +21,7 @@ report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) report specs --out build/report
 
 test: lint  ## about five minutes on two cores: the whole toolkit and the allocator, with nothing but Python
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 3 --dist worksteal
 
 quick: $(STAMP)  ## half a minute: lint, and the tests for the changed files
 	$(BIN)/python tests/quick.py
