@@ -18,10 +18,10 @@ ALWAYS = Rule(
     "FSM208",
     "guard-always-true",
     Severity.WARNING,
-    "a guard that every value passes",
+    "a guard that is always true",
     """
-The guard is true for all values of the data that it reads. A guard suggests a condition to the reader, so it should be
-one, or be removed. Often the author was mistaken about a range or a state.
+The guard is true for all values of the data that it reads. A reader will assume that the guard is a real condition. The
+usual cause is a mistake about a range or a state.
 
 ```fsm
 machine Door {
@@ -42,7 +42,7 @@ NEVER = Rule(
     "FSM209",
     "guard-never-true",
     Severity.WARNING,
-    "a guard that no value passes",
+    "a guard that is never true",
     """
 The guard is false for all values of the data that it reads, so the transition is never taken.
 
@@ -66,7 +66,7 @@ EMPTY = Rule(
     "FSM210",
     "constant-invariant",
     Severity.WARNING,
-    "an invariant that cannot be broken, or cannot hold",
+    "an invariant that is always true or always false",
     """
 An invariant that is true for all values states nothing: no error in the spec can violate it. One that is false for all
 values is violated from the beginning. An invariant about a derived value is not reported even if it is always true,

@@ -17,10 +17,11 @@ LOST = Rule(
     "FSM219",
     "lost-in-crash",
     Severity.WARNING,
-    "a volatile state without a transition on a crash",
+    "a volatile state without a crash transition",
     """
-A `volatile` state does not survive a crash, so a transition `on crash` must give the state afterwards. If a system
-allows crashes, the same applies to a `transient` state, because an instance is in it while an action is in progress.
+A `volatile` state does not survive a crash, so an `on crash` transition must specify the state after the crash. If a
+system allows crashes, the same applies to a `transient` state, because an instance is in it while an action is in
+progress.
 
 ```fsm
 machine Group {
@@ -41,11 +42,11 @@ NOTHING = Rule(
     "FSM228",
     "crash-changes-nothing",
     Severity.WARNING,
-    "the crash of an instance on which a crash has no effect",
+    "a crash that has no effect on its instance",
     """
-`crash of x` resets the fields of x that are not durable, takes its transition `on crash`, and discards the outcomes
-that it waits for. If all fields are durable, and the machine has neither such a transition nor an outcome to wait for,
-the crash has no effect.
+`crash of x` resets the fields of x that are not durable, takes its `on crash` transition, and discards the outcomes
+that it is waiting for. If all fields are durable, and the machine has no such transition and never waits for an
+outcome, the crash has no effect.
 
 ```fsm
 machine Server {
@@ -66,8 +67,8 @@ system Cluster {
 }
 ```
 
-Declare what is lost, with a field without `durable` or a transition such as `Leader -> Follower on crash`. Otherwise,
-remove the crash.
+Declare the effect of the crash: remove `durable` from a field that is lost, or add a transition such as
+`Leader -> Follower on crash`. Otherwise, remove the crash.
 """,
 )
 
@@ -75,10 +76,11 @@ NEVER = Rule(
     "FSM229",
     "never-crashes",
     Severity.WARNING,
-    "transitions `on crash` of a machine that never crashes",
+    "`on crash` transitions of a machine that never crashes",
     """
-In a system whose environment has `crash of`, only the named instances crash. This machine has transitions `on crash`,
-and instances in such a system, but no system lets them crash. So these transitions are never taken.
+In a system whose environment has `crash of`, only the named instances crash. This machine has `on crash` transitions,
+and instances in such a system, but there is no system in which its instances crash. So these transitions are never
+taken.
 
 ```fsm
 machine Cache {
@@ -108,7 +110,7 @@ system Shop {
 }
 ```
 
-Name the instance too, `crash of worker, cache`, give it a crash of its own, or add `crash`, which affects all
+Name the instance too (`crash of worker, cache`), add a separate crash for it, or add `crash`, which affects all
 instances.
 """,
 )
@@ -119,8 +121,8 @@ UNKNOWN = Rule(
     Severity.ERROR,
     "a crash resets a field whose initial value is unknown",
     """
-A crash resets fields that are not durable to their initial values. A field that can begin with any value (`= any`), or
-with one computed from such a field, has no fixed initial value.
+A crash resets each field that is not durable to its initial value. A field that can begin with any value (`= any`), or
+with a value computed from such a field, has no fixed initial value.
 
 ```fsm
 machine Server {

@@ -14,7 +14,7 @@ DEAD_END = Rule(
     "FSM203",
     "dead-end",
     Severity.WARNING,
-    "a state without a way out that is neither final nor resting",
+    "a state that is neither final nor resting and has no way out",
     """
 No transition leads from this state to another one. Either this is intended and must be declared, or a transition is
 missing. A machine with a single state is not reported.
@@ -28,9 +28,9 @@ machine Task {
 }
 ```
 
-Write `resting state Done` if an instance may stay there, write `final state Done` if each instance must end, or add the
+Write `resting state Done` if an instance may stay there, write `final state Done` if each instance must end, or add a
 transition that leaves the state. `resting` only allows an instance to stay; it never causes a deadlock to be reported.
-With `final`, a system in which nothing can happen while a task is still `New` is in a deadlock (FSM302).
+With `final`, it is a deadlock (FSM302) if nothing more can happen while a task is still `New`.
 """,
 )
 
@@ -40,9 +40,9 @@ STAYS = Rule(
     Severity.ERROR,
     "a transient state that is not left within its round",
     """
-A `transient` state must be left in the round in which it is entered. Either an eventless transition leaves it, or the
-outcome of the action that is called on entry does. A state that waits for an external event, or for nothing at all, is
-not transient.
+A `transient` state must be left in the round in which it is entered, either by an eventless transition or on the
+outcome of the action that is called on entry. A state that waits for an external event, or for nothing at all, is not
+transient.
 
 ```fsm
 machine Task {
@@ -63,7 +63,7 @@ LEFT = Rule(
     "FSM205",
     "final-state-left",
     Severity.ERROR,
-    "a final state that a transition leaves",
+    "a final state with a transition that leaves it",
     """
 A `final` state ends the life of an instance. Events may still be ignored there, or handled by internal transitions,
 which do not leave the state. But no transition may leave the state, not even on a crash, and none may leave a composite

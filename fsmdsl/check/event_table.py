@@ -16,12 +16,12 @@ INCOMPLETE = Rule(
     "FSM215",
     "not-every-event",
     Severity.NOTE,
-    "states in which an event from another machine would be a fault",
+    "states in which an event from another machine would cause a fault",
     """
 An event that arrives in a state in which it is neither handled nor ignored causes a fault. For events that other
 machines send, this note lists the states in which such a fault would occur. Most of these faults never occur, because
-senders check the state before they send. Exploring a system (`fsm verify`) shows which do. The report shows the same
-information as a table.
+senders check the state before they send. Exploring a system (`fsm verify`) shows which of them occur. The report
+contains the same information as a table.
 
 ```fsm
 machine Cell {

@@ -16,8 +16,8 @@ NEVER_SENT = Rule(
     Severity.WARNING,
     "an event that its declared sender never sends",
     """
-`event free from Group` says that a group sends the event. No effect of that machine (for a channel: of any machine)
-sends it. Either a send is missing there, or the declaration names a wrong sender.
+`event free from Group` declares that a group sends the event. No effect of that machine (for a channel: of any machine)
+sends it. Either a send is missing there, or the declaration names the wrong sender.
 
 ```fsm
 machine Cell {
@@ -37,7 +37,7 @@ machine Group {
 }
 ```
 
-Send the event, here with `Busy -> Idle on stop do cell.free`, or correct the `from`.
+Send the event, here with `Busy -> Idle on stop do cell.free`, or correct the `from` clause.
 """,
 )
 
@@ -59,7 +59,7 @@ machine Door {
 }
 ```
 
-Add the transition, ignore the event explicitly, or remove it.
+Add a transition, ignore the event explicitly, or remove its declaration.
 """,
 )
 

@@ -54,7 +54,7 @@ system Room { lamp: Lamp  switch: Switch { lamp = lamp } }
 
 OVERLAP = FaultPage(
     "overlap",
-    "two transitions are enabled at once, and none has priority",
+    "two transitions are enabled at once, and neither has priority",
     "make the guards exclude each other, or rank the rows with `priority`",
     """
 A machine is deterministic: at most one transition may be enabled for an event. A row of an inner state takes precedence
@@ -87,7 +87,7 @@ REENTRANCE = FaultPage(
     "read a field of the other instance after the send, or let it answer through a channel",
     """
 A call is a step inside the caller's step: the receiver's transition ends before the caller continues. A receiver that
-calls back reaches the caller before the caller has entered its new state. So a call cannot have a reply.
+calls back reaches the caller before the caller has entered its new state. So the receiver cannot reply during the call.
 
 ```fsm
 machine Client {
@@ -119,7 +119,7 @@ system S { server: Server  client: Client { server = server } }
 
 BUSY = FaultPage(
     "busy",
-    "an event reaches an instance that waits for the answer of an action",
+    "an event reaches an instance that is waiting for the outcome of an action",
     "do not send before the answer is there, or send through a `waiting` channel",
     """
 An instance accepts no events between the call of an action and its outcome. An `async` action blocks only this
@@ -162,8 +162,9 @@ NONE = FaultPage(
     "an expression has no value here: an optional is none, a list is empty, or a divisor is 0",
     "check it first: `when x != none`, `size(xs) > 0`, or a divisor that is not 0",
     """
-A field of type `T?` may be `none`, but not where it is used as a `T` (to send to it, or to read one of its fields). The
-same applies to the first item of an empty list, an item or a key that does not exist, and division by 0.
+A field of type `T?` may be `none`, but not where it is used as a `T` (for example, to send it an event or to read one
+of its fields). The same applies to the first item of an empty list, an item or a key that does not exist, and division
+by 0.
 
 ```fsm
 machine Gang {
@@ -189,11 +190,11 @@ system S { gang: Gang  pod: Pod }
 
 RANGE = FaultPage(
     "range",
-    "a value does not fit into the declared range",
+    "a value is outside the declared range",
     "guard the row at the end of the range, limit the value with `min` or `max`, or widen the range",
     """
-Numbers have a range, and every value of a field, an argument or a part of a record must be inside it. Values do not
-wrap around.
+Numbers have a range, and every value of a field, an argument or a record field must be inside it. Values do not wrap
+around.
 
 ```fsm
 machine Counter {
@@ -219,8 +220,8 @@ OVERFLOW = FaultPage(
     "a channel or a list is full",
     "send only while there is room (`size(c) < N`), or raise the bound",
     """
-Channels and lists are bounded. One more message or item is a fault: in a real system it would be lost, rejected, or
-block the sender, and the spec must choose one of these.
+Channels and lists are bounded. Exceeding the bound is a fault: in a real system, the additional message or item would
+be lost or rejected, or would block the sender, and the spec must specify which.
 
 ```fsm
 machine Node {
@@ -246,8 +247,8 @@ ENDLESS = FaultPage(
     "a round does not end: rows without a trigger are taken again and again",
     "let one of the rows change what its guard reads, or give it a trigger",
     """
-Rows without a trigger are taken at the end of a step until none is enabled. Rows that enable each other never stop, and
-neither do calls that are nested without a limit.
+Rows without a trigger are taken at the end of a step until none is enabled. Rows that keep enabling each other never
+stop, and neither do calls that are nested without a limit.
 
 ```fsm
 machine Valve {
@@ -274,8 +275,8 @@ LOST = FaultPage(
     "a crash occurs while an instance is in a state that does not survive it",
     "add a row `on crash` that leaves the state, or declare the state `persistent`",
     """
-A `volatile` or `transient` state does not survive a crash: a row `on crash` must give the state of the instance
-afterwards.
+A `volatile` or `transient` state does not survive a crash: a row `on crash` must specify the state of the instance
+after the crash.
 
 ```fsm
 machine Node {
@@ -293,7 +294,8 @@ system S { node: Node  environment { node.begin node.finish crash } }
 
 - Add the row: `Working -> Idle on crash`.
 - Or declare the state `persistent`, if the real system stores it.
-- A crash transition sends nothing. For a peer to notice, let it time out (`after 30s`), or send from `recover`.
+- A crash transition sends nothing. If a peer needs to notice the loss, give the peer a timeout (`after 30s`), or send
+  it a message from `recover`.
 """,
 )
 

@@ -20,8 +20,8 @@ CYCLE = Rule(
     """
 If one thread may take `Queue` while it holds `Partition`, and another may take `Partition` while it holds `Queue`, the
 two can wait for each other forever. A longer cycle can block more threads in the same way. This is true for read locks
-as well as write locks, because a waiting writer blocks later readers. A lock below itself is also a cycle, unless the
-second one is a `child`, one level down.
+as well as write locks, because a waiting writer blocks later readers. A lock that is ordered below itself is also a
+cycle, unless the second one is a `child`, one level down.
 
 ```fsm
 locks Order {
@@ -38,11 +38,11 @@ ORDER = Rule(
     "FSM226",
     "lock-order-broken",
     Severity.ERROR,
-    "an operation that takes a lock in a place where the lock order does not allow it",
+    "an operation that takes a lock in violation of the lock order",
     """
-The operation takes a lock while it holds another, and no pair in the lock order allows this. Only the last lock taken
-counts: `A > B > C` allows `C` under `B`, but not directly under `A`. A pair restricted to `read` or `write` allows only
-that mode, on either side.
+The operation takes a lock while it holds another one, and no pair in the lock order allows this. Only the last lock
+taken counts: `A > B > C` allows `C` under `B`, but not directly under `A`. A pair restricted to `read` or `write`
+allows only that mode, on either side.
 
 ```fsm
 locks Order {
@@ -52,7 +52,8 @@ locks Order {
 }
 ```
 
-Take the lock elsewhere (here beside `Application`, under `Partition`), or add the pair if this does not create a cycle.
+Take the lock elsewhere (here: beside `Application`, under `Partition`), or add the pair if this does not create a
+cycle.
 """,
 )
 

@@ -19,7 +19,7 @@ UNHANDLED = Rule(
     "an action outcome that the state does not handle",
     """
 A call of an action with outcomes ends the step. The state that the machine is in at that point must handle each outcome
-with a transition `on action.outcome`, or ignore it explicitly. All outcomes are possible at any time.
+with a transition `on action.outcome`, or ignore it explicitly. Any of the outcomes can occur.
 
 ```fsm
 machine Sliver {
@@ -43,7 +43,7 @@ UNUSED = Rule(
     "FSM217",
     "outcome-never-comes",
     Severity.WARNING,
-    "a transition on an outcome of an action that is not called there",
+    "a transition on an action outcome that never arrives in its source state",
     """
 The outcome of an action arrives in the state that the machine is in after the call. No transition that ends in this
 state calls the action, and neither does an entry effect of the state. So the outcome never arrives here.
@@ -62,7 +62,7 @@ machine Sliver {
 }
 ```
 
-Correct the source of the transition, or call the action in a transition that enters the source.
+Correct the source state of the transition, or call the action in a transition that enters that state.
 """,
 )
 

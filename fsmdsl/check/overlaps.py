@@ -18,7 +18,7 @@ OVERLAP = Rule(
     "two transitions that are enabled at once",
     """
 Two transitions from the same state have the same trigger and guards that can both be true. Neither is more deeply
-nested or has priority. A run that reaches this situation stops with the fault `overlap`, because a spec is
+nested, and neither has priority. A run that reaches this situation stops with the fault `overlap`, because a spec is
 deterministic. The message gives values for which both guards are true. They are chosen from all possible values of the
 machine's own fields, its parameters and the event arguments.
 
@@ -43,12 +43,12 @@ POSSIBLE = Rule(
     "FSM207",
     "possible-overlap",
     Severity.NOTE,
-    "two transitions that could be enabled at once",
+    "two transitions that may be enabled at once",
     """
-The guards of two transitions from one state refer to other instances, to sets, or to too many values. So this check
-cannot decide whether both can be true at once. Exploring a system (`fsm verify`) decides it for that system. This check
-recognizes opposite conditions, state tests that have no state in common, and `all x in s: p` against `some x in s: q`
-if `p` and `q` exclude each other.
+The guards of two transitions from the same state refer to other instances, to sets, or to too many values, so this
+check cannot decide whether both can be true at once. Exploring a system (`fsm verify`) decides it for that system. This
+check does recognize some guards that exclude each other: opposite conditions, tests for states that have no state in
+common, and `all x in s: p` with `some x in s: q` if `p` and `q` exclude each other.
 
 ```fsm
 machine Door {
@@ -65,7 +65,7 @@ machine Door {
 }
 ```
 
-No change is required. `priority a > b` would resolve it.
+No change is required. `priority a > b` would resolve the overlap.
 """,
 )
 

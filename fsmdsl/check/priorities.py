@@ -20,8 +20,8 @@ NOTHING = Rule(
     Severity.WARNING,
     "a name in `priority` that matches no transition",
     """
-A `priority` chain names events, labels, and derived values that are a guard or an operand of its outermost `and`. This
-name matches none of them, so it ranks nothing.
+A `priority` chain names events, labels, and derived values that form a whole guard or an operand of a guard's outermost
+`and`. This name matches none of them, so it ranks nothing.
 
 ```fsm
 machine Door {
@@ -43,10 +43,10 @@ CIRCULAR = Rule(
     "FSM231",
     "circular-priority",
     Severity.ERROR,
-    "chains of `priority` that contradict one another",
+    "`priority` chains that contradict one another",
     """
-A transition yields if any `priority` chain ranks another enabled one higher. Here, each of several transitions yields
-to another of them. If all of them are enabled, none remains, which is the fault `overlap`.
+A transition yields if any `priority` chain ranks another enabled one higher. Here, several transitions yield to one
+another in a cycle. If all of them are enabled, none remains, which is the fault `overlap`.
 
 ```fsm
 machine Door {
@@ -63,7 +63,7 @@ machine Door {
 }
 ```
 
-Remove one of the names from one chain, or write a single chain.
+Remove a name from one of the chains, or write a single chain.
 """,
 )
 

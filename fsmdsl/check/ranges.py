@@ -46,8 +46,8 @@ MAY_LEAVE = Rule(
     "a value that may be outside the declared range",
     """
 For some values of the data that are read here, the result is outside the range of the field or parameter that receives
-it. Exploring a system (`fsm verify`) decides whether a run ever gets there; this would be the fault `range`. The guard
-and the enclosing conditions are taken into account.
+it. Exploring a system (`fsm verify`) decides whether a run ever reaches such a value, which would be the fault `range`.
+The guard and the enclosing conditions are taken into account.
 
 ```fsm
 machine Door {
@@ -61,7 +61,7 @@ machine Door {
 }
 ```
 
-Add a guard that rules it out: `when opened < 9`.
+Add a guard that excludes such values: `when opened < 9`.
 """,
 )
 

@@ -16,11 +16,11 @@ NEVER_CHOSEN = Rule(
     "FSM211",
     "never-chosen",
     Severity.WARNING,
-    "a transition over which another one always takes precedence",
+    "a transition that is never taken, because another one always takes precedence",
     """
 In every state from which this transition could be taken, another transition with the same trigger has no guard and
-takes precedence. Its source is more deeply nested, or it names its source while this one uses `*`, or `priority` ranks
-it higher.
+takes precedence. Its source state is more deeply nested, it names its source state while this one uses `*`, or
+`priority` ranks it higher.
 
 ```fsm
 machine Door {
@@ -47,10 +47,10 @@ IGNORED_IN_VAIN = Rule(
     "FSM212",
     "ignored-in-vain",
     Severity.WARNING,
-    "an event ignored where it is always handled",
+    "an `ignore` for an event that is always handled there",
     """
-`ignore` says that an event changes nothing in a state. A transition without a guard handles the same event there, so
-the event is never ignored, and a reader cannot tell which of the two is intended.
+`ignore` declares that an event changes nothing in a state. A transition without a guard handles the same event there,
+so the event is never ignored, and a reader cannot tell which of the two is intended.
 
 ```fsm
 machine Door {

@@ -14,7 +14,7 @@ UNUSED = Rule(
     "FSM223",
     "unused-name",
     Severity.WARNING,
-    "a declaration that nothing uses",
+    "a declaration that is never used",
     """
 None of the specs that were read uses this parameter, field, derived value, action, type, channel or import. Either it
 is left over, or its use is missing. Events have their own rules, FSM213 and FSM214.
@@ -41,7 +41,7 @@ NEVER_READ = Rule(
     "a field that is set and never read",
     """
 Effects assign values to this field, but no guard, effect, invariant, system or scenario reads it. It cannot affect the
-behaviour of the machine. Only hand-written code or a person could use it, and it makes exploration slower.
+behaviour of the machine. It is useful only to hand-written code or to a human reader, and it slows down exploration.
 
 ```fsm
 machine Door {

@@ -50,8 +50,8 @@ NOT_DRAWN = Rule(
     Severity.ERROR,
     "Graphviz could not draw a machine",
     """
-Graphviz exited with an error, or took longer than a minute. The machine itself is correct, but very large machines
-exceed what Graphviz can lay out.
+Graphviz exited with an error, or took longer than a minute. The machine itself is not at fault. Graphviz cannot lay out
+very large machines.
 
 ```console
 $ fsm draw huge.fsm --format svg

@@ -42,7 +42,7 @@ $ mkfifo specs/door.fsm
 $ fsm check specs
 ```
 
-Save the file as UTF-8, and split large ones into modules. `--follow-links` also follows links that point outside the
+Save the file as UTF-8, or split a large file into modules. `--follow-links` also follows links that point outside the
 given folder.
 """,
 )
@@ -67,10 +67,10 @@ UNFINISHED = Rule(
     "FSM512",
     "unfinished",
     Severity.ERROR,
-    "a limit of time or memory was reached before the specs were read and checked",
+    "a time or memory limit was reached before the specs were read and checked",
     """
-Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. The command stops when a limit is
-reached. It gives no result for the specs, and the exit code is 3.
+Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. When a limit is reached, the command
+stops with exit code 3 and gives no result for the specs.
 
 ```console
 $ fsm check --max-seconds 0.001 specs

@@ -39,7 +39,7 @@ A `scenario` is executed step by step. It fails in one of these cases:
 - A step ends in a fault that the scenario does not expect (`fails …`).
 - A step that should fail does not.
 - An `expect` is false.
-- `via` names other transitions than those taken.
+- `via` does not name the transitions that were taken.
 - The scenario asks for a timer, message or recovery that is not possible.
 
 ```fsm

@@ -26,7 +26,7 @@ DRIFT = Rule(
     "FSM531",
     "drift",
     Severity.ERROR,
-    "code and spec do not have the same table",
+    "the code and the spec have different tables",
     """
 `fsm drift` reads the table of a state machine from code (see `docs/import.md`) and compares it with a machine in a
 spec: the states, the initial state, and how each state handles each event. Conditions and actions are not compared.
@@ -36,7 +36,7 @@ $ fsm drift specs/task.fsm pkg/cache --machine Task
 ```
 
 If the code is right, change the spec, or document the difference as an amendment. If the spec is right, change the
-code. `--rename OLD=NEW` maps a name in the code to another one in the spec.
+code. `--rename OLD=NEW` maps a name in the code to a different name in the spec.
 """,
 )
 

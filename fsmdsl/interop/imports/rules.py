@@ -10,15 +10,15 @@ NOT_READ = Rule(
     Severity.ERROR,
     "a source that cannot be imported",
     """
-The text does not have the format that its file name or `--from` indicates, or it contains no state machine. No file is
-written.
+The source does not have the format that its file name or `--from` indicates, or it contains no state machine. No file
+is written.
 
 ```console
 $ fsm import table.go
 ```
 
-`docs/import.md` describes what is read in each format. Use `--from` to give the format if the file extension does not
-determine it.
+`docs/import.md` describes what the importer reads in each format. If the file extension does not determine the format,
+specify it with `--from`.
 """,
 )
 
@@ -26,7 +26,7 @@ TOO_DEEP = Rule(
     "FSM522",
     "import-too-deep",
     Severity.ERROR,
-    "a source to import that is nested too deeply, or has too many states or rows",
+    "an import source that is nested too deeply, or has too many states or rows",
     """
 An import may have at most 100 nesting levels, 10,000 states and 100,000 rows.
 
@@ -42,7 +42,7 @@ UNREAD = Rule(
     "FSM523",
     "import-incomplete",
     Severity.WARNING,
-    "a part of a source that could not be read",
+    "a part of an import source that could not be read",
     """
 The importer does not support the way in which a part of the machine is written. For example, a function call returns a
 row, another file declares a table, or an element is not part of the format. States and rows may be missing from the
@@ -62,11 +62,11 @@ DEAD_STATE = Rule(
     "FSM524",
     "import-dead-state",
     Severity.WARNING,
-    "a state of a source that no row leads to",
+    "a state in an import source that no row leads to",
     """
 No row of the source leads to this state. `fsm import` omits the state from the spec, together with the rows that leave
 it. In most cases, a row is missing, or a name in a row is misspelt. Calls that set a state without a row
-(`job.to_lost()` of `transitions`, `SetState` of `looplab/fsm`) are not read.
+(`job.to_lost()` in `transitions`, `SetState` in `looplab/fsm`) are not read.
 
 ```console
 $ fsm import job.py --out job.fsm
@@ -80,17 +80,17 @@ NEVER_FOLLOWED = Rule(
     "FSM525",
     "import-row-never-followed",
     Severity.WARNING,
-    "a row of a source that is never followed",
+    "a row in an import source that is never followed",
     """
 Another row for the same state and event always precedes, replaces or duplicates this row, or its own conditions
-contradict each other. `fsm import` omits the row from the spec. A row for every state (`*`) may follow rows for some of
-them. This is not reported.
+contradict each other. `fsm import` omits the row from the spec. A row for every state (`*`) that follows rows for some
+of them is not reported.
 
 ```console
 $ fsm import job.py --out job.fsm
 ```
 
-Give one of the rows a condition or another event, or delete it.
+Give one of the rows a condition or a different event, or delete it.
 """,
 )
 

@@ -17,7 +17,7 @@ syntax error, a key that is unknown or has the wrong type, or a name that does n
 $ fsm explain run.log --mapping gang.toml
 ```
 
-Correct the place that the message names.
+Correct the mapping at the location in the message.
 """,
 )
 

@@ -12,7 +12,7 @@ def _rule(code: str, name: str, summary: str, explanation: str) -> Rule:
 UNKNOWN = _rule(
     "FSM101",
     "unknown-name",
-    "a name that nothing declares",
+    "a name that is not declared",
     """
 Every state, event, action, field, type, machine and module that a spec uses must be declared. The order of declarations
 does not matter. The usual cause is a misspelt name. The message suggests the closest declared name.
@@ -32,10 +32,10 @@ Declare the name, or correct its spelling.
 TWICE = _rule(
     "FSM102",
     "declared-twice",
-    "two declarations of one name in one place",
+    "two declarations of the same name in one scope",
     """
-A machine has a separate namespace for its states, its events, its actions and its data. A module has one namespace for
-its machines, types and systems. If a namespace contained the same name twice, a reference to it would be ambiguous.
+A machine has separate namespaces for its states, events, actions and data. A module has one namespace for its machines,
+types and systems. If a namespace contained the same name twice, a reference to it would be ambiguous.
 
 ```fsm
 machine Door {
@@ -54,7 +54,7 @@ MISMATCH = _rule(
     "a value of the wrong type",
     """
 Comparisons, assignments and arguments require matching types: numbers match ranges, members match their enum, and
-instances match references to their machine. A guard must be true or false.
+instances match references to their machine. A guard must be a `bool`.
 
 ```fsm
 machine Door {
@@ -91,9 +91,9 @@ Pass the arguments that the declaration requires.
 AMBIGUOUS = _rule(
     "FSM105",
     "ambiguous-name",
-    "a name that could mean several things here",
+    "a name that has several possible meanings here",
     """
-Two enums may have a member of the same name. If the context does not determine the enum, qualify the member with the
+Two enums may have a member with the same name. If the context does not determine the enum, qualify the member with the
 name of its enum.
 
 ```fsm
@@ -114,8 +114,8 @@ SENDER = _rule(
     "sender-not-declared",
     "an event whose declaration does not name the sender",
     """
-`event e from X` lists the senders of the event. Anyone who reads the machine relies on that list, so sending the event
-from anywhere else is an error and does not extend the list.
+`event e from X` lists the senders of the event. Readers of the machine rely on that list. Therefore, sending the event
+from anywhere else is an error, and does not extend the list.
 
 ```fsm
 machine Door {
@@ -138,12 +138,12 @@ Add the sender: `event push from environment, Robot`.
 MISPLACED = _rule(
     "FSM107",
     "misplaced",
-    "something that has no meaning in this place",
+    "a construct that is not allowed here",
     """
-Some constructs are allowed only in certain places. For example, only the machine itself may assign to its fields,
-`index` belongs in the braces of an instance set, temporal operators belong in properties, and a call of an action with
-outcomes must be the last statement of its block. The guard of an eventless transition can read only its own machine,
-because a machine is not notified when another one changes.
+Some constructs are allowed only in certain contexts. For example, only the machine itself may assign to its fields,
+`index` may occur only in the braces of an instance set, temporal operators only in properties, and a call to an action
+with outcomes must be the last statement of its block. The guard of an eventless transition may read only the data of
+its own machine, because a machine is not notified when another one changes.
 
 ```fsm
 machine Door {
@@ -152,17 +152,17 @@ machine Door {
 }
 ```
 
-Move it to the place that the message names.
+Follow the message, which states where the construct is allowed or what to use instead.
 """,
 )
 
 IMPORT = _rule(
     "FSM108",
     "import-not-found",
-    "a module that no file contains",
+    "an imported module that cannot be found",
     """
 `import a.b` looks for `a/b.fsm`, then `b.fsm`. It searches the folder of the importing file, the folders above it, and
-the files given to the command. The file's `module` line must give the same name.
+the files passed to the command. The file's `module` line must give the same name.
 
 ```fsm
 import no_such_module
@@ -175,7 +175,7 @@ Correct the name, or pass the file to the command.
 INITIAL = _rule(
     "FSM109",
     "initial-state",
-    "not exactly one initial state",
+    "a machine or composite state without exactly one initial state",
     """
 A machine must have one initial state. A composite state that a transition enters must have one initial child.
 
@@ -198,8 +198,8 @@ FLAGS = _rule(
     "state flags that exclude each other",
     """
 A state cannot be both `persistent` and `volatile`. A `final` or `resting` state has no children. A `transient` state
-cannot be `final`, `resting` or `initial`. A `final` state cannot also be `resting`, because an instance may stay there
-anyway.
+cannot be `final`, `resting` or `initial`. A `final` state cannot also be `resting`, because an instance may stay in a
+final state anyway.
 
 ```fsm
 machine Door {
@@ -216,8 +216,8 @@ CIRCULAR = _rule(
     "circular-definition",
     "a derived value that depends on itself, a record that contains itself, or a system that extends itself",
     """
-A `let` is computed from other values, so a cycle would never end. The same applies to a record that contains itself,
-directly or through other records, and to systems that extend each other.
+A `let` is computed from other values, so the computation of a cycle would never end. The same applies to a record that
+contains itself, directly or through other records, and to systems that extend each other.
 
 ```fsm
 machine Door {
@@ -234,7 +234,7 @@ Break the cycle. Instead of containing a record of its own type, a record may re
 INSTANCE = _rule(
     "FSM112",
     "instance-incomplete",
-    "an instance or channel that is incomplete",
+    "an incomplete instance or channel",
     """
 In a system or scenario, each instance must give a value to every machine parameter that has no default. A channel must
 have exactly one receiver, or be declared `to each` of several. If a system extends another one, a set of instances can
@@ -279,8 +279,8 @@ REPLACES = _rule(
     "an amendment that replaces no documented row",
     """
 `amends "reason" replaces e4: …` replaces the documented transitions that are labelled `e4`.
-`amends "reason" replaces e4: { … }` replaces them with rows that have other labels. Without such a row there is nothing
-to replace.
+`amends "reason" replaces e4: { … }` replaces them with rows that have other labels. If no row has that label, there is
+nothing to replace.
 
 ```fsm
 machine Door {
@@ -301,9 +301,9 @@ TOO_LARGE = _rule(
     "a size that exceeds a limit of the language",
     """
 A channel holds at most 10,000 messages and a list at most 10,000 items. A set has at most 10,000 instances, and an enum
-at most 10,000 members. A module name has at most 32 parts. A computed number has at most 18 digits for all values of
-the data. No system of that size can be explored. A larger number is a mistake, or an attempt to overload the computer
-that checks the spec.
+at most 10,000 members. A module name has at most 32 parts. A computed number has at most 18 digits, whatever the values
+of the data are. No system of that size can be explored. A larger number is either a mistake or an attempt to overload
+the computer that checks the spec.
 
 ```fsm
 channel orders: fifo[1000000000] to Door
@@ -315,7 +315,7 @@ machine Door {
 }
 ```
 
-A channel that holds a few messages reveals the same errors as a large one.
+Use a smaller number. A channel that holds a few messages reveals the same errors as a large one.
 """,
 )
 
@@ -327,9 +327,9 @@ MAPPING = _rule(
 `system Impl refines Abstract` compares the behaviour of `Impl` with that of `Abstract`. For this, each state of `Impl`
 must determine a state of `Abstract`. An instance or set with the same name, machine and size in both systems is mapped
 to itself. For any other instance, `map` rows give its state and the value of each of its fields. Rows are tried in
-order. Each row must name an innermost state, and no row may follow one without a condition. References to instances can
-be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers must belong to
-instances that are the same in both systems.
+order. Each row must name an innermost state, and no row may follow a row without a condition. References to instances
+can be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers must
+belong to instances that are the same in both systems.
 
 ```fsm
 machine Gate {

@@ -8,7 +8,7 @@ INVARIANT = Rule(
     "FSM301",
     "invariant-violated",
     Severity.ERROR,
-    "a reachable state breaks an invariant",
+    "a reachable state violates an invariant",
     """
 An `invariant` must hold in every reachable state, either of a system or of each instance of a machine. The message
 names the part of the formula that is false, the values that make it false, and a run that leads to the state.
@@ -36,9 +36,9 @@ DEADLOCK = Rule(
     "a state that no step leaves, and in which the system may not rest",
     """
 No further event, outcome, timer or message is possible, but the system may not rest in this state. By default, it may
-rest only if each instance of a machine with `final` states is in one of them or in a `resting` state, and no message is
-waiting that its receiver does not take. If no machine in the system has final states, each instance must be in a
-`resting` state. A crash does not resolve a deadlock.
+rest only if each instance of a machine with `final` states is in one of them or in a `resting` state, and no channel
+contains a message that its receiver does not take. If no machine in the system has final states, each instance must be
+in a `resting` state. A crash does not resolve a deadlock.
 
 ```fsm
 machine Task {
@@ -54,13 +54,14 @@ machine Task {
 system Shop { task: Task }
 ```
 
-Add the missing transition, or let the `environment` send more. If it is correct that nothing more happens, declare it:
+Add the missing transition, or let the `environment` send more events. If it is correct that nothing more happens,
+declare it:
 
 - `resting state Waiting` if an instance may stay there, whatever the others do,
 - `may rest when task.left == 0` in the system, if the condition concerns the system as a whole,
-- `final state Done` if each instance must get there.
+- `final state Done` if each instance must reach it.
 
-Do not add a machine that is final from the beginning: it hides dead ends in other machines.
+Do not add a machine whose initial state is final: it hides dead ends in other machines.
 """,
 )
 
@@ -73,15 +74,15 @@ FAILS = Rule(
 A step fails in one of these cases:
 
 - An event reaches an instance that neither handles nor ignores it (`unhandled`).
-- Two transitions without priority are enabled (`overlap`).
+- Two transitions are enabled, and neither has priority (`overlap`).
 - An event reaches an instance in the middle of its own transition (`reentrance`), or one that waits for an outcome
   (`busy`).
 - An expression has no value, for example because `none` is used as an instance (`none`).
 - A value, a message or an item does not fit (`range`, `overflow`).
 - A round does not end (`endless`).
-- A crash occurs while an instance is in a state that does not survive one (`lost`).
+- A crash occurs while an instance is in a state that does not survive a crash (`lost`).
 
-In a program, such a step is rejected and undone. Impossible initial values are reported in the same way.
+In generated code, such a step is rejected and undone. Impossible initial values are reported in the same way.
 
 ```fsm
 machine Lamp {
@@ -135,8 +136,8 @@ system Hall {
 ```
 
 If the formula is a conjunction, the message names the part that is true in no state, or says that each part is true in
-some state, but never all of them at once. Otherwise, look at the rows that no run takes: one of them should have led to
-such a state.
+some state, but that no state makes all of them true. Otherwise, look at the rows that no run takes: one of these rows
+should have led to such a state.
 """,
 )
 
@@ -144,7 +145,7 @@ STOPPED = Rule(
     "FSM305",
     "not-all-explored",
     Severity.NOTE,
-    "the exploration stopped before it had visited every state",
+    "the exploration stopped before it visited every state",
     """
 A limit on states or time was reached, a violation was found, or the environment would have had to choose among too many
 values. Every reported violation is real, and its trace is a run of the system. Other violations may remain undetected.
@@ -191,9 +192,9 @@ machine Door {
 system Hall { door: Door }
 ```
 
-Look at the rows that no run takes: one of them should have made it true. If it is correct that it is never true, state
-that instead: `invariant not Locked`. Add a `reachable` for the states that an invariant describes, so that the
-invariant cannot become vacuous later.
+Look at the rows that no run takes: one of these rows should have made the condition true. If the condition should never
+be true, state that instead: `invariant not Locked`. Add a `reachable` for the states that an invariant describes, so
+that the invariant cannot become vacuous later.
 """,
 )
 
@@ -201,11 +202,11 @@ PROPERTY = Rule(
     "FSM307",
     "property-violated",
     Severity.ERROR,
-    "a run of the system breaks a property",
+    "a run of the system violates a property",
     """
-A `property` must be true for every run of the system, or only for every fair run if it has an `under` clause. The
-message shows a run that violates it: a sequence of steps, followed by steps that repeat forever. It also names the
-event or condition that never occurs, or occurs too often.
+A `property` must be true for every run of the system or, if it has an `under` clause, for every fair run. The message
+shows a run that violates it: a sequence of steps, followed by steps that repeat forever. It also names the event or
+condition that never occurs, or occurs too often.
 
 ```fsm
 machine Ticket {
@@ -223,8 +224,9 @@ system Office {
 }
 ```
 
-If nothing but bad luck prevents the step, declare that: `under fair serve`, or `under strong fair serve` if the step is
-possible only from time to time. Otherwise, the machine can run in a cycle forever, and needs a way out of it.
+If only an unlucky order of steps prevents the missing step, declare a fairness assumption: `under fair serve`, or
+`under strong fair serve` if the step is possible only from time to time. Otherwise, the machine can run in a cycle
+forever, and needs a way out of it.
 """,
 )
 
@@ -268,13 +270,14 @@ CIRCULAR_WAIT = Rule(
     Severity.NOTE,
     "an end state, other than a deadlock, in which instances wait for each other",
     """
-If some machines in the system have final states, an end state is no deadlock once their instances are in final or
+If some machines in the system have final states, an end state is not a deadlock once their instances are in final or
 `resting` states. Instances of other machines, such as servers, may stay in any state, even if two of them block each
-other forever. This note names them, with the run that leads to the state. It changes no verdict and no exit code.
+other forever. This note names these instances and shows the run that leads to the state. It does not affect verdicts or
+the exit code.
 
-Instances wait for each other if each has a row for a timer, or for an event that the environment may send, whose guard
-is false, and only these instances could make one of the guards true. An idle server whose guards read finished
-instances is not reported. Nor are instances in a `resting` state, or states in which `may rest when` is true.
+Instances wait for each other if each has a row with a false guard, for a timer or for an event that the environment may
+send, and if only these instances could make one of those guards true. The note does not report an idle server whose
+guards read finished instances, instances in a `resting` state, or states in which `may rest when` is true.
 
 ```fsm
 machine Fork {
@@ -309,8 +312,8 @@ system Two {
 }
 ```
 
-`property free: all p in phils: always not stuck(p)` makes it a violation, which is found even while other instances are
-active.
+`property free: all p in phils: always not stuck(p)` makes such a wait a violation, which is then found even while other
+instances are active.
 """,
 )
 
@@ -322,9 +325,9 @@ REFINES = Rule(
     """
 If a system `refines` another, each of its steps must map to a step of the other system, or leave the mapped state of
 the other system unchanged (see `map`). The message shows a shortest run to a step that does neither, the change that
-the other system would have to make, and the steps that it can take there instead. This error also reports an initial
-state that differs, and a state that has no counterpart, because no row applies or because a field would have an
-impossible value.
+the other system would have to make, and the steps that it can take there instead. The same error is reported for an
+initial state that differs, and for a state that has no counterpart because no `map` row applies or because a field
+would have an impossible value.
 
 ```fsm
 machine Lamp {
@@ -368,10 +371,10 @@ RELIES = Rule(
     Severity.NOTE,
     "a property that holds only because of a step that no fairness assumption guarantees",
     """
-A run never stops while a step is possible. So a property can hold only because a step must occur when no other step is
-possible: a user tries again, a timer fires, a crash happens. In reality, nothing forces this step. The note names the
-possible steps at the point where a run that stops would violate the property, and shows that run. It changes no verdict
-and no exit code.
+A run never stops while a step is possible. Therefore, a property can hold just because a certain step has to occur when
+no other is possible: a user tries again, a timer fires, or a crash happens. In reality, nothing forces this step to
+occur. The note names the possible steps at the point where a run that stops would violate the property, and shows that
+run. It does not affect verdicts or the exit code.
 
 ```fsm
 machine Shop {
@@ -388,7 +391,7 @@ system Street {
 }
 ```
 
-If the step is certain to occur, declare that: `under fair restock`. Otherwise, let the machine make progress on its
+If the step is certain to occur, declare it fair: `under fair restock`. Otherwise, let the machine make progress on its
 own, or weaken the property. `fsm verify --stutter` reports such a property as violated.
 """,
 )
@@ -401,7 +404,7 @@ NEVER_FOLLOWED = Rule(
     """
 Every system with this machine was explored completely, and no run in any of them takes the row. So the verdicts do not
 cover it. `fsm verify` lists such rows below the verdict of each system. This note appears only in SARIF, once for all
-systems. It changes no verdict and no exit code.
+systems. It does not affect verdicts or the exit code.
 
 ```fsm
 machine Job {

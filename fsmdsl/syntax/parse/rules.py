@@ -14,10 +14,10 @@ UNEXPECTED = Rule(
     "FSM001",
     "unexpected-text",
     Severity.ERROR,
-    "the text does not follow the grammar here",
+    "text that does not follow the grammar",
     """
-The parser read a word or an operator that is not expected there. The message lists what is expected. Parsing resumes at
-the next declaration, so one run reports every such error in the file.
+The parser read a word or an operator that it did not expect at this point. The message lists the expected tokens.
+Parsing resumes at the next declaration, so one run reports every such error in the file.
 
 ```fsm
 machine Door {
@@ -36,12 +36,12 @@ BAD_CHARACTER = Rule(
     "FSM002",
     "unknown-character",
     Severity.ERROR,
-    "a character or an operator that the language does not have",
+    "a character or operator that is not part of the language",
     """
-Specs use letters, digits, `_`, double quotes, and the signs of expressions and declarations. Any other character
-outside comments and quoted text is reported here. The same applies to quoted text without a closing quote and,
-anywhere, to invisible characters. If an operator of another language has an obvious equivalent, parsing continues with
-that one.
+Specs use letters, digits, `_`, double quotes, and the symbols used in expressions and declarations. Any other character
+outside comments and quoted text is reported. This rule also reports quoted text without a closing quote, and invisible
+characters anywhere in the file. If an operator from another language has an obvious equivalent, parsing continues with
+the equivalent.
 
 ```fsm
 machine Door {
@@ -53,7 +53,7 @@ machine Door {
 }
 ```
 
-Write the character or operator that the message suggests.
+Use the character or operator that the message suggests.
 """,
 )
 
@@ -63,7 +63,7 @@ TOO_DEEP = Rule(
     Severity.ERROR,
     "brackets, blocks or operators that are nested too deeply",
     f"""
-Expressions and blocks may be nested about {DEPTH} levels deep.
+Expressions and blocks may be nested at most about {DEPTH} levels deep.
 
 ```fsm
 machine Door {{
@@ -72,7 +72,7 @@ machine Door {{
 }}
 ```
 
-Name the inner parts with `let`.
+Define the inner parts separately, with `let`.
 """,
 )
 
@@ -80,7 +80,7 @@ BAD_NUMBER = Rule(
     "FSM004",
     "unusable-number",
     Severity.ERROR,
-    "digits that are neither a number nor a duration, or a number too large to use",
+    "digits that form neither a number nor a duration, or a number that is too large",
     """
 A number consists of 1 to 15 digits. A duration is a number with a unit: `100ms`, `30s`, `5min`, `24h`, `3d`. A name
 begins with a letter.
@@ -93,7 +93,7 @@ machine Door {
 }
 ```
 
-Write a number, a duration or a name in one of these forms.
+Write a valid number, duration or name.
 """,
 )
 
@@ -101,9 +101,9 @@ MORE = Rule(
     "FSM005",
     "more-errors",
     Severity.NOTE,
-    "a file has more errors than are shown",
+    "a file with more errors than are shown",
     f"""
-After {LIMIT} errors in a file, no further ones are reported for it. The file may not be a spec at all.
+After {LIMIT} errors in a file, no more are reported for it. The file may not be a spec at all.
 
 ```console
 $ fsm check photograph.fsm
