@@ -16,7 +16,8 @@ DAY = 24 * 3600.0
 @usage.argument("action", type=usage.choice(["show", "clear"]), default="show")
 @format_option
 def command(action: str, form: str) -> None:
-    """Show or clear the cache of compiled code. Old entries are removed automatically, based on age and size.
+    """Show or clear the cache of compiled code. Entries are removed automatically if they are old or the cache is too
+    large.
 
     The cache is in $FSMDSL_CACHE, or else in $XDG_CACHE_HOME/fsmdsl or ~/.cache/fsmdsl.
     """

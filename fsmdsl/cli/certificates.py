@@ -25,7 +25,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def certificate_options(command: F) -> F:
     """`--certificate` and `--with-states`."""
-    about = "Certify invariants with a digest of the states, for `python -m fsmdsl.recheck`. Implies --no-symmetry."
+    about = (
+        "Write a certificate of the invariants, with a digest of the states, for `python -m fsmdsl.recheck`. "
+        "Implies --no-symmetry."
+    )
     path = usage.option("--certificate", type=usage.path(path_type=Path), metavar="FILE", help=about)
     states = usage.option("--with-states", is_flag=True, help="Include the states in the certificate.")
     return path(states(command))

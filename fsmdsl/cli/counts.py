@@ -21,7 +21,7 @@ def counts_option(command: F) -> F:
         "--counts",
         type=usage.path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        help="Show how often each transition was taken in a log, from a file that `fsm explain --counts` wrote.",
+        help="Show how often each transition was taken in a log, according to a file from `fsm explain --counts`.",
     )(command)
 
 

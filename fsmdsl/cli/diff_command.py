@@ -39,8 +39,8 @@ PAGE = "index.html"
 @usage.option(
     "--verbose", "-v", is_flag=True, help="Also show the runs behind changed verdicts, and unchanged behaviour."
 )
-@usage.option("--quick", is_flag=True, help="Compare only the texts, without running anything.")
-@usage.option("--no-verdicts", is_flag=True, help="Compare texts and behaviour, but verify neither version.")
+@usage.option("--quick", is_flag=True, help="Compare only the source, without running anything.")
+@usage.option("--no-verdicts", is_flag=True, help="Compare source and behaviour, without verifying the two versions.")
 @usage.option(
     "--max-states",
     type=usage.integer(1),
@@ -49,8 +49,8 @@ PAGE = "index.html"
     help="Stop each comparison after this many states.",
 )
 @limit_options(
-    summary=f"Stop each comparison and exploration after this many seconds (default: {Bounds().seconds:g}), and also "
-    f"reading both versions and drawing (default: {MINUTES:g} each)"
+    summary=f"Stop each comparison and exploration after this many seconds (default: {Bounds().seconds:g}); the "
+    f"limit also applies to reading both versions and to drawing (default: {MINUTES:g} each)"
 )
 @documented_option
 @without_option
@@ -63,7 +63,11 @@ PAGE = "index.html"
 @force_option
 @links_option
 @usage.option(
-    "--format", "form", type=usage.choice(["text", "json", "markdown"]), default="text", help="Output format."
+    "--format",
+    "form",
+    type=usage.choice(["text", "json", "markdown"]),
+    default="text",
+    help="Output format (default: text).",
 )
 @usage.option(
     "--output", type=usage.path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the result to FILE."

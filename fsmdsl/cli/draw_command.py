@@ -60,7 +60,8 @@ _PICTURES = enumerated(PICTURES, "and")
 @usage.option(
     "--overlay",
     type=usage.choice(["explored", "scenarios"]),
-    help="Mark what exploring all systems, or running the scenarios, reaches and never reaches.",
+    help="Mark the states and transitions that are reached, or never reached, when exploring all systems or "
+    "running the scenarios.",
 )
 @counts_option
 @usage.option(

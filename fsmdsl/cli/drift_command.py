@@ -24,7 +24,7 @@ from fsmdsl.text.source import Source, Span
 @usage.argument("spec", type=usage.path())
 @usage.argument("code", type=usage.path())
 @usage.option(
-    "--from", "source_format", type=usage.choice(FORMATS), help="Format of CODE (default: chosen by its name)."
+    "--from", "source_format", type=usage.choice(FORMATS), help="Format of CODE (default: determined by its name)."
 )
 @usage.option(
     "--machine",
@@ -46,7 +46,7 @@ from fsmdsl.text.source import Source, Span
     type=usage.choice(["code", "spec"]),
     default="code",
     show_default=True,
-    help="Side that is right; findings point to the other side.",
+    help="Side to treat as correct; findings point to the other side.",
 )
 @usage.option("--as-documented", is_flag=True, help="Ignore amendments, and use the document as written.")
 @limit_options(MINUTES)

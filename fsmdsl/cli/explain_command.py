@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     "specs",
     type=usage.path(),
     multiple=True,
-    help="Explain LOG with these specs (may be repeated; default: the mapping's).",
+    help="Explain LOG with these specs (may be repeated; default: those of the mapping).",
 )
 @usage.option(
     "--system",
     metavar="NAME",
     shell_complete=system_names,
-    help="Explain LOG with this system (default: the mapping's).",
+    help="Explain LOG with this system (default: that of the mapping).",
 )
 @settings_option
 @usage.option("--hidden", type=usage.integer(0), metavar="N", help="Allow at most N unlogged steps between two lines.")

@@ -67,7 +67,7 @@ def command(
     budget: Budget,
 ) -> None:
     """Export a system to another model checker (promela, tla), a machine to a statechart tool (scxml, xstate), or the
-    states of a system or a machine as a graph (graphml; networkx for its node-link JSON). See docs/second-opinion.md
+    states of a system or a machine as a graph (graphml, or networkx for its node-link JSON). See docs/second-opinion.md
     and docs/export.md.
 
     For a system, each step in the exported model is one step of the system, so both have the same number of states. For

@@ -52,7 +52,7 @@ def command(
     force: bool,
     form: Form,
 ) -> None:
-    """Generate a class for every machine, with one package per module.
+    """Generate a class for every machine and a package for every module.
 
     Constructs that a target other than Python does not support are listed on standard error.
 

@@ -23,7 +23,7 @@ from fsmdsl.text.source import NOWHERE, Source
 
 @usage.command("import")
 @usage.argument("source", type=usage.path())
-@usage.option("--from", "form", type=usage.choice(FORMATS), help="Input format (default: chosen by the file name).")
+@usage.option("--from", "form", type=usage.choice(FORMATS), help="Input format (default: determined by the file name).")
 @usage.option(
     "--out",
     "-o",

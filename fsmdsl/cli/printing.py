@@ -121,8 +121,8 @@ def printing_options(command: F) -> F:
         type=usage.path(path_type=Path, dir_okay=False),
         multiple=True,
         metavar="FILE",
-        help="Write the results to FILE, in the given format or else the one for its extension (.json, .sarif, .xml "
-        "for junit, .md, .txt); the terminal shows text (may be repeated).",
+        help="Write the results to FILE, in the given format or else that of its extension (.json, .sarif, .xml for "
+        "junit, .md, .txt); the terminal still shows text (may be repeated).",
     )
     return form(output(command))
 

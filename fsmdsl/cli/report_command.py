@@ -77,7 +77,7 @@ def command(
     """Write a report on all specs as one self-contained page, with diagrams, tables, checks, verification results and
     scenarios.
 
-    Exits with 1 if anything on the page needs attention.
+    The exit code is 1 if anything on the page needs attention.
     """
     from fsmdsl.cli import version
 

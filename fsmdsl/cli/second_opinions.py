@@ -29,7 +29,9 @@ SECONDS = 600.0
 
 def second_opinion_options(command: F) -> F:
     """`--second-opinion` and `--tool`."""
-    about = "Run another checker on the same systems, and compare counts and verdicts. Implies --no-symmetry --all."
+    about = (
+        "Run another checker on the same systems, and compare state counts and verdicts. Implies --no-symmetry --all."
+    )
     other = usage.option("--second-opinion", "other", type=usage.choice(CHECKERS), help=about)
     path = usage.option(
         "--tool", type=usage.path(), metavar="PATH", help="Path to the other checker (default: search $PATH)."

@@ -31,9 +31,9 @@ GRACE = 1.0
     show_default=True,
     help="Listen on this port (0: any free port).",
 )
-@usage.option("--open", "open_it", is_flag=True, help="Open the page in the browser.")
+@usage.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
 def command(paths: tuple[str, ...], port: int, open_it: bool) -> None:
-    """Serve a page for editing, drawing, verifying and simulating specs. Only this machine can access it.
+    """Serve a web page for editing, drawing, verifying and simulating specs. Only this machine can access it.
 
     The printed address contains a token. Anyone who knows it can read and write these specs.
     """

@@ -29,9 +29,9 @@ from fsmdsl.text.budget import Budget
 )
 @settings_option
 @usage.option(
-    "--traces", type=usage.path(path_type=Path), help="Load runs to follow, as printed by `fsm verify --format json`."
+    "--traces", type=usage.path(path_type=Path), help="Load runs from the output of `fsm verify --format json`."
 )
-@limit_options(MINUTES, "Stop if the first state is not reached within this many seconds")
+@limit_options(MINUTES, "Stop if the initial state is not reached within this many seconds")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,

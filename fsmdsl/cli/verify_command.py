@@ -70,7 +70,9 @@ if TYPE_CHECKING:
 @usage.option("--workers", type=usage.integer(1), metavar="N", help="Use N threads (default: one per processor).")
 @usage.option("--no-symmetry", is_flag=True, help="Turn off symmetry reduction for `symmetric` sets.")
 @usage.option(
-    "--stutter", is_flag=True, help="Allow runs to stay in any state, unless the fairness of a property forbids it."
+    "--stutter",
+    is_flag=True,
+    help="Allow runs to stay in any state, unless a property's fairness assumptions forbid it.",
 )
 @usage.option(
     "--all", "every", is_flag=True, help="Continue after a violation; also show properties that hold, with witnesses."
@@ -86,7 +88,7 @@ if TYPE_CHECKING:
 )
 @usage.option("--shortest", "as_shortest", is_flag=True, help="Show the shortest runs instead of the simplest.")
 @usage.option(
-    "--explore", "by_hand", is_flag=True, help="Step through the states of one system interactively afterwards."
+    "--explore", "by_hand", is_flag=True, help="Afterwards, step through the states of one system interactively."
 )
 @usage.option(
     "--replay", type=usage.path(path_type=Path), help="Write replays of the violations to this folder, as pytest tests."
@@ -101,7 +103,7 @@ if TYPE_CHECKING:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Save at this interval.",
+    help="Interval between saves.",
 )
 @usage.option("--resume", type=usage.path(path_type=Path), help="Continue the search saved in this folder.")
 @second_opinion_options
