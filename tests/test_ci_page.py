@@ -18,7 +18,7 @@ LEASE = (ROOT / "editors" / "playground" / "lease.fsm").read_text("utf-8")
 
 
 def test_the_workflow_does_what_it_says(tmp_path: Path) -> None:
-    found = re.search(r"## The same, step by step\n+```yaml\n(.*?)```", PAGE, re.DOTALL)
+    found = re.search(r"## Without the action, step by step\n+```yaml\n(.*?)```", PAGE, re.DOTALL)
     assert found is not None
     steps = yaml.safe_load(found[1])["steps"]
     (tmp_path / "specs").mkdir()
