@@ -26,7 +26,7 @@ def page(name: str) -> str:
 @pytest.mark.parametrize("form", FORMATS, ids=NAMES)
 def test_it_is_documented(form: Format) -> None:
     """In the table of diagrams, in the README, and of those that the live page saves, on its page."""
-    way = "joined in one arrow" if form.junctions else "an arrow each"
+    way = "one joined arrow" if form.junctions else "one arrow per state"
     maker = "fsm" if form.text else "Graphviz"
     assert f"| `{form.name}` ({form.label}) | `.{form.ending}` | {maker} | {way} |" in page("docs/command-line.md")
     assert re.search(rf"^\| `fsm draw` \|.*\b{form.label}\b", page("README.md"), re.MULTILINE)

@@ -28,9 +28,9 @@ machine Task {
 }
 ```
 
-Write `resting state Done` if an instance may stay there, write `final state Done` if each instance must end, or add a
-transition that leaves the state. `resting` only allows an instance to stay; it never causes a deadlock to be reported.
-With `final`, it is a deadlock (FSM302) if nothing more can happen while a task is still `New`.
+Write `resting state Done` if an instance may stay there, write `final state Done` if each instance must end there, or
+add a transition that leaves the state. `resting` only allows an instance to stay; it never causes a deadlock to be
+reported. With `final`, it is a deadlock (FSM302) if nothing more can happen while a task is still `New`.
 """,
 )
 
@@ -79,7 +79,7 @@ machine Task {
 }
 ```
 
-Remove `final`, or the transition.
+Remove `final`, or remove the transition.
 """,
 )
 

@@ -26,7 +26,7 @@ UNHANDLED = FaultPage(
     """
 Every event that a machine or an `environment` block can send to an instance needs a row in the instance's current
 state, or an `ignore`. If rows exist but none of their guards is true, the message lists the guards. In a scenario or a
-log, an answer, a timer or a message that is not possible at that point is also `unhandled`.
+log, an answer, a timer or a message that is not possible at that point is also reported as `unhandled`.
 
 ```fsm
 machine Lamp {
@@ -124,7 +124,7 @@ BUSY = FaultPage(
     """
 An instance accepts no events between the call of an action and its outcome. An `async` action blocks only this
 instance, so events from others can reach it. In a scenario or a log, any external event that arrives while the system
-waits for the outcome of a plain action, or before it has recovered from a crash, is also `busy`.
+waits for the outcome of a plain action, or before it has recovered from a crash, is also reported as `busy`.
 
 ```fsm
 machine Node {
@@ -238,7 +238,7 @@ system S { node: Node }
 
 - Let the sender wait: `when size(wire) < 1`.
 - Let messages be dropped where the real system drops them: `if size(wire) < 1 { send wire.poll }`.
-- Or raise the bound, if no more messages than that can be in transit.
+- Or raise the bound to the number of messages that can be in transit.
 """,
 )
 

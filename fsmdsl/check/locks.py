@@ -19,7 +19,7 @@ CYCLE = Rule(
     "a cyclic lock order",
     """
 If one thread may take `Queue` while it holds `Partition`, and another may take `Partition` while it holds `Queue`, the
-two can wait for each other forever. A longer cycle can block more threads in the same way. This is true for read locks
+two can wait for each other forever. A longer cycle can block more threads in the same way. This applies to read locks
 as well as write locks, because a waiting writer blocks later readers. A lock that is ordered below itself is also a
 cycle, unless the second one is a `child`, one level down.
 

@@ -18,7 +18,7 @@ UNHANDLED = Rule(
     Severity.ERROR,
     "an action outcome that the state does not handle",
     """
-A call of an action with outcomes ends the step. The state that the machine is in at that point must handle each outcome
+A call to an action with outcomes ends the step. The state that the machine is in at that point must handle each outcome
 with a transition `on action.outcome`, or ignore it explicitly. Any of the outcomes can occur.
 
 ```fsm

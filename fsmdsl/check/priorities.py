@@ -45,8 +45,8 @@ CIRCULAR = Rule(
     Severity.ERROR,
     "`priority` chains that contradict one another",
     """
-A transition yields if any `priority` chain ranks another enabled one higher. Here, several transitions yield to one
-another in a cycle. If all of them are enabled, none remains, which is the fault `overlap`.
+A transition yields if any `priority` chain ranks another enabled transition higher. Here, several transitions yield to
+one another in a cycle. If all of them are enabled, all of them yield, which is the fault `overlap`.
 
 ```fsm
 machine Door {

@@ -50,9 +50,9 @@ ENDLESS = Rule(
     Severity.WARNING,
     "a state from which no final or resting state can be reached",
     """
-The machine has final states, so its instances are meant to end. But an instance that enters this state can never reach
-a final or resting state. A state without any way out is reported as FSM203 instead. If all final states of a machine
-are `error` states, its instances are meant to run forever, and nothing is reported.
+The machine has final states, so its instances are meant to reach one of them. But an instance that enters this state
+can never reach a final or resting state. A state without any way out is reported as FSM203 instead. If all final states
+of a machine are `error` states, its instances are meant to run forever, and nothing is reported.
 
 ```fsm
 machine Task {
@@ -70,8 +70,8 @@ machine Task {
 }
 ```
 
-Add a path from it to a final state, such as `Paused -> Running on go`, or write `resting` before a state in which an
-instance may stay.
+Add a path from this state to a final state, such as `Paused -> Running on go`, or write `resting` before a state in
+which an instance may stay.
 """,
 )
 

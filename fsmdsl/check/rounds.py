@@ -18,7 +18,7 @@ CIRCLE = Rule(
     Severity.ERROR,
     "a cycle of eventless transitions without a guard",
     """
-An eventless transition is taken as soon as its state is entered. If a cycle of them contains no guard and no call of an
+An eventless transition is taken as soon as its state is entered. If a cycle of them contains no guard and no call to an
 action with outcomes, the round never ends. This is the fault `endless`.
 
 ```fsm
@@ -33,8 +33,8 @@ machine Retry {
 }
 ```
 
-Add a guard to one of them. `when wait` allows the transition to be taken only at the beginning of a round, that is,
-once for each event.
+Add a guard to one of the transitions. `when wait` allows the transition to be taken only at the beginning of a round,
+that is, once for each event.
 """,
 )
 

@@ -62,7 +62,7 @@ machine Door {
 }
 ```
 
-Remove one of the two.
+Remove either the `ignore` or the transition.
 """,
 )
 

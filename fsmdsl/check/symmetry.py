@@ -14,7 +14,7 @@ ASYMMETRIC = Rule(
     "FSM227",
     "not-symmetric",
     Severity.WARNING,
-    "a symmetric set whose instances are distinguished",
+    "a symmetric set whose instances are not interchangeable",
     """
 `symmetric` declares instances to be interchangeable. Worlds that differ only in an exchange of such instances are then
 explored only once. Instances are not interchangeable if they begin with different values, or if the system refers to

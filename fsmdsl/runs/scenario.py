@@ -40,7 +40,7 @@ A `scenario` is executed step by step. It fails in one of these cases:
 - A step that should fail does not.
 - An `expect` is false.
 - `via` does not name the transitions that were taken.
-- The scenario asks for a timer, message or recovery that is not possible.
+- The scenario requires a timer, message or recovery that is not possible.
 
 ```fsm
 machine Door {

@@ -10,8 +10,8 @@ MAPPING = Rule(
     Severity.ERROR,
     "an unusable mapping from log lines to a spec",
     """
-A mapping is a TOML file that defines the meaning of the log lines. `docs/explain.md` lists its keys. This one has a
-syntax error, a key that is unknown or has the wrong type, or a name that does not exist in the system.
+A mapping is a TOML file that defines the meaning of the log lines. `docs/explain.md` lists its keys. The mapping
+contains a syntax error, a key that is unknown or has the wrong type, or a name that does not exist in the system.
 
 ```console
 $ fsm explain run.log --mapping gang.toml
@@ -34,7 +34,7 @@ its `[[line]]` tables, and contain the fields that the table uses.
 $ fsm explain run.log --mapping gang.toml
 ```
 
-Add a `[[line]]` table for such lines, or remove `strict`: the lines are then skipped and counted.
+Add a `[[line]]` table for such lines, or remove `strict`, so that these lines are skipped and counted.
 """,
 )
 

@@ -324,12 +324,12 @@ MAPPING = _rule(
     "incomplete-mapping",
     "a refinement whose mapping is incomplete",
     """
-`system Impl refines Abstract` compares the behaviour of `Impl` with that of `Abstract`. For this, each state of `Impl`
-must determine a state of `Abstract`. An instance or set with the same name, machine and size in both systems is mapped
-to itself. For any other instance, `map` rows give its state and the value of each of its fields. Rows are tried in
-order. Each row must name an innermost state, and no row may follow a row without a condition. References to instances
-can be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers must
-belong to instances that are the same in both systems.
+`system Impl refines Abstract` compares the behaviour of `Impl` with that of `Abstract`. For this comparison, each state
+of `Impl` must determine a state of `Abstract`. An instance or set with the same name, machine and size in both systems
+is mapped to itself. For any other instance, `map` rows give its state and the value of each of its fields. Rows are
+tried in order. Each row must name an innermost state, and no row may follow a row without a condition. References to
+instances can be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers
+must belong to instances that are the same in both systems.
 
 ```fsm
 machine Gate {

@@ -57,7 +57,7 @@ system Shop { task: Task }
 Add the missing transition, or let the `environment` send more events. If it is correct that nothing more happens,
 declare it:
 
-- `resting state Waiting` if an instance may stay there, whatever the others do,
+- `resting state Waiting` if an instance may stay there regardless of the others,
 - `may rest when task.left == 0` in the system, if the condition concerns the system as a whole,
 - `final state Done` if each instance must reach it.
 
@@ -78,7 +78,7 @@ A step fails in one of these cases:
 - An event reaches an instance in the middle of its own transition (`reentrance`), or one that waits for an outcome
   (`busy`).
 - An expression has no value, for example because `none` is used as an instance (`none`).
-- A value, a message or an item does not fit (`range`, `overflow`).
+- A value is outside its range (`range`), or a channel or list is full (`overflow`).
 - A round does not end (`endless`).
 - A crash occurs while an instance is in a state that does not survive a crash (`lost`).
 
@@ -115,7 +115,7 @@ UNREACHABLE = Rule(
     Severity.ERROR,
     "a `reachable` whose formula is true in no reachable state",
     """
-`reachable` asks for a witness, that is, a reachable state in which the formula is true. It complements invariants,
+`reachable` requires a witness, that is, a reachable state in which the formula is true. It complements invariants,
 because an invariant is easily satisfied in a system in which nothing happens.
 
 ```fsm
@@ -224,9 +224,9 @@ system Office {
 }
 ```
 
-If only an unlucky order of steps prevents the missing step, declare a fairness assumption: `under fair serve`, or
-`under strong fair serve` if the step is possible only from time to time. Otherwise, the machine can run in a cycle
-forever, and needs a way out of it.
+If only an unlucky order of steps keeps the required step from occurring, declare a fairness assumption:
+`under fair serve`, or `under strong fair serve` if the step is possible only from time to time. Otherwise, the machine
+can run in a cycle forever, and needs a way out of it.
 """,
 )
 
