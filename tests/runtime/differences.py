@@ -11,29 +11,35 @@ from runtime.cells import Device, PhysicalCell
 class Difference(Enum):
     """Why a request, or its outcome, was not the same on both sides."""
 
-    NO_PLACE = "limitation of HiveD: it waits although there is a place"
-    DISPLACES = "limitation of HiveD: it displaces a gang although there is a free place"
-    NO_VICTIMS = "limitation of HiveD: it waits although a weaker gang could be displaced"
-    MORE_DISPLACED = "limitation of HiveD: it reserves cells that displace more devices"
+    NO_PLACE = "limitation of HiveD: it waits even though a placement exists"
+    DISPLACES = "limitation of HiveD: it displaces a gang even though enough cells are free"
+    NO_VICTIMS = "limitation of HiveD: it waits even though a gang of lower priority could be displaced"
+    MORE_DISPLACED = "limitation of HiveD: it reserves cells for which more devices are displaced"
     DOOMED = (
-        "limitation of HiveD: it counts bad cells against a virtual cluster, and guarantees no place on other cells"
+        "limitation of HiveD: it counts bad cells against a virtual cluster, and gives gangs on other cells no "
+        "guarantee"
     )
-    DEMOTES = "bug in HiveD: it demotes a gang in the filtering phase, before anything is decided"
-    STAYS_PREEMPTED = "bug in HiveD: a gang stays BeingPreempted although its cells are not reserved"
+    DEMOTES = "bug in HiveD: it demotes a gang in the filtering phase, before a decision has been made"
+    STAYS_PREEMPTED = "bug in HiveD: a gang stays BeingPreempted even though its cells are not reserved"
     LEAKS = "bug in HiveD: a gang keeps its cells after all its pods are gone"
     FORGETS = "bug in HiveD: it loses track of a gang that has bound pods"
     ON_BAD = "bug in HiveD: it chooses a bad node"
     FAILS = "bug in HiveD: it fails, or gives a device to two pods"
-    RESERVES = "tie: other cells are reserved that displace as many devices"
+    RESERVES = "tie: different cells are reserved, for which the same number of devices is displaced"
     DEALT = "tie: a gang has the same cells, distributed differently among its pods"
-    PINNED = "intended: a gang counts for a pinned cell only if it has requested the cell and runs in it"
-    LENDS = "intended: an opportunistic gang is displaced so that none of the same virtual cluster loses its guarantee"
+    PINNED = "intended: a gang is charged to a pinned cell only if it has requested this cell and runs in it"
+    LENDS = (
+        "intended: an opportunistic gang is displaced so that no gang of the same virtual cluster loses its guarantee"
+    )
     CLOSER = "intended: opportunistic gangs are displaced so that a gang is placed closer together"
     TORN = "intended: opportunistic gangs are displaced so that a virtual cluster has more contiguous room"
-    CHAIN = "intended: without a type, the first chain is used that displaces no gang of the virtual cluster"
+    CHAIN = (
+        "intended: a gang without a leaf cell type is placed in the first chain where it displaces no gang of its "
+        "virtual cluster"
+    )
     BEING_PREEMPTED = "intended: a pod of a gang that is being preempted waits"
     OTHER_DEMOTED = (
-        "limitation of the allocator: it does not optimize which gangs lose their guarantee; they may be larger"
+        "limitation of the allocator: it does not optimize which gangs lose their guarantee, so they may be larger"
     )
     OURS_REFUSES = "ours: it refuses a pod that HiveD does not refuse"
     OURS_SERVES = "ours: it does not refuse a pod that HiveD refuses"
