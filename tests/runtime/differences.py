@@ -14,7 +14,7 @@ class Difference(Enum):
     NO_PLACE = "limitation of HiveD: it waits even though a placement exists"
     DISPLACES = "limitation of HiveD: it displaces a gang even though enough cells are free"
     NO_VICTIMS = "limitation of HiveD: it waits even though a gang of lower priority could be displaced"
-    MORE_DISPLACED = "limitation of HiveD: it reserves cells for which more devices are displaced"
+    MORE_DISPLACED = "limitation of HiveD: it reserves other cells and displaces more devices"
     DOOMED = (
         "limitation of HiveD: it counts bad cells against a virtual cluster, and gives gangs on other cells no "
         "guarantee"
@@ -25,7 +25,7 @@ class Difference(Enum):
     FORGETS = "bug in HiveD: it loses track of a gang that has bound pods"
     ON_BAD = "bug in HiveD: it chooses a bad node"
     FAILS = "bug in HiveD: it fails, or gives a device to two pods"
-    RESERVES = "tie: different cells are reserved, for which the same number of devices is displaced"
+    RESERVES = "tie: different cells are reserved, but the same number of devices is displaced"
     DEALT = "tie: a gang has the same cells, distributed differently among its pods"
     PINNED = "intended: a gang is charged to a pinned cell only if it has requested this cell and runs in it"
     LENDS = (
