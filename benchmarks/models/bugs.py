@@ -85,7 +85,7 @@ def _processor() -> float:
 
 def main(only: list[str]) -> None:
     """Print the table."""
-    print("| model | mistake | violated | steps | states | s | s of a processor |")
+    print("| model | mistake | violated | steps | states | wall-clock time (s) | processor time (s) |")
     print("| --- | --- | --- | --: | --: | --: | --: |")
     for bug in bugs():
         if not only or bug.model in only:
