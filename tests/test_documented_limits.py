@@ -153,7 +153,7 @@ def test_items_and_messages() -> None:
 
 
 def test_first_states() -> None:
-    most = documented(r"There are at most ([\d,]+) first states", LANGUAGE)
+    most = documented(r"There are at most ([\d,]+) initial states", LANGUAGE)
     text = "machine M {{ n: 0..{0} = any  initial state A  event e from environment  A on e }}  system S {{ m: M }}"
     few, many = (compiled(text.format(n - 1)) for n in (most, most + 1))
     assert len(Universe(few, only_system(few)).starts) == most

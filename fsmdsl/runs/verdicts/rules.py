@@ -226,7 +226,7 @@ system Office {
 
 If only an unlucky order of steps keeps the required step from occurring, declare a fairness assumption:
 `under fair serve`, or `under strong fair serve` if the step is possible only from time to time. Otherwise, the machine
-can run in a cycle forever, and needs a way out of it.
+can cycle forever. Add a transition that leaves the cycle.
 """,
 )
 
