@@ -74,7 +74,7 @@ class Tests:
         """Run the tests that execute a mutant, which is in the copy, until one fails; that one must pass without it.
         `quick`: a mutant that needs a process of its own is undecided."""
         outcome = self._tried(mutant, quick, promise)
-        while outcome.result == "killed" and not self._passes(outcome.by, mutant.path):
+        while outcome.result in ("killed", "timeout") and not self._passes(outcome.by, mutant.path):
             self._leave_out(outcome.by)
             outcome = self._tried(mutant, quick, promise)
         promise.kills[outcome.by] += outcome.result == "killed"

@@ -259,5 +259,10 @@ class Promise:
 
 
 def limits(recording: Recording, tests: Iterable[str]) -> list[tuple[str, float]]:
-    """Each test with the seconds of the processor that it may take with a mutant."""
-    return [(test, 5 * recording.seconds[test] + 2) for test in tests]
+    """Each test with the seconds of the processor that it may take with a mutant. Whichever test of a file runs first
+    sets up what they share, so all may take as long as the longest."""
+    longest: defaultdict[str, float] = defaultdict(float)
+    for name, seconds in recording.seconds.items():
+        file = name.split("::")[0]
+        longest[file] = max(longest[file], seconds)
+    return [(test, 5 * longest[test.split("::")[0]] + 5) for test in tests]
