@@ -26,7 +26,7 @@ TABLE = {
     for what, most in re.findall(r"^\| ([^|]+) \| (?:about )?([\d,]+)[^|]*\|$", LIMITS, re.MULTILINE)
 }
 """The table of limits in the reference."""
-ABOUT = {"levels of nesting of expressions, blocks and types": 10}
+ABOUT = {"nesting levels of expressions, blocks and types": 10}
 """How far from a limit a spec is fine, or an error, where the table says `about`."""
 
 M = "machine M { initial state A }\n"
@@ -46,8 +46,8 @@ CASES: dict[str, list[Callable[[int], str]]] = {
     ],
     "instances in a set of a system": [lambda n: f"{M}system S {{ ms: M[{n}] }}"],
     "members of an enum": [lambda n: f"enum E {{ {' | '.join(f'e{i}' for i in range(n))} }}"],
-    "parts of the name of a module (`a.b.c` has three)": [lambda n: f"module {'.'.join('a' * n)}\n{M}"],
-    "levels of nesting of expressions, blocks and types": [  # an `if` and its block are two
+    "parts of a module name (`a.b.c` has three)": [lambda n: f"module {'.'.join('a' * n)}\n{M}"],
+    "nesting levels of expressions, blocks and types": [  # an `if` and its block are two
         lambda n: f"machine M {{ initial state A  invariant {'not ' * n}true }}",
         lambda n: (
             f"machine M {{ initial state A  event e  A on e do {{ {'if true { ' * (n // 2)} {'}' * (n // 2)} }} }}"
@@ -55,7 +55,7 @@ CASES: dict[str, list[Callable[[int], str]]] = {
         lambda n: f"machine M {{ initial state A  event e(x: {'set<' * n}bool{'>' * n}) }}",
     ],
     "digits of a number": [lambda n: f"machine M {{ a: 0..{'9' * n}  initial state A }}"],
-    "digits of a number that is computed": [computed],
+    "digits of a computed number": [computed],
 }
 """Specs at a limit of the table, by its row."""
 

@@ -21,7 +21,7 @@ ALWAYS = Rule(
     "a guard that is always true",
     """
 The guard is true for all values of the data that it reads. A reader will assume that the guard is a real condition. The
-usual cause is a mistake about a range or a state.
+usual cause is a wrong assumption about a range or a state.
 
 ```fsm
 machine Door {

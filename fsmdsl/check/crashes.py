@@ -44,9 +44,9 @@ NOTHING = Rule(
     Severity.WARNING,
     "a crash that has no effect on its instance",
     """
-`crash of x` resets the fields of `x` that are not durable, takes its `on crash` transition, and discards the outcomes
-that it is waiting for. If all fields are durable, and the machine has no such transition and never waits for an
-outcome, the crash has no effect.
+`crash of x` resets the fields of `x` that are not durable, triggers its `on crash` transition, and discards the
+outcomes that it is waiting for. If all fields are durable, and the machine has no such transition and never waits for
+an outcome, the crash has no effect.
 
 ```fsm
 machine Server {
@@ -79,8 +79,8 @@ NEVER = Rule(
     "`on crash` transitions of a machine that never crashes",
     """
 In a system whose environment contains `crash of`, only the named instances crash. This machine has `on crash`
-transitions, and instances in such a system, but there is no system in which its instances crash. So these transitions
-are never taken.
+transitions and is used in such a system, but its instances do not crash in any system. These transitions are therefore
+never taken.
 
 ```fsm
 machine Cache {

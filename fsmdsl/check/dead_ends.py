@@ -41,8 +41,8 @@ STAYS = Rule(
     "a transient state that is not left within its round",
     """
 A `transient` state must be left in the round in which it is entered, either by an eventless transition or on the
-outcome of the action that is called on entry. A state that waits for an external event, or for nothing at all, is not
-transient.
+outcome of the action that is called on entry. A state in which an instance waits for an external event, or for nothing
+at all, is not transient.
 
 ```fsm
 machine Task {

@@ -20,8 +20,8 @@ INCOMPLETE = Rule(
     """
 An event that arrives in a state in which it is neither handled nor ignored causes a fault. For events that other
 machines send, this note lists the states in which such a fault would occur. Most of these faults never occur, because
-senders check the state before they send. Exploring a system (`fsm verify`) shows which of them occur. The report
-contains the same information as a table.
+senders check the state before they send. Exploring a system (`fsm verify`) shows which of them occur. The report shows
+the same information in a table.
 
 ```fsm
 machine Cell {

@@ -16,8 +16,8 @@ NEVER_SENT = Rule(
     Severity.WARNING,
     "an event that its declared sender never sends",
     """
-`event free from Group` declares that a group sends the event. No effect of that machine sends it (for an event from a
-channel: no effect of any machine). Either a send is missing there, or the declaration names the wrong sender.
+`event free from Group` declares that a group sends the event, but no effect of that machine sends it (for an event from
+a channel: no effect of any machine). Either a send is missing there, or the declaration names the wrong sender.
 
 ```fsm
 machine Cell {

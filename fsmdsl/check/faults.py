@@ -46,9 +46,9 @@ system Room { lamp: Lamp  switch: Switch { lamp = lamp } }
 ```
 
 - Add the missing row: `On -> Off on toggle`.
-- If the event changes nothing there, ignore it: `ignore toggle in On`.
+- If the event has no effect there, ignore it: `ignore toggle in On`.
 - If the event is impossible in this state, guard the row that sends it: `Up on press when lamp in Off do lamp.toggle`.
-  An event of an `environment` block can have a guard, too.
+  An event in an `environment` block can have a guard, too.
 """,
 )
 
@@ -123,8 +123,8 @@ BUSY = FaultPage(
     "do not send before the answer is there, or send through a `waiting` channel",
     """
 An instance accepts no events between the call of an action and its outcome. An `async` action blocks only this
-instance, so events from others can reach it. In a scenario or a log, any external event that arrives while the system
-waits for the outcome of a plain action, or before it has recovered from a crash, is also reported as `busy`.
+instance, so events from other instances can reach it. In a scenario or a log, any external event that arrives while the
+system waits for the outcome of a plain action, or before it has recovered from a crash, is also reported as `busy`.
 
 ```fsm
 machine Node {
@@ -184,7 +184,7 @@ system S { gang: Gang  pod: Pod }
 
 - Guard the row: `when pod != none`.
 - Or test the value in the row: `if pod != none { pod.evict }`.
-- If it cannot be none, declare it without `?` and give it a value where the instance is declared.
+- If the field can never be `none`, declare it without `?`, and give it a value in the declaration of the instance.
 """,
 )
 
@@ -247,8 +247,8 @@ ENDLESS = FaultPage(
     "a round does not end: rows without a trigger are taken again and again",
     "let one of the rows change what its guard reads, or give it a trigger",
     """
-Rows without a trigger are taken at the end of a step until none is enabled. Rows that keep enabling each other never
-stop, and neither do calls that are nested without a limit.
+Rows without a trigger are taken at the end of a step until none is enabled. If rows keep enabling each other, or calls
+are nested without limit, the step never ends.
 
 ```fsm
 machine Valve {
@@ -275,7 +275,7 @@ LOST = FaultPage(
     "a crash occurs while an instance is in a state that does not survive it",
     "add a row `on crash` that leaves the state, or declare the state `persistent`",
     """
-A `volatile` or `transient` state does not survive a crash: a row `on crash` must specify the state of the instance
+A `volatile` or `transient` state does not survive a crash: an `on crash` row must specify the state of the instance
 after the crash.
 
 ```fsm

@@ -43,7 +43,7 @@ UNUSED = Rule(
     "FSM217",
     "outcome-never-comes",
     Severity.WARNING,
-    "a transition on an action outcome that never arrives in its source state",
+    "a transition on an action outcome that never arrives in the transition's source state",
     """
 The outcome of an action arrives in the state that the machine is in after the call. No transition that ends in this
 state calls the action, and neither does an entry effect of the state. So the outcome never arrives here.

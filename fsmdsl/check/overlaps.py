@@ -47,8 +47,8 @@ POSSIBLE = Rule(
     """
 The guards of two transitions from the same state refer to other instances, to sets, or to too many values, so this
 check cannot decide whether both can be true at once. Exploring a system (`fsm verify`) decides it for that system. This
-check does recognize some guards that exclude each other: opposite conditions, tests for states that have no state in
-common, and `all x in s: p` with `some x in s: q` if `p` and `q` exclude each other.
+check does recognize some guards that exclude each other: opposite conditions, tests for disjoint sets of states, and
+`all x in s: p` with `some x in s: q` if `p` and `q` exclude each other.
 
 ```fsm
 machine Door {
@@ -65,7 +65,7 @@ machine Door {
 }
 ```
 
-No change is required. `priority a > b` would resolve the overlap.
+No change is required, but `priority a > b` would resolve the overlap.
 """,
 )
 

@@ -46,7 +46,7 @@ CIRCULAR = Rule(
     "`priority` chains that contradict one another",
     """
 A transition yields if any `priority` chain ranks another enabled transition higher. Here, several transitions yield to
-one another in a cycle. If all of them are enabled, all of them yield, which is the fault `overlap`.
+one another in a cycle. If all of them are enabled, all of them yield, which causes the fault `overlap`.
 
 ```fsm
 machine Door {

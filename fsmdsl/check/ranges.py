@@ -45,9 +45,9 @@ MAY_LEAVE = Rule(
     Severity.NOTE,
     "a value that may be outside the declared range",
     """
-For some values of the data that is read here, the result is outside the range of the field or parameter that receives
-it. Exploring a system (`fsm verify`) decides whether a run ever reaches such a value, which would be the fault `range`.
-The guard and the enclosing conditions are taken into account.
+For some values of the data that the expression reads, the result is outside the range of the field or parameter that
+receives it. Exploring a system (`fsm verify`) decides whether a run ever reaches such a value, which would cause the
+fault `range`. The guard and the enclosing conditions are taken into account.
 
 ```fsm
 machine Door {

@@ -18,8 +18,8 @@ UNREACHABLE = Rule(
     "a state that no transition leads to",
     """
 No sequence of transitions leads from the initial state to this state. Transitions of every kind count (events, action
-outcomes, timers, eventless transitions, crashes), whatever their guards. Either the spec lacks a row of the document's
-table, or the state should not exist.
+outcomes, timers, eventless transitions, crashes), regardless of their guards. Either the spec lacks a row of the
+document's table, or the state should not exist.
 
 ```fsm
 machine Door {

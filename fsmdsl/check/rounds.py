@@ -19,7 +19,7 @@ CIRCLE = Rule(
     "a cycle of eventless transitions without a guard",
     """
 An eventless transition is taken as soon as its state is entered. If a cycle of them contains no guard and no call to an
-action with outcomes, the round never ends. This is the fault `endless`.
+action with outcomes, the round never ends, and the step fails with the fault `endless`.
 
 ```fsm
 machine Retry {

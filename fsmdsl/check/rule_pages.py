@@ -55,8 +55,8 @@ def _index(rules: list[Rule]) -> str:
             parts.append("")
     parts += [
         "## Faults\n",
-        "A step that fails is reported as [FSM303](FSM303.md), together with the fault kind. A state that no step "
-        "leaves is reported as [FSM302](FSM302.md).\n",
+        "A step that fails is reported as [FSM303](FSM303.md), together with the fault kind. A state in which no step "
+        "is possible is reported as [FSM302](FSM302.md).\n",
         "| kind | |",
         "| --- | --- |",
         *(f"| [{x.kind}]({x.kind}.md) | {x.summary} |" for x in FAULTS),

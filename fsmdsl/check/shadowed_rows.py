@@ -49,7 +49,7 @@ IGNORED_IN_VAIN = Rule(
     Severity.WARNING,
     "an `ignore` for an event that is always handled there",
     """
-`ignore` declares that an event changes nothing in a state. A transition without a guard handles the same event there,
+`ignore` declares that an event has no effect in a state. But a transition without a guard handles the same event there,
 so the event is never ignored, and a reader cannot tell which of the two is intended.
 
 ```fsm

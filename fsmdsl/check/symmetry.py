@@ -19,7 +19,7 @@ ASYMMETRIC = Rule(
 `symmetric` declares instances to be interchangeable. Worlds that differ only in an exchange of such instances are then
 explored only once. Instances are not interchangeable if they begin with different values, or if the system refers to
 one of them individually. In that case, they are distinguished during exploration. The result is still complete, but
-`symmetric` saves nothing.
+`symmetric` has no benefit.
 
 ```fsm
 machine Cell {

@@ -17,7 +17,7 @@ UNUSED = Rule(
     "a declaration that is never used",
     """
 None of the specs that were read uses this parameter, field, derived value, action, type, channel or import. Either it
-is no longer needed, or its use is missing. Events have their own rules, FSM213 and FSM214.
+is no longer needed, or something that should use it is missing. Events have their own rules, FSM213 and FSM214.
 
 ```fsm
 machine Door {

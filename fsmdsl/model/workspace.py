@@ -69,8 +69,8 @@ UNFINISHED = Rule(
     Severity.ERROR,
     "a time or memory limit was reached before the specs were read and checked",
     """
-Reading, resolving and checking count towards `--max-seconds` and `--max-memory`. When a limit is reached, the command
-stops with exit code 3 and gives no result for the specs.
+The time and memory for reading, resolving and checking the specs count towards `--max-seconds` and `--max-memory`. When
+a limit is reached, the command stops with exit code 3 and gives no result for the specs.
 
 ```console
 $ fsm check --max-seconds 0.001 specs

@@ -37,7 +37,7 @@ FAILS = Rule(
 A `scenario` is executed step by step. It fails in one of these cases:
 
 - A step ends in a fault that the scenario does not expect (`fails …`).
-- A step that should fail does not.
+- A step that should fail does not fail.
 - An `expect` is false.
 - `via` does not name the transitions that were taken.
 - The scenario requires a timer, message or recovery that is not possible.

@@ -82,15 +82,15 @@ NEVER_FOLLOWED = Rule(
     Severity.WARNING,
     "a row in an import source that is never followed",
     """
-Another row for the same state and event always precedes, replaces or duplicates this row, or its own conditions
-contradict each other. `fsm import` omits the row from the spec. A row for every state (`*`) that follows rows for some
-of them is not reported.
+Another row for the same state and event always precedes, replaces or duplicates this row, or the conditions of this row
+contradict each other. `fsm import` omits the row from the spec. A row for every state (`*`) is not reported if it
+follows rows for some of these states.
 
 ```console
 $ fsm import job.py --out job.fsm
 ```
 
-Give one of the rows a condition or a different event, or delete it.
+Give one of the rows a condition or a different event, or delete this row.
 """,
 )
 

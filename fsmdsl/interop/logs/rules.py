@@ -10,7 +10,7 @@ MAPPING = Rule(
     Severity.ERROR,
     "an unusable mapping from log lines to a spec",
     """
-A mapping is a TOML file that defines the meaning of the log lines. `docs/explain.md` lists its keys. The mapping
+A mapping is a TOML file that defines the meaning of the log lines. `docs/explain.md` lists its keys. This mapping
 contains a syntax error, a key that is unknown or has the wrong type, or a name that does not exist in the system.
 
 ```console

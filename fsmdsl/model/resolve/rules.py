@@ -115,7 +115,7 @@ SENDER = _rule(
     "an event whose declaration does not name the sender",
     """
 `event e from X` lists the senders of the event. Readers of the machine rely on that list. Therefore, sending the event
-from anywhere else is an error, and does not extend the list.
+from anywhere else is an error; it does not extend the list.
 
 ```fsm
 machine Door {
@@ -162,7 +162,7 @@ IMPORT = _rule(
     "an imported module that cannot be found",
     """
 `import a.b` looks for `a/b.fsm`, then `b.fsm`. It searches the folder of the importing file, the folders above it, and
-the files passed to the command. The file's `module` line must give the same name.
+the files passed to the command. The `module` line of the file must contain the same name.
 
 ```fsm
 import no_such_module
@@ -237,7 +237,7 @@ INSTANCE = _rule(
     "an incomplete instance or channel",
     """
 In a system or scenario, each instance must give a value to every machine parameter that has no default. A channel must
-have exactly one receiver, or be declared `to each` of several. If a system extends another one, a set of instances can
+have exactly one receiver, unless it is declared with `to each`. If a system extends another one, a set of instances can
 replace only a set of the same machine.
 
 ```fsm
@@ -301,9 +301,9 @@ TOO_LARGE = _rule(
     "a size that exceeds a limit of the language",
     """
 A channel holds at most 10,000 messages and a list at most 10,000 items. A set has at most 10,000 instances, and an enum
-at most 10,000 members. A module name has at most 32 parts. A computed number has at most 18 digits, whatever the values
-of the data are. No system of that size can be explored. A larger number is either a mistake or an attempt to overload
-the computer that checks the spec.
+at most 10,000 members. A module name has at most 32 parts. A computed number has at most 18 digits, regardless of the
+data values. No system of that size can be explored. A larger number is either a mistake or an attempt to overload the
+computer that checks the spec.
 
 ```fsm
 channel orders: fifo[1000000000] to Door
@@ -326,7 +326,7 @@ MAPPING = _rule(
     """
 `system Impl refines Abstract` compares the behaviour of `Impl` with that of `Abstract`. For this comparison, each state
 of `Impl` must determine a state of `Abstract`. An instance or set with the same name, machine and size in both systems
-is mapped to itself. For any other instance, `map` rows give its state and the value of each of its fields. Rows are
+is mapped to itself. For any other instance, `map` rows specify its state and the value of each of its fields. Rows are
 tried in order. Each row must name an innermost state, and no row may follow a row without a condition. References to
 instances can be mapped only if both systems contain those instances. Waiting messages in a channel and pending answers
 must belong to instances that are the same in both systems.

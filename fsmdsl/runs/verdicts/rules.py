@@ -11,7 +11,7 @@ INVARIANT = Rule(
     "a reachable state violates an invariant",
     """
 An `invariant` must hold in every reachable state, either of a system or of each instance of a machine. The message
-names the part of the formula that is false, the values that make it false, and a run that leads to the state.
+shows the part of the formula that is false, the values that make it false, and a run that leads to the state.
 
 ```fsm
 machine Door {
@@ -33,7 +33,7 @@ DEADLOCK = Rule(
     "FSM302",
     "deadlock",
     Severity.ERROR,
-    "a state that no step leaves, and in which the system may not rest",
+    "a state in which no step is possible, and in which the system may not rest",
     """
 No further event, outcome, timer or message is possible, but the system may not rest in this state. By default, it may
 rest only if each instance of a machine with `final` states is in one of them or in a `resting` state, and no channel
@@ -113,7 +113,7 @@ UNREACHABLE = Rule(
     "FSM304",
     "never-reachable",
     Severity.ERROR,
-    "a `reachable` whose formula is true in no reachable state",
+    "a `reachable` whose formula is not true in any reachable state",
     """
 `reachable` requires a witness, that is, a reachable state in which the formula is true. It complements invariants,
 because an invariant is easily satisfied in a system in which nothing happens.
@@ -135,9 +135,9 @@ system Hall {
 }
 ```
 
-If the formula is a conjunction, the message names the part that is true in no state, or says that each part is true in
-some state, but that no state makes all of them true. Otherwise, look at the rows that no run takes: one of these rows
-should have led to such a state.
+If the formula is a conjunction, the message names the part that is not true in any state, or states that each part is
+true in some state, but that they are never all true in the same state. Otherwise, check the rows that no run takes: one
+of these rows should have led to such a state.
 """,
 )
 
@@ -162,8 +162,8 @@ machine Counter {
 system Many { counters: Counter[2] { a = index } }
 ```
 
-Raise the limit, explore a smaller system, or restrict the values in its `environment`. After a violation,
-`fsm verify --all` continues.
+Raise the limit, explore a smaller system, or restrict the values in its `environment`. `fsm verify --all` continues
+after a violation.
 """,
 )
 
@@ -192,7 +192,7 @@ machine Door {
 system Hall { door: Door }
 ```
 
-Look at the rows that no run takes: one of these rows should have made the condition true. If the condition should never
+Check the rows that no run takes: one of these rows should have made the condition true. If the condition should never
 be true, state that instead: `invariant not Locked`. Add a `reachable` for the states that an invariant describes, so
 that the invariant cannot become vacuous later.
 """,
@@ -238,7 +238,7 @@ RECOVERS = Rule(
     """
 `recovers` requires three things: recovery ends, running it again immediately changes nothing, and it leads to a state
 that is also reachable without a crash. The message shows the crash and the recovery that violate this, and names the
-write that was lost or left over.
+write that was lost or was not undone.
 
 ```fsm
 machine Purse {
@@ -371,10 +371,10 @@ RELIES = Rule(
     Severity.NOTE,
     "a property that holds only because of a step that no fairness assumption guarantees",
     """
-A run never stops while a step is possible. Therefore, a property can hold just because a certain step has to occur when
-no other is possible: a user tries again, a timer fires, or a crash happens. In reality, nothing forces this step to
-occur. The note names the possible steps at the point where a run that stops would violate the property, and shows that
-run. It does not affect verdicts or the exit code.
+A run never stops while a step is possible. Therefore, a property can hold only because a certain step must occur when
+no other step is possible: for example, a user tries again, a timer fires, or a crash happens. In reality, nothing
+forces this step to occur. The note shows a run that violates the property if it stops at some point, and names the
+steps that are possible at that point. It does not affect verdicts or the exit code.
 
 ```fsm
 machine Shop {

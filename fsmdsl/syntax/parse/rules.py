@@ -16,7 +16,7 @@ UNEXPECTED = Rule(
     Severity.ERROR,
     "text that does not follow the grammar",
     """
-The parser read a word or an operator that it did not expect at this point. The message lists the expected tokens.
+The parser found a word or an operator that it did not expect at this point. The message lists the expected tokens.
 Parsing resumes at the next declaration, so one run reports every such error in the file.
 
 ```fsm
@@ -103,7 +103,7 @@ MORE = Rule(
     Severity.NOTE,
     "a file with more errors than are shown",
     f"""
-After {LIMIT} errors in a file, no more are reported for it. The file may not be a spec at all.
+After {LIMIT} errors in a file, no further errors are reported for it. The file may not be a spec at all.
 
 ```console
 $ fsm check photograph.fsm
