@@ -107,7 +107,92 @@ def test_the_parts_of_kubernetes_do_what_its_documents_say() -> None:
         assert found.complete
         assert [v.name for v in found.violations] == []
         states[system.name] = found.states
-    assert states == {"Cached": 24_825, "Owned": 54, "Nodes": 60, "Election": 15}
+    assert states == {
+        "Cached": 24_825,
+        "Conditions": 453,
+        "UnderWay": 3_088,
+        "Unconditional": 172,
+        "Generated": 17_290,
+        "Repeated": 22,
+        "Owned": 54,
+        "Nodes": 60,
+        "Election": 15,
+    }
+
+
+FAULTS = {
+    "a copy shows no conditions": (
+        "conditions = if direct then of.conditions else through.conditions",
+        "conditions = conditions",
+        {"shows", "own_writes"},
+    ),
+    "a condition makes no version": (
+        "{ remove condition from conditions }\n        current_in = {}",
+        "{ remove condition from conditions }",
+        {"shows", "own_writes", "OneVersion"},
+    ),
+    "conditions outlive the object": (
+        "        conditions = {}\n        members = {}\n        owner_uid = 0\n        current_in = {}",
+        "        members = {}\n        owner_uid = 0\n        current_in = {}",
+        {"shows", "clean"},
+    ),
+    "a request carries no version": (
+        "conditional = version != none\n",
+        "conditional = false\n",
+        {"raised", "Overtaken"},
+    ),
+    "a request keeps an old version": (
+        "{ status = value; current_in = {}; carried_by = {} }",
+        "{ status = value; current_in = {} }",
+        {"raised", "Overtaken"},
+    ),
+    "the uid is not compared": (
+        " and (verb != delete_uid or number == of.uid)",
+        "",
+        {"first", "enough_lives", "Precondition"},
+    ),
+    "a name is in use, and is created": ("then names != none or of in Absent", "then true", {"AlreadyExists"}),
+    "a late request is lost": (
+        "late:     Late -> Landed     on arrive",
+        "late:     Late -> Lost       on arrive",
+        {"unknown", "twice", "TimedOut", "OfAFormerProcess", "TwiceMade"},
+    ),
+    "a request ends with its client": (
+        "restart:  Sent -> Late       on crash",
+        "restart:  Sent -> Lost       on crash",
+        {"clean", "OfAFormerProcess"},
+    ),
+    "what was written is not awaited": (
+        "on wrote    do if not current { awaits = true }",
+        "on wrote",
+        {"own_writes", "OwnWrites", "TwiceMade"},
+    ),
+    "a write that changes nothing is awaited": (
+        "on wrote    do if not current { awaits = true }",
+        "on wrote    do awaits = true",
+        {"caught_up", "OwnWrites"},
+    ),
+    "a name is given out again while it is shown": (
+        "c.of != o or not (c.exists or c.awaits)",
+        "c.of != o or not c.awaits",
+        {"new", "GeneratedName"},
+    ),
+}
+"""Text of the library, what replaces it, and the properties and scenarios that fail then."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_library_is_noticed(fault: str, tmp_path: Path) -> None:
+    before, after, failures = FAULTS[fault]
+    text = (LIBRARY / "kubernetes.fsm").read_text("utf-8")
+    assert before in text
+    (tmp_path / "kubernetes.fsm").write_text(text.replace(before, after), "utf-8")
+    (tmp_path / PARTS.name).write_text(PARTS.read_text("utf-8"), "utf-8")
+    model = load([tmp_path / PARTS.name]).model
+    assert model is not None
+    violations = {v.name.removeprefix("Object: ") for x in model.systems.values() for v in explore(model, x).violations}
+    scenarios = {s.name for s in model.scenarios.values() if not play(model, s).passed}
+    assert violations | scenarios == failures
 
 
 BINDER = """module binder

@@ -18,8 +18,10 @@ from .garbage_collector import GarbageCollector
 from .kubelet import Kubelet
 from .lease import Lease
 from .machinery import Followed, ForeignSnapshot, StepRefused, System, UnhandledEvent
+from .name_generator import NameGenerator
 from .node import Node
 from .object_ import Object
+from .request import Request
 from .states import (
     CandidateState,
     CopyState,
@@ -28,10 +30,13 @@ from .states import (
     GarbageCollectorState,
     KubeletState,
     LeaseState,
+    NameGeneratorState,
     NodeState,
     ObjectState,
+    RequestState,
     WorkQueueState,
 )
+from .values import Verb
 from .work_queue import WorkQueue
 
 __all__ = [
@@ -51,13 +56,18 @@ __all__ = [
     "KubeletState",
     "Lease",
     "LeaseState",
+    "NameGenerator",
+    "NameGeneratorState",
     "Node",
     "NodeState",
     "Object",
     "ObjectState",
+    "Request",
+    "RequestState",
     "StepRefused",
     "System",
     "UnhandledEvent",
+    "Verb",
     "WorkQueue",
     "WorkQueueState",
 ]

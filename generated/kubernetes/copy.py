@@ -32,6 +32,7 @@ class Copy(Machine):
 
     __slots__ = (
         "_awaits",
+        "_conditions",
         "_deleting",
         "_exists",
         "_finalizer",
@@ -63,6 +64,7 @@ class Copy(Machine):
         owner_uid: int = 0,
         spec: int = 0,
         status: int = 0,
+        conditions: frozenset[int] = frozenset(),
         members: frozenset[Object] = frozenset(),
         finalizer: bool = False,
         awaits: bool = False,
@@ -91,6 +93,8 @@ class Copy(Machine):
             _FROM_0_TO_7.refuse(spec, system, "Copy", "spec")
         if not (status.__class__ is int and 0 <= status <= 7):
             _FROM_0_TO_7.refuse(status, system, "Copy", "status")
+        if not _SET_OF_FROM_0_TO_7.has(conditions, system):
+            _SET_OF_FROM_0_TO_7.refuse(conditions, system, "Copy", "conditions")
         if not _SET_OF_OBJECT.has(members, system):
             _SET_OF_OBJECT.refuse(members, system, "Copy", "members")
         if not isinstance(finalizer, bool):
@@ -111,6 +115,7 @@ class Copy(Machine):
         self._owner_uid = owner_uid
         self._spec = spec
         self._status = status
+        self._conditions = conditions
         self._members = members
         self._finalizer = finalizer
         self._awaits = awaits
@@ -177,6 +182,11 @@ class Copy(Machine):
         return self._status
 
     @property
+    def conditions(self) -> frozenset[int]:
+        """`conditions`."""
+        return self._conditions
+
+    @property
     def members(self) -> frozenset[Object]:
         """`members`."""
         return self._members
@@ -192,13 +202,18 @@ class Copy(Machine):
         return self._awaits
 
     @property
+    def ready(self) -> bool:
+        """Shows what its process has written."""
+        return self._state is SYNCED and not self._awaits
+
+    @property
     def current(self) -> bool:
         """Shows the present version."""
         return (
             self._state is SYNCED
             and (
                 self in self._of.current_in
-                or (not (self._exists or self._awaits) and self._of.state is ObjectState.ABSENT)
+                or (self.ready and not self._exists and self._of.state is ObjectState.ABSENT)
             )
         )
 
@@ -240,6 +255,11 @@ class Copy(Machine):
                 self._status = (
                     self._of.status if self.direct else present(self._through, "through").status
                 )
+                self._conditions = (
+                    self._of.conditions
+                    if self.direct
+                    else present(self._through, "through").conditions
+                )
                 self._members = (
                     self._of.members if self.direct else present(self._through, "through").members
                 )
@@ -275,6 +295,11 @@ class Copy(Machine):
                 self._status = (
                     self._of.status if self.direct else present(self._through, "through").status
                 )
+                self._conditions = (
+                    self._of.conditions
+                    if self.direct
+                    else present(self._through, "through").conditions
+                )
                 self._members = (
                     self._of.members if self.direct else present(self._through, "through").members
                 )
@@ -286,7 +311,7 @@ class Copy(Machine):
                 self._awaits = False
 
     def expect(self) -> None:
-        """The process will wait until the watch has shown its write (an expectation).
+        """An expectation: the process waits for the next event of the watch.
 
         in Unsynced
         in Synced
@@ -294,6 +319,18 @@ class Copy(Machine):
         with self._system.step(self, "expect"):
             self._follow("expect", "expect", self._state)
             self._awaits = True
+
+    def wrote(self) -> None:
+        """A version that was written: the process waits until the copy shows it, if it does not yet
+        (KEP-5647).
+
+        in Unsynced
+        in Synced
+        """
+        with self._system.step(self, "wrote"):
+            self._follow("wrote", "wrote", self._state)
+            if not self.current:
+                self._awaits = True
 
     def snapshot(self) -> Data:
         """All that can change, as JSON has it."""
@@ -306,6 +343,7 @@ class Copy(Machine):
                 "owner_uid": self._owner_uid,
                 "spec": self._spec,
                 "status": self._status,
+                "conditions": sorted(self._conditions),
                 "members": sorted(x._number for x in self._members),
                 "finalizer": self._finalizer,
                 "awaits": self._awaits,
@@ -321,6 +359,10 @@ class Copy(Machine):
             whole(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
             whole(data["fields"]["spec"], 0, 7, "spec"),
             whole(data["fields"]["status"], 0, 7, "status"),
+            frozenset(
+                whole(x, 0, 7, "conditions")
+                for x in items(data["fields"]["conditions"], "conditions")
+            ),
             frozenset(
                 reference(machines, x, ObjectState, "members")
                 for x in items(data["fields"]["members"], "members")
@@ -338,6 +380,7 @@ class Copy(Machine):
             self._owner_uid,
             self._spec,
             self._status,
+            self._conditions,
             self._members,
             self._finalizer,
             self._awaits,
@@ -352,6 +395,7 @@ class Copy(Machine):
             self._owner_uid,
             self._spec,
             self._status,
+            self._conditions,
             self._members,
             self._finalizer,
             self._awaits,
@@ -380,6 +424,7 @@ class Copy(Machine):
             self._owner_uid = 0
             self._spec = 0
             self._status = 0
+            self._conditions = frozenset()
             self._members = frozenset()
             self._finalizer = False
             self._awaits = False
@@ -392,6 +437,7 @@ class Copy(Machine):
             self._owner_uid = 0
             self._spec = 0
             self._status = 0
+            self._conditions = frozenset()
             self._members = frozenset()
             self._finalizer = False
             self._awaits = False
@@ -406,5 +452,6 @@ _TRUTH: Final = TruthKind()
 _WORK_QUEUE: Final = ReferenceKind("WorkQueue", WorkQueueState)
 _WORK_QUEUE_OR_NONE: Final = OptionalKind(_WORK_QUEUE)
 _FROM_0_TO_7: Final = NumberKind(0, 7)
+_SET_OF_FROM_0_TO_7: Final = SetKind(_FROM_0_TO_7)
 _SET_OF_OBJECT: Final = SetKind(_OBJECT)
 _STATE_OF_COPY: Final = MemberKind(CopyState)

@@ -7,7 +7,7 @@ from .machinery import InvariantBroken, Machine, UnhandledEvent
 from .machinery.kinds import MemberKind, NumberKind, OptionalKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import items, reference, state_named, truth, whole
 from .machinery.values import in_range
-from .states import CopyState, ObjectState
+from .states import CopyState, ObjectState, RequestState
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .copy import Copy
     from .machinery.snapshots import Data, Saved
     from .machinery.system import System
+    from .request import Request
 
 
 ABSENT: Final = ObjectState.ABSENT
@@ -34,6 +35,8 @@ class Object(Machine):
     """
 
     __slots__ = (
+        "_carried_by",
+        "_conditions",
         "_current_in",
         "_exceeded",
         "_finalizer",
@@ -62,12 +65,14 @@ class Object(Machine):
         owner_uid: int = 0,
         spec: int = 0,
         status: int = 0,
+        conditions: frozenset[int] = frozenset(),
         members: frozenset[Object] = frozenset(),
         finalizer: bool = False,
         foreground: bool = False,
         running: bool = False,
         exceeded: bool = False,
         current_in: frozenset[Copy] = frozenset(),
+        carried_by: frozenset[Request] = frozenset(),
         state: ObjectState = ABSENT,
         name: str = "",
     ) -> None:
@@ -83,6 +88,8 @@ class Object(Machine):
             _FROM_0_TO_7.refuse(spec, system, "Object", "spec")
         if not (status.__class__ is int and 0 <= status <= 7):
             _FROM_0_TO_7.refuse(status, system, "Object", "status")
+        if not _SET_OF_FROM_0_TO_7.has(conditions, system):
+            _SET_OF_FROM_0_TO_7.refuse(conditions, system, "Object", "conditions")
         if not _SET_OF_OBJECT.has(members, system):
             _SET_OF_OBJECT.refuse(members, system, "Object", "members")
         if not isinstance(finalizer, bool):
@@ -95,6 +102,8 @@ class Object(Machine):
             _TRUTH.refuse(exceeded, system, "Object", "exceeded")
         if not _SET_OF_COPY.has(current_in, system):
             _SET_OF_COPY.refuse(current_in, system, "Object", "current_in")
+        if not _SET_OF_REQUEST.has(carried_by, system):
+            _SET_OF_REQUEST.refuse(carried_by, system, "Object", "carried_by")
         if not isinstance(state, ObjectState):
             _STATE_OF_OBJECT.refuse(state, None, "Object", "state")
         self._state = state
@@ -104,12 +113,14 @@ class Object(Machine):
         self._owner_uid = owner_uid
         self._spec = spec
         self._status = status
+        self._conditions = conditions
         self._members = members
         self._finalizer = finalizer
         self._foreground = foreground
         self._running = running
         self._exceeded = exceeded
         self._current_in = current_in
+        self._carried_by = carried_by
         first = (self._current_in,)
         self._first = FIRST if first == FIRST else first
         super().__init__(system, name)
@@ -155,6 +166,11 @@ class Object(Machine):
         return self._status
 
     @property
+    def conditions(self) -> frozenset[int]:
+        """Those of its status that are true."""
+        return self._conditions
+
+    @property
     def members(self) -> frozenset[Object]:
         """Other objects that its status lists."""
         return self._members
@@ -183,6 +199,11 @@ class Object(Machine):
     def current_in(self) -> frozenset[Copy]:
         """The copies that show the present version."""
         return self._current_in
+
+    @property
+    def carried_by(self) -> frozenset[Request]:
+        """The writes under way that carry it."""
+        return self._carried_by
 
     @property
     def held(self) -> bool:
@@ -266,6 +287,7 @@ class Object(Machine):
                 if self._spec != value:
                     self._spec = value
                     self._current_in = frozenset()
+                    self._carried_by = frozenset()
             elif not self.admits(version):
                 self._follow("conflict", "set_spec", self._state)
             else:
@@ -295,10 +317,46 @@ class Object(Machine):
                 if self._status != value:
                     self._status = value
                     self._current_in = frozenset()
+                    self._carried_by = frozenset()
             elif not self.admits(version):
                 self._follow("conflict", "set_status", self._state)
             else:
                 raise UnhandledEvent(self, self._state, "set_status", (LIVE, DELETING))
+
+    def set_condition(self, version: Copy | None, condition: int, value: bool) -> None:
+        """`set_condition`.
+
+        condition: in Present when admits(version)
+        conflict: in Present when not admits(version)
+
+        Ignored in Absent.
+        """
+        with self._system.step(self, "set_condition") as outside:
+            if outside:
+                if not (version is None or _COPY.has(version, self._system)):
+                    _COPY_OR_NONE.refuse(version, self._system, self, "version")
+                if not (condition.__class__ is int and 0 <= condition <= 7):
+                    _FROM_0_TO_7.refuse(condition, self._system, self, "condition")
+                if not isinstance(value, bool):
+                    _TRUTH.refuse(value, self._system, self, "value")
+            else:
+                condition = in_range(condition, 0, 7, "condition")
+            state = self._state
+            if state is ABSENT:
+                pass  # ignored
+            elif self.admits(version):
+                self._follow("condition", "set_condition", self._state)
+                if value is not (condition in self._conditions):
+                    if value:
+                        self._conditions = self._conditions | {condition}
+                    else:
+                        self._conditions = self._conditions - {condition}
+                    self._current_in = frozenset()
+                    self._carried_by = frozenset()
+            elif not self.admits(version):
+                self._follow("conflict", "set_condition", self._state)
+            else:
+                raise UnhandledEvent(self, self._state, "set_condition", (LIVE, DELETING))
 
     def set_members(self, version: Copy | None, value: frozenset[Object]) -> None:
         """`set_members`.
@@ -322,6 +380,7 @@ class Object(Machine):
                 if self._members != value:
                     self._members = value
                     self._current_in = frozenset()
+                    self._carried_by = frozenset()
             elif not self.admits(version):
                 self._follow("conflict", "set_members", self._state)
             else:
@@ -343,6 +402,7 @@ class Object(Machine):
                 if not self._finalizer:
                     self._finalizer = True
                     self._current_in = frozenset()
+                    self._carried_by = frozenset()
 
     def remove_finalizer(self) -> None:
         """Patches.
@@ -360,6 +420,7 @@ class Object(Machine):
                 if self._finalizer:
                     self._finalizer = False
                     self._current_in = frozenset()
+                    self._carried_by = frozenset()
 
     def touch(self) -> None:
         """Someone writes what no controller here reads.
@@ -375,6 +436,7 @@ class Object(Machine):
             else:
                 self._follow("touch", "touch", self._state)
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
 
     def delete(self) -> None:
         """In the background, and after the dependents.
@@ -392,6 +454,7 @@ class Object(Machine):
                 # which may be at once.
                 self._follow("mark", "delete", DELETING)
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
                 self._state = DELETING
 
     def delete_foreground(self) -> None:
@@ -409,6 +472,7 @@ class Object(Machine):
                 self._follow("mark", "delete_foreground", DELETING)
                 self._foreground = True
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
                 self._state = DELETING
 
     def delete_uid(self, only: int) -> None:
@@ -431,6 +495,7 @@ class Object(Machine):
             elif only == self._uid:
                 self._follow("mark", "delete_uid", DELETING)
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
                 self._state = DELETING
             elif only != self._uid:
                 self._follow("refuse", "delete_uid", self._state)
@@ -452,6 +517,7 @@ class Object(Machine):
                 self._follow("dependents_gone", "dependents_gone", self._state)
                 self._foreground = False
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
 
     def started(self) -> None:
         """The containers, as the kubelet reports.
@@ -468,6 +534,7 @@ class Object(Machine):
                 self._follow("started", "started", self._state)
                 self._running = True
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
 
     def stopped(self) -> None:
         """The containers, as the kubelet reports.
@@ -484,6 +551,7 @@ class Object(Machine):
                 self._follow("stopped", "stopped", self._state)
                 self._running = False
                 self._current_in = frozenset()
+                self._carried_by = frozenset()
 
     def read(self, by: Copy, now: bool) -> None:
         """`read`, from Copy.
@@ -508,6 +576,29 @@ class Object(Machine):
                 else:
                     self._current_in = self._current_in - {by}
 
+    def carry(self, by: Request, now: bool) -> None:
+        """`carry`, from Request.
+
+        in Present
+
+        Ignored in Absent.
+        """
+        with self._system.step(self, "carry") as outside:
+            if outside:
+                if not _REQUEST.has(by, self._system):
+                    _REQUEST.refuse(by, self._system, self, "by")
+                if not isinstance(now, bool):
+                    _TRUTH.refuse(now, self._system, self, "now")
+            state = self._state
+            if state is ABSENT:
+                pass  # ignored
+            else:
+                self._follow("carry", "carry", self._state)
+                if now:
+                    self._carried_by = self._carried_by | {by}
+                else:
+                    self._carried_by = self._carried_by - {by}
+
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
         if self._exceeded:
@@ -522,12 +613,14 @@ class Object(Machine):
                 "owner_uid": self._owner_uid,
                 "spec": self._spec,
                 "status": self._status,
+                "conditions": sorted(self._conditions),
                 "members": sorted(x._number for x in self._members),
                 "finalizer": self._finalizer,
                 "foreground": self._foreground,
                 "running": self._running,
                 "exceeded": self._exceeded,
                 "current_in": sorted(x._number for x in self._current_in),
+                "carried_by": sorted(x._number for x in self._carried_by),
             },
         }
 
@@ -538,6 +631,10 @@ class Object(Machine):
             whole(data["fields"]["owner_uid"], 0, 7, "owner_uid"),
             whole(data["fields"]["spec"], 0, 7, "spec"),
             whole(data["fields"]["status"], 0, 7, "status"),
+            frozenset(
+                whole(x, 0, 7, "conditions")
+                for x in items(data["fields"]["conditions"], "conditions")
+            ),
             frozenset(
                 reference(machines, x, ObjectState, "members")
                 for x in items(data["fields"]["members"], "members")
@@ -550,6 +647,10 @@ class Object(Machine):
                 reference(machines, x, CopyState, "current_in")
                 for x in items(data["fields"]["current_in"], "current_in")
             ),
+            frozenset(
+                reference(machines, x, RequestState, "carried_by")
+                for x in items(data["fields"]["carried_by"], "carried_by")
+            ),
         )
 
     def _save(self) -> Saved:
@@ -559,12 +660,14 @@ class Object(Machine):
             self._owner_uid,
             self._spec,
             self._status,
+            self._conditions,
             self._members,
             self._finalizer,
             self._foreground,
             self._running,
             self._exceeded,
             self._current_in,
+            self._carried_by,
         )
 
     def _load(self, saved: Saved) -> None:
@@ -574,12 +677,14 @@ class Object(Machine):
             self._owner_uid,
             self._spec,
             self._status,
+            self._conditions,
             self._members,
             self._finalizer,
             self._foreground,
             self._running,
             self._exceeded,
             self._current_in,
+            self._carried_by,
         ) = saved
 
     def _go_on(self) -> bool:
@@ -592,9 +697,11 @@ class Object(Machine):
             self._state = ABSENT
             self._spec = 0
             self._status = 0
+            self._conditions = frozenset()
             self._members = frozenset()
             self._owner_uid = 0
             self._current_in = frozenset()
+            self._carried_by = frozenset()
         else:
             return False
         return True
@@ -607,9 +714,12 @@ class Object(Machine):
 _OBJECT: Final = ReferenceKind("Object", ObjectState)
 _OBJECT_OR_NONE: Final = OptionalKind(_OBJECT)
 _FROM_0_TO_7: Final = NumberKind(0, 7)
+_SET_OF_FROM_0_TO_7: Final = SetKind(_FROM_0_TO_7)
 _SET_OF_OBJECT: Final = SetKind(_OBJECT)
 _TRUTH: Final = TruthKind()
 _COPY: Final = ReferenceKind("Copy", CopyState)
 _SET_OF_COPY: Final = SetKind(_COPY)
+_REQUEST: Final = ReferenceKind("Request", RequestState)
+_SET_OF_REQUEST: Final = SetKind(_REQUEST)
 _STATE_OF_OBJECT: Final = MemberKind(ObjectState)
 _COPY_OR_NONE: Final = OptionalKind(_COPY)

@@ -25,6 +25,32 @@ class CopyState(State):
     """Persistent."""
 
 
+class NameGeneratorState(State):
+    """Where a name generator can be."""
+
+    ACTIVE = "Active"
+    """Persistent."""
+
+
+class RequestState(State):
+    """Where a Request can be."""
+
+    SENT = "Sent"
+    """The client waits. Volatile."""
+    IDLE = "Idle"
+    """Persistent."""
+    SUCCEEDED = "Succeeded"
+    """Volatile."""
+    REFUSED = "Refused"
+    """AlreadyExists, NotFound or Conflict. Volatile."""
+    LATE = "Late"
+    """Still under way."""
+    LANDED = "Landed"
+    """Took effect."""
+    LOST = "Lost"
+    """Never will."""
+
+
 class WorkQueueState(State):
     """Where a work queue can be."""
 
