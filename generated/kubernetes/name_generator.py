@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .machinery import InvariantBroken, Machine, Overlap, UnhandledEvent
+from .machinery import InvariantBroken, Machine, UnhandledEvent
 from .machinery.kinds import MemberKind, NumberKind, ReferenceKind, SetKind, TruthKind
 from .machinery.snapshots import state_named, truth
 from .machinery.values import in_order, in_range
@@ -95,11 +95,16 @@ class NameGenerator(Machine):
             and all(c.of is not o or not (c.exists or c.awaits) for c in self._copies)
         )
 
+    @property
+    def used_up(self) -> bool:
+        """`all o in objects: not free(o)`."""
+        return all(not self.free(o) for o in self._objects)
+
     def create(self, with_spec: int, with_finalizer: bool) -> None:
         """`create`.
 
-        create: in Active when some o in objects: free(o)
-        exceed: in Active when all o in objects: not free(o)
+        create: in Active when not used_up
+        exceed: in Active when used_up
         """
         with self._system.step(self, "create") as outside:
             if outside:
@@ -109,18 +114,14 @@ class NameGenerator(Machine):
                     _TRUTH.refuse(with_finalizer, self._system, self, "with_finalizer")
             else:
                 with_spec = in_range(with_spec, 0, 7, "with_spec")
-            can_create = any(self.free(o) for o in self._objects)
-            can_exceed = all(not self.free(o) for o in self._objects)
-            if can_create and can_exceed:
-                raise Overlap(self, "create", "create", "exceed")
-            if can_create:
+            if not self.used_up:
                 self._follow("create", "create", self._state)
                 for o in in_order(self._objects):
                     if not self._made and self.free(o):
                         o.create(with_spec, with_finalizer)
                         self._made = True
                 self._made = False
-            elif can_exceed:
+            elif self.used_up:
                 self._follow("exceed", "create", self._state)
                 self._exceeded = True
             else:

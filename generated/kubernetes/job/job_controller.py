@@ -120,14 +120,9 @@ class JobController(Machine):
         )
 
     @property
-    def settled(self) -> bool:
-        """`all c in seen_pods: not c.awaits`."""
-        return all(not c.awaits for c in self._seen_pods)
-
-    @property
     def over(self) -> bool:
-        """`not seen_job.exists or seen_job.status == complete`."""
-        return not self._seen_job.exists or self._seen_job.status == complete()
+        """`not seen_job.exists or seen_job.conditions has complete`."""
+        return not self._seen_job.exists or complete() in self._seen_job.conditions
 
     @property
     def counting(self) -> bool:
@@ -180,8 +175,7 @@ class JobController(Machine):
                     not self.over
                     and not self.counting
                     and self._seen_job.status == 0
-                    and all(not self.ended(c) for c in self._seen_pods)
-                    and self.settled
+                    and all(c.ready and not self.ended(c) for c in self._seen_pods)
                     and any(self.missing(c) for c in self._seen_pods)
                 )
                 can_j5 = (
@@ -235,7 +229,7 @@ class JobController(Machine):
                 elif can_j5:
                     # J5: All are counted.
                     self._follow("J5", "sync", WAITING)
-                    self._job.set_status(self._seen_job, complete())
+                    self._job.set_condition(self._seen_job, complete(), True)
                     self._key.done()
                     self._state = WAITING
                 else:

@@ -77,26 +77,22 @@ class TwoPods:
 
     def check_invariants(self) -> None:
         """Raises `InvariantBroken` where something does not hold that always must."""
-        if (
-            self.job.status != complete()
-            and self.job.status + len(self.job.members) > sum(
-                1 for p in self.pods if p.status == succeeded()
-            )
+        if self.job.status + len(self.job.members) > sum(
+            1 for p in self.pods if p.status == succeeded()
         ):
             raise InvariantBroken(
                 self,
                 "once",
-                "job.status != complete => job.status + size(job.members) <= (count p in pods: "
-                "p.status == succeeded)",
+                "job.status + size(job.members) <= (count p in pods: p.status == succeeded)",
             )
         if (
-            self.job.status == complete()
+            complete() in self.job.conditions
             and not all(p.status == succeeded() and not p.finalizer for p in self.pods)
         ):
             raise InvariantBroken(
                 self,
                 "ended",
-                "job.status == complete => all p in pods: p.status == succeeded and not "
+                "job.conditions has complete => all p in pods: p.status == succeeded and not "
                 "p.finalizer",
             )
 

@@ -153,8 +153,8 @@ class RayJob(Machine):
         R3: Initializing -> Running when synced and seen_cluster.exists and seen_cluster.stat…
         R10: in Retrying when synced and not absent
         R10: in Suspending when synced and not absent
-        R10: Retrying -> New when synced and absent and not seen_cluster.awaits and not seen_…
-        R10: Suspending -> Suspended when synced and absent and not seen_cluster.awaits and n…
+        R10: Retrying -> New when absent and seen_cluster.ready and seen_submitter.ready
+        R10: Suspending -> Suspended when absent and seen_cluster.ready and seen_submitter.re…
         """
         with self._system.step(self, "reconcile"):
             state = self._state
@@ -228,12 +228,7 @@ class RayJob(Machine):
                     self._cluster.delete()
                     self._submitter.delete()
                     self._ray.gone()
-                elif (
-                    self.synced
-                    and self.absent
-                    and not self._seen_cluster.awaits
-                    and not self._seen_submitter.awaits
-                ):
+                elif self.absent and self._seen_cluster.ready and self._seen_submitter.ready:
                     # Amended: what was created is expected until the cache shows it: else a cluster
                     # that is not shown yet counts as deleted.
                     self._follow("R10", "reconcile", NEW)
@@ -253,12 +248,7 @@ class RayJob(Machine):
                     self._cluster.delete()
                     self._submitter.delete()
                     self._ray.gone()
-                elif (
-                    self.synced
-                    and self.absent
-                    and not self._seen_cluster.awaits
-                    and not self._seen_submitter.awaits
-                ):
+                elif self.absent and self._seen_cluster.ready and self._seen_submitter.ready:
                     # Amended: what was created is expected until the cache shows it: else a cluster
                     # that is not shown yet counts as deleted.
                     self._follow("R10", "reconcile", SUSPENDED)
