@@ -26,9 +26,9 @@ FIRST: Final[tuple[bool]] = (False,)
 
 
 class NameGenerator(Machine):
-    """Objects whose names the API server makes up (`generateName`): a create is not answered with
-    AlreadyExists, so one that is repeated makes another object. Objects that are gone, and that
-    no copy shows, serve as new names.
+    """Objects whose names the API server generates (`generateName`). A create is never answered
+    with AlreadyExists, so a repeated create makes a second object. A name is used again only
+    when its object is gone and no copy shows it.
     """
 
     __slots__ = ("_copies", "_exceeded", "_first", "_made", "_objects", "_state")
@@ -80,12 +80,12 @@ class NameGenerator(Machine):
 
     @property
     def made(self) -> bool:
-        """In the course of a create."""
+        """The object of this create is chosen."""
         return self._made
 
     @property
     def exceeded(self) -> bool:
-        """There were too few objects: that creation has not taken place."""
+        """There was no name left: that creation has not taken place."""
         return self._exceeded
 
     def free(self, o: Object) -> bool:

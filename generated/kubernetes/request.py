@@ -34,9 +34,9 @@ TIMED_OUT: Final = frozenset((LATE, LANDED, LOST))
 
 
 class Request(Machine):
-    """A write under way. It has the events of an object, takes effect in a later step or never, and
-    is then answered. If the call times out first, the client gets an error and cannot tell
-    which.
+    """A write under way, with the events of an object. It takes effect in a later step (`arrive`),
+    or never (`lose`). If the call times out first, the client gets an error, and does not know
+    whether the write takes effect.
     """
 
     __slots__ = (
@@ -117,12 +117,12 @@ class Request(Machine):
 
     @property
     def names(self) -> NameGenerator | None:
-        """Instead, for a create with `generateName`."""
+        """In place of `of`, for a create with `generateName`."""
         return self._names
 
     @property
     def recorded_in(self) -> frozenset[Copy]:
-        """The copies in which its client reads its own writes."""
+        """Copies that wait for the version that its answer names."""
         return self._recorded_in
 
     @property
