@@ -236,9 +236,9 @@ RECOVERS = Rule(
     Severity.ERROR,
     "a crash from which the system does not recover",
     """
-`recovers` requires three things: recovery ends, a second recovery right after it changes nothing, and it leads to a state
-that is also reachable without a crash. The message shows the crash and the recovery that violate this, and names the
-write that was lost or was not undone.
+`recovers` requires three things: recovery ends, a second recovery right after it changes nothing, and it leads to a
+state that is also reachable without a crash. The message shows the crash and the recovery that violate this, and
+names the write that was lost or was not undone.
 
 ```fsm
 machine Purse {
