@@ -14,7 +14,9 @@ from counting import grows_with
 
 from fsmdsl import syntax as s
 from fsmdsl.syntax.parse import Parsed, parse
+from fsmdsl.syntax.parse.equivalents import SIGNS, VALUES, WORDS
 from fsmdsl.syntax.parse.table import load
+from fsmdsl.syntax.parse.tokens import lex
 from fsmdsl.syntax.words import RESERVED
 from fsmdsl.text.diagnostics import Diagnostic, Severity
 from fsmdsl.text.source import Source
@@ -94,6 +96,20 @@ def said(text: str) -> list[str]:
 
 def shown(d: Diagnostic) -> str:
     return d.message if d.advice is None else f"{d.message} | {d.advice}"
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_signs_of_other_languages_are_read_as_those_of_this_one(sign: str) -> None:
+    lexed = lex(load(), Source("x.fsm", f"a {sign} b"))
+    assert [t.kind for t in lexed.tokens] == ["NAME", *SIGNS[sign].kinds, "NAME", "END"]
+    assert [d.rule.code for d in lexed.diagnostics] == ["FSM002"]
+    assert set(SIGNS[sign].kinds) <= set().union(*load().moves)
+
+
+def test_words_of_other_languages_are_in_lower_case_and_none_of_this_one() -> None:
+    assert {x for x in (*WORDS, *VALUES) if x != x.lower()} == set()
+    assert WORDS.keys() & load().words == set()
+    assert {kind for word in WORDS.values() for kind in word.kinds} <= set().union(*load().moves)
 
 
 # The table -----------------------------------------------------------------------------------------------------------

@@ -91,6 +91,11 @@ class Diagnostic:
         """The same finding with advice on what to write instead."""
         return replace(self, advice=text)
 
+    def instead(self, text: str, span: Span | None = None) -> Diagnostic:
+        """The same finding with the text to write in its place, or in another: as advice, and as a quick fix."""
+        fix = Fix(self.span if span is None else span, text, f"write `{text}`")
+        return replace(self, advice=fix.title, fix=fix)
+
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """Advice that names the closest candidate, if one is close."""

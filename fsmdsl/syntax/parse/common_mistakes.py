@@ -12,6 +12,7 @@ from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.build.expressions import MILLISECONDS
 from fsmdsl.syntax.operators import Written
 from fsmdsl.syntax.parse.automaton import Frame, advance, chain
+from fsmdsl.syntax.parse.soft_keywords import in_property
 from fsmdsl.syntax.parse.table import Table
 from fsmdsl.syntax.parse.tokens import ALIKE
 from fsmdsl.syntax.tree import Token
@@ -72,13 +73,15 @@ class MistakeContext:
 
 class CommonMistake(NamedTuple):
     """What is wrong and what to write; the stack and the token to go on with. Without a stack, the declaration is
-    skipped. `at` is the first token at fault."""
+    skipped. `at` is the first of `width` tokens at fault, which a quick fix replaces."""
 
     message: str
     advice: str
     at: int
     top: Frame | None = None
     resume: int = 0
+    width: int = 1
+    replacement: str | None = None
 
 
 def common_mistake(around: MistakeContext) -> CommonMistake | None:
@@ -107,8 +110,8 @@ def _assigned_by_operator(x: MistakeContext) -> CommonMistake | None:
     value = x.text(2) if operator.endswith("=") else "1"
     advice = f"write `{name} = {name} {sign} {value}`"
     if operator.endswith("="):
-        return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2)
-    return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2)
+        return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2, 2)
+    return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2, 2)
 
 
 def _in_block(x: MistakeContext) -> bool:
@@ -235,6 +238,61 @@ def _strength_without_fair(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake(f"unexpected `{name}` here", f"write `{strength} fair {name}`", at, top, at)
 
 
+def _arrow(x: MistakeContext) -> CommonMistake | None:
+    """`p -> q` and `p --> q` in a property, `A --> B on open`"""
+    if x.text(0) == "-" and x.text(1) == "->":
+        at, top, end = x.at, x.top, x.at + 2
+    elif x.text(-1) == "-" and x.text(0) == "->" and x.recent:  # the first sign was read as an operator
+        at, top, end = x.at - 1, x.recent[-1], x.at + 1
+    elif x.text(0) == "->":
+        at, top, end = x.at, x.top, x.at + 1
+    else:
+        return None
+    arrow = "".join(token.text for token in x.tokens[at:end])
+    message = f"unexpected `{arrow}` here"
+    for kind in ("->", "~>"):
+        after = advance(x.table, top, Token(kind, kind, x.tokens[at].start, x.tokens[end - 1].end))
+        if after is None:
+            continue
+        if kind == "->":
+            return CommonMistake(message, "did you mean `->`?", at, after, end, end - at, "->")
+        if in_property(x.table, top):
+            advice = "write `p ~> q` (`q` follows, now or later) or `p => q` (in the same state)"
+            return CommonMistake(message, advice, at, after, end, end - at)
+    return None
+
+
+def _effects_without_do(x: MistakeContext) -> CommonMistake | None:
+    """`A -> B on open { n = 1 }`"""
+    if x.text(0) != "{" or x.back_to("on", "after", "when") is None:
+        return None
+    here = x.tokens[x.at].start
+    top = advance(x.table, x.top, Token("do", "do", here, here))
+    if top is None or advance(x.table, top, x.tokens[x.at]) is None:
+        return None
+    return CommonMistake("unexpected `{` here", "effects follow `do`: `do { … }`", x.at, top, x.at)
+
+
+def _state_as_field(x: MistakeContext) -> CommonMistake | None:
+    """`lease.state == Free`, `lease.state == Lease.Free`"""
+    if x.text(0) != "state" or x.text(-1) != "." or x.kinds(-2, 1) not in (["NAME"], ["self"]):
+        return None
+    instance, state = x.text(-2), "S"
+    if x.text(1) in ("==", "!="):
+        state = x.text(4 if x.text(3) == "." else 2)
+    test = "not in" if x.text(1) == "!=" else "in"
+    advice = f"test it with `{instance} {test} {state}`; as a value, it is `state({instance})`"
+    name = advance(x.table, x.top, replace(x.tokens[x.at], kind="NAME"))
+    return CommonMistake("`state` is not a field", advice, x.at, name, x.at + 1)
+
+
+def _states_in_parentheses(x: MistakeContext) -> CommonMistake | None:
+    """`lease in (Free, Taken)`"""
+    if x.kinds(-3, 4) != ["in", "(", "NAME", ","]:
+        return None
+    return CommonMistake("unexpected `,` here", f"a set is in braces: `in {{{x.text(-1)}, …}}`", x.at)
+
+
 def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
@@ -246,5 +304,5 @@ def _text_as_value(x: MistakeContext) -> CommonMistake | None:
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
     _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words, _strength_without_fair,
-    _text_as_value,
+    _arrow, _effects_without_do, _state_as_field, _states_in_parentheses, _text_as_value,
 )  # fmt: skip

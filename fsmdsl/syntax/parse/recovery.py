@@ -21,6 +21,7 @@ from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
 from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake
+from fsmdsl.syntax.parse.equivalents import CONFUSED, WORDS
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.syntax.parse.table import Table, is_made
@@ -28,12 +29,6 @@ from fsmdsl.syntax.tree import Token
 from fsmdsl.syntax.words import RESERVED
 from fsmdsl.text.diagnostics import Diagnostic, Fix
 from fsmdsl.text.source import Source, Span, breaks
-
-CONFUSED = {
-    "=": ("==", ":"), "==": ("=",), ":": ("=",), "=>": ("->",), "->": ("=>",), ";": (",",), ",": (";", "|"),
-    "|": ("or", ","), "..": (".",), "if": ("when",), ">": ("->",),
-}  # fmt: skip
-"""Signs and words that are taken for one another."""
 
 CLOSABLE = 3
 """From how many of the stacks below a mistake blocks are closed to go on."""
@@ -135,10 +130,30 @@ def _common_mistake(place: Place) -> Mistake | None:
     explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.recent))
     if explanation is None:
         return None
-    diagnostic = UNEXPECTED.at(place.span(explanation.at), explanation.message).help(explanation.advice)
+    start, end = place.tokens[explanation.at].start, place.tokens[explanation.at + explanation.width - 1].end
+    span, text = Span(place.source, start, end), explanation.replacement
+    fix = None if text is None else Fix(span, text, f"write `{text}`")
+    diagnostic = UNEXPECTED.at(span, explanation.message, fix=fix).help(explanation.advice)
     if explanation.top is None:
         return _skipped(place, diagnostic)
     return Mistake(diagnostic, explanation.top, explanation.resume)
+
+
+def _foreign_word(place: Place) -> Mistake | None:
+    """A word of another language for which one of this language fits: this token, or one before it, since what follows
+    such a word may be read as the beginning of another declaration."""
+    for i, top in place.suspects(LATE):
+        token = place.tokens[i]
+        word = WORDS.get(token.text.lower()) if token.kind == "NAME" else None
+        if word is None:
+            continue
+        after: Frame | None = top
+        for part in word.tokens(token.start, token.end):
+            after = after and advance(place.table, after, part)
+        if after is not None and place.fits(after, i + 1, place.at - i + 1):
+            advice = word.advice or f"did you mean `{word.text}`?"
+            return Mistake(place.unexpected(i, advice, word.replacement), after, i + 1)
+    return None
 
 
 def _misspelt(place: Place) -> Mistake | None:
@@ -450,6 +465,6 @@ def _open_brace(place: Place, top: Frame) -> Span | None:
 
 
 WAYS: tuple[Callable[[Place], Mistake | None], ...] = (
-    _too_deep, _ended, _common_mistake, _misspelt, _confused, _stray, _unfinished, _without_self, _reserved,
-    _reserved_label, _superfluous, _skip,
+    _too_deep, _ended, _common_mistake, _foreign_word, _misspelt, _confused, _stray, _unfinished, _without_self,
+    _reserved, _reserved_label, _superfluous, _skip,
 )  # fmt: skip

@@ -49,7 +49,7 @@ def read(table: Table, top: Frame, tokens: Sequence[Token], i: int) -> str:
         word_fits = as_word is not None and goes_on(table, as_word, tokens, behind, reach)
         name_fits = as_name is not None and goes_on(table, as_name, tokens, behind, reach)
         if word_fits and name_fits:
-            if (word, following) in PREFERS_NAME and not _in_property(table, top):
+            if (word, following) in PREFERS_NAME and not in_property(table, top):
                 return "NAME"
             if reach == REACH and as_name and as_word and _outlives(table, as_name, as_word, tokens, behind):
                 return "NAME"
@@ -100,7 +100,7 @@ def _across(table: Table, top: Frame, tokens: Sequence[Token], i: int, end: int)
     return frame
 
 
-def _in_property(table: Table, top: Frame) -> bool:
+def in_property(table: Table, top: Frame) -> bool:
     """Whether a stack is inside the formula of a property: temporal words are keywords there, and names elsewhere."""
     return any(table.rules[rule].name == "property" for frame in chain(top) for rule, _ in table.begun[frame.state])
 

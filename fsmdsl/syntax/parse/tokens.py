@@ -7,18 +7,12 @@ from collections.abc import Iterator
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.syntax.build.expressions import MILLISECONDS
+from fsmdsl.syntax.parse.equivalents import SIGNS
 from fsmdsl.syntax.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
 from fsmdsl.syntax.parse.table import Table
 from fsmdsl.syntax.tree import Comment, Token
 from fsmdsl.text.diagnostics import Diagnostic, Fix
 from fsmdsl.text.source import Source, Span, breaks
-
-EQUIVALENTS = {
-    "&&": "and", "∧": "and", "||": "or", "∨": "or", "!": "not", "¬": "not", "===": "==", "≡": "==", "!==": "!=",
-    "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">=", ":=": "=", "→": "->", "⇒": "=>", "∈": "in", "∪": "+", "∩": "&",
-    "−": "-",
-}  # fmt: skip
-"""Operators of other languages and of mathematics, and what they are here."""
 
 LARGEST = 10**15
 """Upper limit (exclusive) of numbers in a spec, and of durations in milliseconds."""
@@ -70,6 +64,8 @@ def lex(table: Table, source: Source) -> Lexed:
                 tokens.append(Token(sign, sign, start, end))
                 if sign == ";" and previous >= 0 and breaks(text, previous, start) > 0:
                     continue  # a line that begins with it has nothing that a comment could be behind
+            case "FOREIGN_SIGN":
+                tokens += _foreign_sign(lexed, start, end)
             case "DOC" | "COMMENT":
                 _check_hidden(lexed, start, end)
                 lexed.comments.append(Comment(kind == "DOC", text[start:end], start, end, previous))
@@ -114,10 +110,6 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             return _number(lexed, kind, text, start, end)
         case "STRING":
             _check_hidden(lexed, start, end)
-        case "FOREIGN_SIGN":
-            kind = EQUIVALENTS[text]
-            lexed.report(start, end, f"`{text}` is not an operator", f"write `{kind}`", kind)
-            return Token(kind, kind, start, end)
         case "FOREIGN_STRING":
             kind = "STRING"
             lexed.report(start, end, "a text is in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
@@ -138,6 +130,14 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             _skipped(lexed, kind, text, start, end)
             return None
     return Token(kind, text, start, end)
+
+
+def _foreign_sign(lexed: Lexed, start: int, end: int) -> Iterator[Token]:
+    text = lexed.source.text[start:end]
+    sign = SIGNS[text]
+    advice = sign.advice or f"write `{sign.text}`"
+    lexed.report(start, end, f"`{text}` is not an operator", advice, sign.replacement)
+    return sign.tokens(start, end)
 
 
 def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:

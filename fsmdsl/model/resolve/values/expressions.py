@@ -24,6 +24,7 @@ from fsmdsl.model.resolve.values.names import member, name
 from fsmdsl.model.resolve.values.places import condition, of_type, opened, remedy, typed, wrong
 from fsmdsl.model.typing import arithmetic_type, bare, concat_type, join, join_all, negative_type
 from fsmdsl.syntax.operators import LARGEST, Written, may_divide_by_zero, of_numbers, of_sets
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Span
 
 
@@ -208,11 +209,7 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
     both = join(left.type, right.type)
     assert e.operator in ("==", "!=", "<", "<=", ">", ">=")
     if both is None:
-        diagnostic = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
-        maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
-        help_ = f"compare one entry, `{maps[0].span.quote}[k]`, or two maps of one type" if maps else None
-        help_ = help_ or remedy(e.left, left.type, bare(right.type)) or remedy(e.right, right.type, bare(left.type))
-        scope.report(diagnostic if help_ is None else diagnostic.help(help_))
+        scope.report(_incomparable(e, left, right))
         return m.Constant(None, m.ERROR, e.span)
     if isinstance(bare(both), m.OpaqueType) and not isinstance(both, m.OptionalType):
         return wrong(scope, e.span, f"{described(both)} is opaque: only hand-written code looks into it")
@@ -229,6 +226,27 @@ def _comparison(scope: Scope, e: s.Binary) -> m.Expr:
             return test if e.operator == "==" else m.Not(test, span=e.span)
         case _:
             return m.Binary(e.operator, left, right, m.BOOL, e.span)
+
+
+def _incomparable(e: s.Binary, left: m.Expr, right: m.Expr) -> Diagnostic:
+    diagnostic = rules.MISMATCH.at(e.span, f"{described(left.type)} and {described(right.type)} cannot be compared")
+    test = _test_meant(e, left, right) or _test_meant(e, right, left)
+    if test is not None:
+        return diagnostic.instead(test)
+    maps = [x for x in (left, right) if isinstance(x.type, m.MapType)]
+    help_ = f"compare one entry, `{maps[0].span.quote}[k]`, or two maps of one type" if maps else None
+    help_ = help_ or remedy(e.left, left.type, bare(right.type)) or remedy(e.right, right.type, bare(left.type))
+    return diagnostic if help_ is None else diagnostic.help(help_)
+
+
+def _test_meant(e: s.Binary, instance: m.Expr, state: m.Expr) -> str | None:
+    """The test of a state that `lease == Free` is meant to be."""
+    match bare(instance.type), state:
+        case m.RefType(machine), m.Constant(value=str() as name, type=m.EnumType(machine=of)) if machine == of:
+            operators = {"==": "in", "!=": "not in"}
+            return f"{instance.span.quote} {operators[e.operator]} {name}" if e.operator in operators else None
+        case _:
+            return None
 
 
 def _has_order(t: m.Type) -> bool:
@@ -271,6 +289,8 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
         states = states_meant(scope, bare(left.type), of)
         if states is not None:
             return _state_test(left, states, of.span, span)
+        if isinstance(of, s.Collection) and (states := _states_in_list(scope, bare(left.type), of)) is not None:
+            return _state_test(left, states, of.span, span)
         right = opened(typed(scope, of, m.SetType(bare(left.type))))
     else:
         right = opened(typed(scope, of))
@@ -287,6 +307,15 @@ def _membership(scope: Scope, item: s.Expr, of: s.Expr, span: Span) -> m.Expr:
         case _:
             return wrong(scope, of.span, f"expected a set, a list or a state, got {described(right.type)}")
     return m.Binary("in", left, right, m.BOOL, span)
+
+
+def _states_in_list(scope: Scope, t: m.Type, of: s.Collection) -> frozenset[str] | None:
+    """The states in `[Free, Taken]`, which is reported; None if there are other values in it."""
+    states = states_meant(scope, t, replace(of, kind="set"))
+    if states is not None:
+        names = f"{{{', '.join(x.span.quote for x in of.items)}}}"
+        scope.report(rules.MISMATCH.at(of.span, "`in` takes a set of states, not a list").instead(names))
+    return states
 
 
 def _state_test(left: m.Expr, states: frozenset[str], of: Span, span: Span) -> m.Expr:

@@ -15,6 +15,7 @@ from fsmdsl.model.resolve.values.lets import derived
 from fsmdsl.model.resolve.values.places import no_value, opened, typed
 from fsmdsl.model.resolve.values.records import part
 from fsmdsl.model.typing import bare
+from fsmdsl.syntax.parse.equivalents import VALUES
 from fsmdsl.text.diagnostics import Diagnostic
 
 
@@ -31,7 +32,7 @@ def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
         scope.note(e, "state", scope.machine.qualified)
         itself = m.Self(m.RefType(scope.machine.qualified), e.span)
         return m.InState(itself, leaves(scope.machine.states[e.text]), e.text, span=e.span)
-    return _declaration(scope, e) or _unknown(scope, e, expected)
+    return _declaration(scope, e) or _state_of_instance(scope, e, expected) or _unknown(scope, e, expected)
 
 
 def _variable(scope: Scope, e: s.Name) -> m.Expr | None:
@@ -142,6 +143,14 @@ def _declaration(scope: Scope, e: s.Name) -> m.Expr | None:
     return m.ChannelRef(f"{home.name}.{e.text}", m.NEVER, e.span)
 
 
+def _state_of_instance(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr | None:
+    """A state where an instance of its machine is expected (`lease == Free`). The mismatch is reported there."""
+    machine = None if expected is None else machine_of(scope, bare(expected))
+    if machine is None or e.text not in machine.states:
+        return None
+    return m.Constant(e.text, state_type(machine), e.span)
+
+
 def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     expected_type = bare(expected) if expected is not None else None
     machine = scope.machine
@@ -155,9 +164,33 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
         diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a state, not a value")
         scope.report(diagnostic.help(f"test it with `self in {e.text}`, or compare `state(self)` with it"))
     else:
-        states = () if machine is None else tuple(machine.states)
-        scope.report(unknown("name", e.text, e.span, (*scope.values(), *states)))
+        scope.report(_value_elsewhere(e) or _state_elsewhere(scope, e) or _unknown_name(scope, e))
     return m.Constant(None, m.ERROR, e.span)
+
+
+def _value_elsewhere(e: s.Name) -> Diagnostic | None:
+    """`null` for `none`"""
+    value = VALUES.get(e.text.lower())
+    if value is None:
+        return None
+    return rules.UNKNOWN.at(e.span, f"there is no name `{e.text}`").instead(value)
+
+
+def _state_elsewhere(scope: Scope, e: s.Name) -> Diagnostic | None:
+    """A state of another machine, without an instance that may be in it."""
+    module = scope.module
+    homes = {**dict.fromkeys(module.machines, module), **module.borrowed}
+    machines = [name for name, home in homes.items() if name in home.machines and e.text in home.machines[name].states]
+    if not machines:
+        return None
+    of = " and ".join(f"`{name}`" for name in machines)
+    diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a state of {of}, not a value")
+    return diagnostic.help(f"test whether an instance is in it: `x in {e.text}`")
+
+
+def _unknown_name(scope: Scope, e: s.Name) -> Diagnostic:
+    states = () if scope.machine is None else tuple(scope.machine.states)
+    return unknown("name", e.text, e.span, (*scope.values(), *states))
 
 
 def member(scope: Scope, e: s.Member) -> m.Expr:
@@ -193,6 +226,10 @@ def data_of(scope: Scope, machine: MachineNames, target: m.Expr, name: s.Name, e
         return derived(scope, machine.qualified, name.text, target, (), e.span)
     if name.text in machine.events or name.text in machine.actions:
         scope.report(no_value(machine, name))
+    elif name.text in machine.states:
+        test = f"{e.target.span.quote} in {name.text}"
+        message = f"`{name.text}` is a state of `{machine.decl.name.text}`, not a field"
+        scope.report(rules.MISPLACED.at(name.span, message).instead(test, e.span))
     else:
         scope.report(unknown("field", name.text, name.span, tuple(machine.data), machine.decl.name.text))
     return m.Constant(None, m.ERROR, e.span)
