@@ -65,6 +65,38 @@ machine Door {
 ```
 
 Use a value of the type that the message names.
+
+A reference to an instance has no value to begin with. If it never changes, it is a parameter, which the system sets;
+otherwise, it is optional, and `none` until a transition assigns it:
+
+```fsm
+machine Lease {
+    worker: Worker?
+    initial state Free
+    state Taken
+    event take(by: Worker), free from Worker
+    Free -> Taken on take(by) do worker = by
+    Taken -> Free on free     do worker = none
+}
+
+machine Worker {
+    param lease: Lease
+    initial state Idle
+    state Busy
+    event start, finish from environment
+    Idle -> Busy on start  do lease.take(self)
+    Busy -> Idle on finish do lease.free
+}
+
+system One {
+    lease: Lease
+    worker: Worker { lease = lease }
+    environment {
+        worker.start
+        worker.finish
+    }
+}
+```
 """,
 )
 

@@ -293,6 +293,15 @@ def _states_in_parentheses(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake("unexpected `,` here", f"a set is in braces: `in {{{x.text(-1)}, …}}`", x.at)
 
 
+def _parameters_in_parentheses(x: MistakeContext) -> CommonMistake | None:
+    """`worker: Worker(lease)` in a system"""
+    if x.kinds(-3, 4) != ["NAME", ":", "NAME", "("] or x.instead("{") is None:
+        return None
+    parameter = x.text(1) if x.text(2) == "=" else "name"
+    advice = f"parameters are set in braces: `{x.text(-3)}: {x.text(-1)} {{ {parameter} = … }}`"
+    return CommonMistake("unexpected `(` here", advice, x.at)
+
+
 def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
@@ -304,5 +313,6 @@ def _text_as_value(x: MistakeContext) -> CommonMistake | None:
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
     _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words, _strength_without_fair,
-    _arrow, _effects_without_do, _state_as_field, _states_in_parentheses, _text_as_value,
+    _arrow, _effects_without_do, _state_as_field, _states_in_parentheses, _parameters_in_parentheses,
+    _text_as_value,
 )  # fmt: skip

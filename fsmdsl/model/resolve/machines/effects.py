@@ -197,6 +197,12 @@ def _perform(place: Place, e: s.Perform) -> m.Effect | None:
     return None
 
 
+def _machine_with(scope: Scope, event: str) -> str | None:
+    """Another machine that has an event of this name."""
+    machines = scope.module.machines_in_sight()
+    return next((name for name, machine in machines if event in machine.events), None)
+
+
 def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Perform) -> m.Effect | None:
     scope, machine = place.scope, place.scope.machine
     action = machine.actions.get(name.text) if machine is not None else None
@@ -205,9 +211,14 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
         diagnostic = unknown("action", name.text, name.span, actions)
         if machine is not None and name.text in machine.events:
             diagnostic = rules.MISPLACED.at(
-                name.span, f"`{name.text}` is an event, and an event is always sent to someone"
+                name.span, f"`{name.text}` is an event, and an event is always sent to an instance"
             )
             diagnostic = diagnostic.help(f"write `self.{name.text}`")
+        elif (receiver := _machine_with(scope, name.text)) is not None:
+            message = f"`{name.text}` is an event of `{receiver}`, and an event is always sent to an instance"
+            diagnostic = rules.MISPLACED.at(name.span, message).help(
+                f"write `x.{name.text}`, where `x` is a `{receiver}`"
+            )
         elif not actions:
             diagnostic = diagnostic.help(f"declare it: `action {name.text}{'(…)' * bool(arguments)}`")
         scope.report(diagnostic)

@@ -112,11 +112,17 @@ def _field(scope: Scope, decl: s.FieldDecl, why: str | None) -> m.Field | None:
     if value is None:
         if not isinstance(type_, m.ErrorType):
             diagnostic = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no value to begin with")
-            scope.report(
-                diagnostic.help(f"write `{type_text(type_)}?`, which begins as none, `= any`, or make it a `param`")
-            )
+            scope.report(diagnostic.help(_first_value_advice(decl.name.text, type_)))
         return None
     return m.Field(decl.name.text, type_, value, decl.durable, decl.doc, why, decl.span)
+
+
+def _first_value_advice(name: str, t: m.Type) -> str:
+    if isinstance(t, m.RefType):
+        of = type_text(t)
+        parameter = f"`param {name}: {of}`, and `{{ {name} = … }}` in the system"
+        return f"if it never changes, write {parameter}; else `{name}: {of}?`, which begins as none"
+    return f"write `{type_text(t)}?`, which begins as none, `= any`, or make it a `param`"
 
 
 def _invariants(scope: Scope, decls: list[tuple[s.InvariantDecl, str | None]]) -> Iterator[m.Invariant]:

@@ -151,6 +151,11 @@ class ModuleNames:
         """The module where a plain name is declared."""
         return self.borrowed.get(name, self)
 
+    def machines_in_sight(self) -> Iterator[tuple[str, MachineNames]]:
+        """The machines that are declared here or imported by name, with the names that they have here."""
+        yield from self.machines.items()
+        yield from ((name, home.machines[name]) for name, home in self.borrowed.items() if name in home.machines)
+
     def at(self, path: s.Path) -> tuple[ModuleNames, str] | None:
         """The module and last name of a path, or None if the module is not imported."""
         *modules, last = (n.text for n in path.names)

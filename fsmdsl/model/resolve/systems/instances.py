@@ -135,8 +135,21 @@ def _values(
     for name, type_ in machine.params.items():
         if name not in (*dict(values), *free) and name not in optional and not isinstance(type_, m.DurationType):
             diagnostic = rules.INSTANCE.at(decl.span, f"`{decl.name.text}` gives no value to the parameter `{name}`")
-            scope.report(diagnostic.help(f"write `{{ {name} = … }}`, a value of `{type_text(type_)}`"))
+            instance = _instance_of(scope, type_, decl)
+            if instance is None:
+                scope.report(diagnostic.help(f"write `{{ {name} = … }}`, a value of `{type_text(type_)}`"))
+            else:
+                scope.report(diagnostic.help(f"write `{{ {name} = {instance} }}`, or another `{type_text(type_)}`"))
     return values, tuple(free)
+
+
+def _instance_of(scope: Scope, t: m.Type, decl: s.InstanceDecl) -> str | None:
+    """An instance of the system, other than the declared ones, that a parameter of this type may refer to."""
+    if scope.system is None or not isinstance(t, m.RefType):
+        return None
+    groups = [g for g in scope.system.groups.values() if g.machine == t.machine and g.span != decl.span]
+    names = (g.name if g.single else f"{g.name}[0]" for g in groups)
+    return next(names, None)
 
 
 def channels_of(modules: Iterable[ModuleNames], names: SystemNames, at: s.Name) -> tuple[str, ...]:

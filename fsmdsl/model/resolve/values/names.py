@@ -164,7 +164,9 @@ def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
         diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a state, not a value")
         scope.report(diagnostic.help(f"test it with `self in {e.text}`, or compare `state(self)` with it"))
     else:
-        scope.report(_value_elsewhere(e) or _state_elsewhere(scope, e) or _unknown_name(scope, e))
+        scope.report(
+            _value_elsewhere(e) or _state_elsewhere(scope, e) or _machine_elsewhere(scope, e) or _unknown_name(scope, e)
+        )
     return m.Constant(None, m.ERROR, e.span)
 
 
@@ -178,14 +180,27 @@ def _value_elsewhere(e: s.Name) -> Diagnostic | None:
 
 def _state_elsewhere(scope: Scope, e: s.Name) -> Diagnostic | None:
     """A state of another machine, without an instance that may be in it."""
-    module = scope.module
-    homes = {**dict.fromkeys(module.machines, module), **module.borrowed}
-    machines = [name for name, home in homes.items() if name in home.machines and e.text in home.machines[name].states]
+    machines = [name for name, machine in scope.module.machines_in_sight() if e.text in machine.states]
     if not machines:
         return None
     of = " and ".join(f"`{name}`" for name in machines)
     diagnostic = rules.MISPLACED.at(e.span, f"`{e.text}` is a state of {of}, not a value")
     return diagnostic.help(f"test whether an instance is in it: `x in {e.text}`")
+
+
+def _machine_elsewhere(scope: Scope, e: s.Name) -> Diagnostic | None:
+    """In a machine, the name of another one, or of an instance: only the system has instances."""
+    if scope.machine is None:
+        return None
+    names = [name for name, _ in scope.module.machines_in_sight() if e.text.lower() == name.lower()]
+    if not names or names[0] == scope.machine.decl.name.text:
+        return None
+    name = names[0][:1].lower() + names[0][1:]
+    message = f"`{e.text}` is a machine, not an instance" if e.text == names[0] else f"there is no name `{e.text}`"
+    parameter = f"declare `param {name}: {names[0]}`, and set it in the system: `{{ {name} = … }}`"
+    return rules.UNKNOWN.at(e.span, message).help(
+        f"a machine refers to an instance by a parameter or a field: {parameter}"
+    )
 
 
 def _unknown_name(scope: Scope, e: s.Name) -> Diagnostic:

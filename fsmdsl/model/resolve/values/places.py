@@ -38,7 +38,7 @@ def _fitted(scope: Scope, e: s.Expr, value: m.Expr, place: m.Type) -> m.Expr:
         value = opened(value)
     if not compatible(value.type, place):
         message = f"expected {described(place)}, got {described(value.type)}"
-        return wrong(scope, e.span, message, remedy(e, value.type, bare(place)))
+        return wrong(scope, e.span, message, remedy(e, value.type, bare(place)) or _single(scope, value, place))
     if isinstance(value, m.Collection) and isinstance(place, m.SetType | m.ListType):
         return replace(value, type=place)
     return value
@@ -61,6 +61,18 @@ def remedy(e: s.Expr, actual: m.Type, expected: m.Type) -> str | None:
             return f"write a unit: `{number}s`"
         case _, m.RangeType(), m.DurationType():
             return "a duration has a unit: `30s`, `5min`"
+        case _:
+            return None
+
+
+def _single(scope: Scope, value: m.Expr, place: m.Type) -> str | None:
+    """What to write for an instance where all of them are named."""
+    match value, bare(place):
+        case m.Instances(name), m.RefType():
+            ordinal = f", or `{name}[index]` for the one with the same number" if scope.ordinal else ""
+            return f"name one of them: `{name}[0]`{ordinal}"
+        case m.AllOf(machine), m.RefType():
+            return f"`{machine.rpartition('.')[2]}` means all of its instances; name one of them"
         case _:
             return None
 
