@@ -11,6 +11,7 @@ from fsmdsl.runs.explain import explain, fails
 from fsmdsl.runs.rejection import deadlock_lines, fault_lines
 from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.simplest_run import Effort, Goal, cost, simplest_runs
+from fsmdsl.runs.timer_order import with_timer_order
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.verdict import Exploration, Verdict
 from fsmdsl.step import Fault, Universe, World, stuck, unoffered, within
@@ -126,7 +127,8 @@ def _with_run(universe: Universe, v: Verdict, trace: Trace | None, effort: Effor
     if trace is v.trace:
         return replace(v, basis=basis)
     fault = trace.fault or v.fault
-    return replace(v, basis=basis, trace=trace, fault=fault, explanation=_explanation(universe, v, trace))
+    v = replace(v, basis=basis, trace=trace, fault=fault, explanation=_explanation(universe, v, trace))
+    return with_timer_order(universe, v)
 
 
 def _shortest(trace: Trace) -> str:

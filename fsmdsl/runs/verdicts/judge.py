@@ -9,6 +9,7 @@ from time import perf_counter
 from fsmdsl import model as m
 from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.search_result import Searched
+from fsmdsl.runs.timer_order import with_timer_order
 from fsmdsl.runs.verdicts.judge_states import NO_DEADLOCK, NO_FAULT, Evidence, on_states
 from fsmdsl.runs.verdicts.verdict import Coverage, Exploration, Outcome, Verdict, VerdictKind
 from fsmdsl.step import Universe
@@ -27,7 +28,7 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
     except LimitError as error:
         rest = list(_verdicts(search, Evidence(search, str(error))))
         return (*verdicts, *rest[len(verdicts) :])
-    return _with_assumptions(search, verdicts)
+    return tuple(with_timer_order(search.universe, v) for v in _with_assumptions(search, verdicts))
 
 
 def _with_assumptions(search: Searched, verdicts: list[Verdict]) -> tuple[Verdict, ...]:
