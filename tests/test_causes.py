@@ -81,7 +81,7 @@ def test_what_goes_wrong_first_is_the_cause_whatever_is_violated_later() -> None
 @pytest.mark.parametrize(
     ("body", "names"),
     [
-        ("n: 0..3 = 3  initial state A  event e from environment  go: A on e do n = n - 1  invariant low: n < 3",
+        ("n: 0..3 = 3  initial state A  event e from environment  go: A on e do n = n - 1  invariant low: n < 0",
          {"invariant M: low": "the initial values", "fault range": "the initial values"}),
         ("n: 0..3  initial state A  event e, f from environment  go: A on e do n = n + 1  A on f",
          {"fault range": "fault range at test.fsm:"}),
@@ -102,6 +102,33 @@ def test_what_goes_wrong_by_itself_is_its_own_cause(body: str, names: dict[str, 
     for told in found:
         assert {shown: cause.name[: len(names[shown])] for shown, cause in told.items()} == names
     assert found[0] == found[1], "the same in all systems"
+
+
+@pytest.mark.parametrize(
+    ("body", "shared"),
+    [
+        ("n: 0..3 = 3  initial state A  event e from environment  go: A on e do n = n - 1  invariant low: n < 3",
+         False),
+        ("n: 0..3  initial state A  event e from environment  go: A on e do n = n + 1  invariant low: n < 2", True),
+        ("n: 0..3  initial state A  event e from environment  go: A on e do n = n + 1  invariant low: n != 2", False),
+        ("n: 0..1  initial state A  state B  event e(k: 0..1) from environment  "
+         "go: A -> B on e(k) when k == 0 or n == 0 do n = k  ignore e in B  invariant low: n == 0", False),
+        ("n: 0..2  initial resting state A  event e(k: 0..2) from environment  go: A on e(k) do n = k  "
+         "invariant one: n != 1  invariant two: n != 2", False),
+        ("n: 0..2  initial resting state A  event e(k: 0..2) from environment  go: A on e(k) do n = k  "
+         "invariant one: n < 2  invariant two: n < 1", False),
+        ("n: 0..2  initial resting state A  event e from environment  go: A on e do n = 2  "
+         "invariant one: n < 2  invariant two: n < 1", True),
+    ],
+    ids=["repaired on the way", "broken up to the end", "repaired at the end", "a deadlock on another run",
+         "invariants that the row breaks on different runs", "one of them is broken alone", "both at once"],
+)  # fmt: skip
+def test_violations_with_one_first_step_may_have_different_causes(body: str, shared: bool) -> None:
+    model = compiled(f"machine M {{ {body} }} system S {{ m: M }}")
+    (system,) = model.systems.values()
+    x = simplest(explore(model, system), model)
+    first, second = causes(x, model).values()
+    assert (first == second) == shared
 
 
 def test_the_run_of_a_cause_is_shown_once_and_the_others_are_listed(spec: Path) -> None:
