@@ -1,4 +1,5 @@
-"""States that a crash must move on, and does not; crashes that change nothing; machines that none strikes."""
+"""States that a crash transition must leave, and none does; crashes that change nothing; machines that never crash, and
+machines that may crash but do not mention crashes."""
 
 from __future__ import annotations
 
@@ -145,7 +146,42 @@ Make the field `durable`, so that a crash does not change it, or give it an init
 """,
 )
 
-RULES = (LOST, NOTHING, NEVER, UNKNOWN)
+SILENT = Rule(
+    "FSM232",
+    "crash-unmentioned",
+    Severity.WARNING,
+    "a machine that may crash but does not mention crashes",
+    """
+A state without `persistent`, `volatile` or `transient` counts as persistent, so a crash does not change it. This is
+correct for states that are stored, but it hides defects if the state exists only in memory. This machine has instances
+in a system that allows crashes, but it has no state with one of these keywords, no `on crash` transition and no
+`durable` field. Nothing in the machine shows that crashes were considered.
+
+```fsm
+machine Worker {
+    initial state Idle
+    state Busy
+    event start, finish from environment
+    Idle -> Busy on start
+    Busy -> Idle on finish
+}
+
+system Pool {
+    workers: Worker[2]
+    environment {
+        some w in workers: w.start
+        some w in workers: w.finish
+        crash                                     // each worker stays Idle, or Busy
+    }
+}
+```
+
+If a restart loses the state, write `volatile state Busy` and `Busy -> Idle on crash`. If the state is stored, write
+`persistent state Busy`.
+""",
+)
+
+RULES = (LOST, NOTHING, NEVER, UNKNOWN, SILENT)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -156,6 +192,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     yield from _lasting(subject)
     yield from _unknown(subject)
     yield from _spared(subject, struck)
+    yield from _silent(subject, struck)
     for shape in subject.shapes:
         flags: tuple[Endurance, ...] = ("volatile", "transient") if shape.machine.qualified in struck else ("volatile",)
         for state in shape.machine.leaves:
@@ -171,12 +208,35 @@ def _lasting(subject: Subject) -> Iterator[Diagnostic]:
         for crash in system.process_crashes:
             for target, name in zip(crash.targets, crash.machines, strict=True):
                 machine = subject.model.machines[name]
-                waits = any(a.outcomes for a in machine.actions)
-                passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
-                if not (waits or passing or triggered_by(machine, m.OnCrash)):
+                if not _is_affected(machine):
                     diagnostic = NOTHING.at(target.span, f"a crash of `{target.span.quote}` changes nothing")
                     why = f"{machine.name} has durable fields only, no transition `on crash`, and no answer to wait for"
                     yield diagnostic.note(why)
+
+
+def _is_affected(machine: m.Machine) -> bool:
+    """May the crash of one of its instances change anything?"""
+    waits = any(a.outcomes for a in machine.actions)
+    passing = any(not f.durable for f in machine.fields) or any(s.volatile for s in machine.states)
+    return waits or passing or bool(triggered_by(machine, m.OnCrash))
+
+
+def _silent(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:
+    """Machines with several states that may crash, and do not mention it. If a crash of one of their instances changes
+    nothing, another rule reports that."""
+    alone = {x for s in subject.model.systems.values() for crash in s.process_crashes for x in crash.machines}
+    for machine in subject.model.machines.values():
+        if machine.qualified not in struck or len(machine.leaves) < 2 or _mentions_crash(machine):
+            continue
+        if machine.qualified not in alone or _is_affected(machine):
+            diagnostic = SILENT.at(machine.initial.span, f"`{machine.name}` may crash, but does not mention crashes")
+            diagnostic = diagnostic.note("its states count as `persistent`, so a crash does not change them")
+            yield diagnostic.help("write `persistent` or `volatile` before its states")
+
+
+def _mentions_crash(machine: m.Machine) -> bool:
+    states = any(s.persistent or s.volatile or s.transient for s in machine.states)
+    return states or any(f.durable for f in machine.fields) or bool(triggered_by(machine, m.OnCrash))
 
 
 def _unknown(subject: Subject) -> Iterator[Diagnostic]:
