@@ -443,6 +443,13 @@ def test_an_event_that_nobody_waits_for_can_be_ignored(e: Editor, folder: Path) 
     assert "    ignore take in Lost\n    ignore take in Used\n" in offered["ignore `take` in `Used` of Cell"]
 
 
+def test_a_note_on_events_is_dropped_once_all_systems_are_explored(e: Editor, folder: Path) -> None:
+    u = uri(folder)
+    e.settled(u, lambda d: "FSM215" not in codes(d))
+    e.edit(u, "scenario S", "system Big { groups: Group[9]  cells: Cell[9] }\n\nscenario S")
+    e.settled(u, lambda d: "FSM215" in codes(d))
+
+
 def test_what_is_unused_can_be_taken_out(e: Editor, folder: Path) -> None:
     u = uri(folder)
     e.edit(u, "    action release\n", "    /// never\n    action idle_one\n    action release\n")

@@ -20,8 +20,9 @@ INCOMPLETE = Rule(
     """
 An event that arrives in a state in which it is neither handled nor ignored causes a fault. For events that other
 machines send, this note lists the states in which such a fault would occur. Most of these faults never occur, because
-senders check the state before they send. Exploring a system (`fsm verify`) shows which of them occur. The report shows
-the same information in a table.
+senders check the state before they send. `fsm verify` reports those that occur as violations. If it explores every state
+of the systems that contain the machine, the others cannot occur, and editors remove the note. The report shows the same
+information in a table.
 
 ```fsm
 machine Cell {
@@ -103,7 +104,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             diagnostic = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
                 diagnostic = diagnostic.note(part)
-            yield diagnostic.help("where one may arrive and nothing should follow, `ignore` it")
+            yield diagnostic.help("`fsm verify` reports those that arrive; if nothing should follow, `ignore` them")
 
 
 def _may_be_a_fault(model: m.Model, sender: str) -> bool:

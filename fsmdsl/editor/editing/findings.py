@@ -63,6 +63,11 @@ class Explored:
     runs: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """Runs that break something, by the place of the verdict: the data of a stepper."""
 
+    @property
+    def is_exhaustive(self) -> bool:
+        """Was every reachable state explored?"""
+        return self.data["stopped"] is None and not self.data["beyond"]
+
 
 @dataclass(frozen=True, slots=True)
 class Findings:

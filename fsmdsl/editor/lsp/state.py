@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from lsprotocol import types as t
 from pygls.lsp.server import LanguageServer
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.check.event_table import INCOMPLETE
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.editor.editing import Analysis, Document, OpenDocuments
 from fsmdsl.editor.editing.document import placed
@@ -50,6 +51,20 @@ class Results:
     """The machines as they were explored."""
     marks: tuple[Mark, ...] = ()
     """Where the texts stand as they were last published."""
+
+
+def _settled(analysis: Analysis, results: Results) -> Iterator[Diagnostic]:
+    """Notes on events that may arrive where they would be a fault, of machines all of whose systems have been explored
+    completely: where one does arrive, that is a violation, and all others never do."""
+    notes = [d for d in analysis.checked if d.rule is INCOMPLETE]
+    if analysis.model is None or not notes:
+        return
+    machines = {x.span: x.qualified for x in analysis.model.machines.values()}
+    systems = analysis.model.systems.values()
+    for d in notes:
+        names = [x.qualified for x in systems if any(i.machine == machines.get(d.span) for i in x.instances)]
+        if names and all(name in results.systems and results.systems[name].is_exhaustive for name in names):
+            yield placed(d)
 
 
 class State:
@@ -182,11 +197,12 @@ class State:
     def publish(self, analysis: Analysis) -> None:
         """Publish the problems of files to the client, where they have changed since the last time."""
         diagnostics, results = analysis.diagnostics, self.results(analysis)
+        settled = list(_settled(analysis, results))
         for path, document in analysis.documents.items():
             if shipped(path) and path not in self._uris:  # a shipped file is read-only
                 continue
             self._move(document, results)
-            of_file = [*self._excess(path), *diagnostics[path]]
+            of_file = [*self._excess(path), *(d for d in diagnostics[path] if d not in settled)]
             if analysis.model is None:
                 # Nothing can be checked now; what was found before in what has not changed stands.
                 of_file += (d for d in self._checked.get(path, ()) if d not in of_file)
