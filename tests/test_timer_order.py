@@ -15,8 +15,11 @@ from tiers import enough, today
 from fsmdsl import model as m
 from fsmdsl.runs.timer_order import first_overtaking
 from fsmdsl.runs.trace import run
+from fsmdsl.runs.verdicts import judge
+from fsmdsl.runs.verdicts.verdict import Verdict
 from fsmdsl.search import explore
 from fsmdsl.step import EventStep, Step, TimerStep, enabled, fire
+from fsmdsl.text.budget import LimitError
 
 LEASE = """machine Lease {
     initial state Held
@@ -47,6 +50,17 @@ def test_a_violation_with_an_impossible_order_says_so() -> None:
     verdicts = {v.name: v for v in explore(model, only_system(model)).verdicts}
     assert verdicts["safe"].explanation[-1] == NOTE
     assert verdicts["both"].explanation == ()
+
+
+def test_a_limit_that_comes_while_timers_are_compared_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def limited(*_: object) -> Verdict:
+        raise LimitError("stopped after 1 second")
+
+    monkeypatch.setattr(judge, "with_timer_order", limited)
+    model = compiled(LEASE)
+    verdicts = {v.name: v for v in explore(model, only_system(model)).verdicts}
+    assert verdicts["safe"].outcome == "violated"
+    assert NOTE not in verdicts["safe"].explanation
 
 
 PAIR = """machine Slow {

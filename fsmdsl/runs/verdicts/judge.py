@@ -28,7 +28,7 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
     except LimitError as error:
         rest = list(_verdicts(search, Evidence(search, str(error))))
         return (*verdicts, *rest[len(verdicts) :])
-    return tuple(with_timer_order(search.universe, v) for v in _with_assumptions(search, verdicts))
+    return _with_timer_orders(search, _with_assumptions(search, verdicts))
 
 
 def _with_assumptions(search: Searched, verdicts: list[Verdict]) -> tuple[Verdict, ...]:
@@ -40,6 +40,13 @@ def _with_assumptions(search: Searched, verdicts: list[Verdict]) -> tuple[Verdic
     with suppress(LimitError, MemoryError):
         verdicts = with_assumptions(search, verdicts)
     return tuple(verdicts)
+
+
+def _with_timer_orders(search: Searched, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """The same verdicts, and which runs have an order of timers that no clock allows, if there is time for that."""
+    with suppress(LimitError, MemoryError):
+        return tuple([with_timer_order(search.universe, v) for v in verdicts])
+    return verdicts
 
 
 def judged(search: Searched, begun: float) -> Exploration:
