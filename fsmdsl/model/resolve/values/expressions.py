@@ -244,7 +244,9 @@ def _test_meant(e: s.Binary, instance: m.Expr, state: m.Expr) -> str | None:
     match bare(instance.type), state:
         case m.RefType(machine), m.Constant(value=str() as name, type=m.EnumType(machine=of)) if machine == of:
             operators = {"==": "in", "!=": "not in"}
-            return f"{instance.span.quote} {operators[e.operator]} {name}" if e.operator in operators else None
+            is_whole = not isinstance(instance, m.Conditional)
+            text = instance.span.quote if is_whole else f"({instance.span.quote})"
+            return f"{text} {operators[e.operator]} {name}" if e.operator in operators else None
         case _:
             return None
 
