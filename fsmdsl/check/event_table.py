@@ -20,9 +20,9 @@ INCOMPLETE = Rule(
     """
 An event that arrives in a state in which it is neither handled nor ignored causes a fault. For events that other
 machines send, this note lists the states in which such a fault would occur. Most of these faults never occur, because
-senders check the state before they send. `fsm verify` reports those that occur as violations. If it explores every state
-of the systems that contain the machine, the others cannot occur, and editors remove the note. The report shows the same
-information in a table.
+senders check the state before they send. `fsm verify` reports those that occur as violations. If it explores every
+state of the systems that contain the machine, the others cannot occur, and editors remove the note. The report shows
+the same information in a table.
 
 ```fsm
 machine Cell {
