@@ -87,7 +87,8 @@ def _node(drawing: Digraph, node: Node, plan: Layout) -> None:
 def _composite(drawing: Digraph, node: Node, plan: Layout) -> None:
     with drawing.subgraph(name=f"cluster_{node.id}") as cluster:
         look = {k: v for k, v in _look(node).items() if k != "peripheries"}
-        cluster.attr(label=state_label(node, "B", fixed=plan.fixed_text), fontsize="10", labelloc="t", margin="12")
+        label = state_label(node, "B", fixed=plan.fixed_text, room=node.id in plan.entered)
+        cluster.attr(label=label, fontsize="10", labelloc="t", margin="12")
         cluster.attr(**{"color": INK, **look, "fillcolor": PALER}, **_common(node))
         for child in node.children:
             _node(cluster, child, plan)

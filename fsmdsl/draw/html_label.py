@@ -21,14 +21,18 @@ NAME_SIZE = 12
 LABEL_SIZE = 10
 LEGEND_SIZE = 9
 
+ROOM = 16
+"""Width of what crosses the title of a composite, with the space around it, in points."""
+
 GAP = '<TD WIDTH="4" HEIGHT="4" FIXEDSIZE="TRUE"></TD>'
 """Space beside a text. (A cell without a size would be as high as a line of large text.)"""
 
 _TABLE = '<TABLE BORDER="0" CELLSPACING="0" CELLPADDING="0">'
 
 
-def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool) -> str:
-    """The name of a state, and below it an overlay's note and the internal transitions."""
+def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool, room: bool = False) -> str:
+    """The name of a state, and below it an overlay's note and the internal transitions. `room`: it is at least twice as
+    wide as its text."""
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
     rows = [_name_row(line, tag, fixed=fixed) for line in wrapped(name, NAME_WIDTH) or [" "]]
@@ -37,7 +41,19 @@ def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool) -> str:
         rows += [_note_row(line, colour, fixed=fixed) for line in wrapped(node.mark.note, 24, 2)]
     if node.inside:
         rows.append(f"<TR><TD>{transition_labels(node.inside, on, fixed=fixed)}</TD></TR>")
+    if room:
+        rows.append(
+            f'<TR><TD FIXEDSIZE="TRUE" WIDTH="{ceil(2 * _width(node, name, tag) + ROOM)}" HEIGHT="1"></TD></TR>'
+        )
     return f"<{_TABLE}{''.join(rows)}</TABLE>>"
+
+
+def _width(node: Node, name: str, tag: Literal["B", "I"]) -> float:
+    """The width of the widest line in a state's label."""
+    widths = [text_width(line, NAME_SIZE, bold=tag == "B") for line in wrapped(name, NAME_WIDTH)]
+    rows = (row for label in node.inside for row in lines(label))
+    widths += [sum(text_width(part.text, LABEL_SIZE, bold=part.role == "name") for part in row) for row in rows]
+    return max(widths, default=0.0)
 
 
 def transition_labels(labels: Iterable[Label], on: str | None = None, *, fixed: bool) -> str:

@@ -14,9 +14,11 @@ Rank = tuple[str, ...]
 class Layout:
     """`ends` of a composite are the leaves where DOT has edges from it begin and edges to it end. `spine` are the edges
     (by id) that are kept straight. `broken` are the edges whose label is a node on the way, with the composite around
-    both ends; `upward` are those of them that lead to an earlier state. `ranks` are the leaves that the spec's `layout`
+    both ends: Graphviz keeps nodes apart from the borders of composites, but not labels. `upward` are those of them
+    that lead to an earlier state. `ranks` are the leaves that the spec's `layout`
     puts side by side, `loose` the edges that go against it, which have no say, and `down` those within a column, with
-    it. `fixed_text`: widths of text come from us alone."""
+    it. `entered` are the composites into which an edge leads, perhaps through the title: that needs room to make way.
+    `fixed_text`: widths of text come from us alone."""
 
     direction: Direction
     ends: Mapping[str, tuple[str, str]]
@@ -26,6 +28,7 @@ class Layout:
     ranks: tuple[Rank, ...]
     loose: frozenset[str]
     down: Mapping[str, Rank]
+    entered: frozenset[str]
     fixed_text: bool
 
 
@@ -38,12 +41,14 @@ def layout(graph: Graph, direction: Direction | None = None, *, fixed_text: bool
     places = _places(graph, ranks, ends)
     down = _within_columns(graph, places, ranks) if way == "LR" else {}
     home = enclosing(graph)
-    broken = {
-        e.id: (e, home[e.id]) for e in graph.edges if e.labels and ({e.source, e.target} & {*ends} or e.id in down)
-    }
-    back = (e.id for e in graph.edges if e.id in broken and places[e.target] < places[e.source])
+    bordered = _at_borders(graph)
+    broken = {e.id: (e, home[e.id]) for e in graph.edges if e.labels and (e.id in bordered or e.id in down)}
+    states = {node.id for node in graph.every() if node.kind == "state"}
+    back = (x for x, (e, _) in broken.items() if e.source in states and places[e.target] < places[e.source])
     loose = frozenset(_loose(graph, places)) - {*broken}
-    return Layout(way, ends, frozenset(_spine(graph)) - loose, broken, frozenset(back), ranks, loose, down, fixed_text)
+    spine = frozenset(_spine(graph)) - loose
+    entered = frozenset(_entered(graph))
+    return Layout(way, ends, spine, broken, frozenset(back), ranks, loose, down, entered, fixed_text)
 
 
 Place = tuple[int, int, int]
@@ -72,6 +77,20 @@ def _within_columns(graph: Graph, places: Mapping[str, Place], ranks: Sequence[R
         if rank == other != -1 and abs(a - b) == 1:
             columns[edge.id] = ranks[rank]
     return columns
+
+
+def _at_borders(graph: Graph) -> set[str]:
+    """The edges between two nodes of which at least one is a composite or inside one."""
+    around = dict(_around(graph.nodes, ()))
+    open_ends = {node.id for node in graph.every() if not node.children and not around[node.id]}
+    return {e.id for e in graph.edges if e.source != e.target and not {e.source, e.target} <= open_ends}
+
+
+def _entered(graph: Graph) -> Iterator[str]:
+    """The composites around one end of an edge alone."""
+    around = dict(_around(graph.nodes, ()))
+    for edge in graph.edges:
+        yield from {*around[edge.source]} ^ {*around[edge.target]}
 
 
 def enclosing(graph: Graph) -> dict[str, str | None]:

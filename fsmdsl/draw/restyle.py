@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 from fsmdsl.draw.metrics import text_width
 from fsmdsl.draw.palette import BACKGROUND, DARK, DARK_BACKGROUND, DARK_INK, INK, RED
+from fsmdsl.draw.placement import placed
 
 Theme = Literal["auto", "light", "dark", "mono"]
 """`auto` follows the reader's scheme, `mono` has one colour: for print, and for readers who set their own."""
@@ -68,6 +69,7 @@ def restyled(svg: str, title: str, theme: Theme = "auto", *, described: tuple[st
     _tidy(root)
     for text in root.iter("text"):
         _fit(text)
+    placed(root)
     sizes = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib = {
         "xmlns": "http://www.w3.org/2000/svg", "class": "fsm-diagram", "role": "img", "aria-label": title, **sizes,
