@@ -5,7 +5,8 @@ import { coded, counted, h, picture } from "./dom.js";
 
 const KINDS = { answer: "answer", timer: "timer", delivery: "message", loss: "message", repetition: "message", crash: "crash", recovery: "recovery" };
 const SHOWN = 200;
-const LEAST = 0.75; // of the size in which a diagram is drawn, with letters of 13 px
+const USUAL = 0.75; // of the size in which a diagram is drawn, with letters of 13 px
+const LEAST = 0.58; // the same, for a diagram that is as wide as its room then
 
 /**
  * `makeRun(element, { file, question, saved, prompted, walked })`: `saved(name)` is called for new files, `prompted` asks for
@@ -61,6 +62,7 @@ export function makeRun(element, { file: shownNow, question, saved, prompted, wa
       if (known) Object.assign(answer.run, { title: known.shown, outcome: known.outcome, why: known.explanation, formula: known.formula });
       answer.documented = asked.documented;
       answer.what = what.machine ? `machine ${what.machine}` : `system ${what.system}`;
+      choose(answer.what);
       tools.hidden = false;
       start.hidden = true;
       diagrams = {};
@@ -122,6 +124,13 @@ export function makeRun(element, { file: shownNow, question, saved, prompted, wa
   }
 
   const go = (n) => stepper?.go(n);
+
+  /** The choice names what is walked through, however it was begun. */
+  function choose(what) {
+    if (![...subject.options].some((x) => x.value === what)) return;
+    subject.value = what;
+    shown = shownNow();
+  }
 
   /** One step at a time: what is shown is the run that the server keeps. */
   async function take(choice) {
@@ -186,12 +195,10 @@ export function makeRun(element, { file: shownNow, question, saved, prompted, wa
   };
 }
 
-/** A picture whose letters stay at least as large as those of a footnote; it is scrolled where there is no room. */
+/** A picture whose letters can be read: usually 10 px. They shrink to 8 px where that shows its whole width. */
 function readable(svg) {
-  for (const [side, property] of [["width", "minWidth"], ["height", "minHeight"]]) {
-    const natural = Number.parseFloat(svg.getAttribute(side));
-    if (natural) svg.style[property] = `${Math.round(natural * LEAST)}pt`;
-  }
+  const natural = Number.parseFloat(svg.getAttribute("width"));
+  if (natural) svg.style.minWidth = `min(${Math.round(natural * USUAL)}pt, max(var(--room), ${Math.round(natural * LEAST)}pt))`;
   return svg;
 }
 
