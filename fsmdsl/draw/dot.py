@@ -259,10 +259,10 @@ def _entry(entry: Entry, *, fixed: bool) -> str:
     meaning = MEANING[entry]
     label, width = f'{label_text(meaning)}<BR ALIGN="LEFT"/>', text_width(meaning, LEGEND_SIZE)
     cell = text_cell(label, width, LEGEND_SIZE, fixed=fixed, attributes='ALIGN="LEFT"')
-    return f'<TD WIDTH="26">{_swatch(entry)}</TD>{cell}{GAP}'
+    return f'<TD WIDTH="26">{_swatch(entry, fixed=fixed)}</TD>{cell}{GAP}'
 
 
-def _swatch(entry: Entry) -> str:
+def _swatch(entry: Entry, *, fixed: bool) -> str:
     match entry:
         case "initial":
             return _dot(INK, 11)
@@ -270,6 +270,11 @@ def _swatch(entry: Entry) -> str:
             return _dot(GREY, 5)
         case "final":
             return _box(inner=_box(width=14, height=6))
+        case "resting":
+            word = text_cell(
+                "<B><U>state</U></B>", text_width("state", LEGEND_SIZE, bold=True), LEGEND_SIZE, fixed=fixed
+            )
+            return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="0" CELLSPACING="0"><TR>{word}</TR></TABLE>'
         case "persistent":
             return _box(border=2)
         case "volatile" | "transient":

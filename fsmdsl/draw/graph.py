@@ -17,7 +17,7 @@ Tone = Literal["focus", "seen", "unseen"]
 Direction = Literal["TB", "LR"]
 """From top to bottom, or from left to right."""
 
-Flag = Literal["persistent", "volatile", "transient", "error", "final", "amended"]
+Flag = Literal["persistent", "volatile", "transient", "error", "final", "resting", "amended"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +260,8 @@ def _flags(s: m.State) -> Iterator[Flag]:
         yield "error"
     if s.final:
         yield "final"
+    if s.resting:
+        yield "resting"
     if s.amended is not None:
         yield "amended"
 

@@ -35,7 +35,8 @@ def state_label(node: Node, tag: Literal["B", "I"], *, fixed: bool, room: bool =
     wide as its text."""
     on = "white" if "error" in node.flags and not node.children else None
     name = f"+{node.name}" if "amended" in node.flags else node.name
-    rows = [_name_row(line, tag, fixed=fixed) for line in wrapped(name, NAME_WIDTH) or [" "]]
+    resting = "resting" in node.flags
+    rows = [_name_row(line, tag, underlined=resting, fixed=fixed) for line in wrapped(name, NAME_WIDTH) or [" "]]
     if node.mark is not None and node.mark.note:
         colour = on or TONES[node.mark.tone]
         rows += [_note_row(line, colour, fixed=fixed) for line in wrapped(node.mark.note, 24, 2)]
@@ -97,8 +98,9 @@ def label_text(text: str) -> str:
     return escape(text).replace("\n", "&#10;").replace("\\", "&#92;&#92;")
 
 
-def _name_row(line: str, tag: Literal["B", "I"], *, fixed: bool) -> str:
-    content = f'<FONT POINT-SIZE="{NAME_SIZE}"><{tag}>{label_text(line)}</{tag}></FONT>'
+def _name_row(line: str, tag: Literal["B", "I"], *, underlined: bool, fixed: bool) -> str:
+    text = f"<U>{label_text(line)}</U>" if underlined else label_text(line)
+    content = f'<FONT POINT-SIZE="{NAME_SIZE}"><{tag}>{text}</{tag}></FONT>'
     return f"<TR>{text_cell(content, text_width(line, NAME_SIZE, bold=tag == 'B'), NAME_SIZE, fixed=fixed)}</TR>"
 
 

@@ -8,13 +8,14 @@ from typing import Literal
 from fsmdsl.draw.graph import Graph, Node
 
 Entry = Literal[
-    "initial", "final", "persistent", "volatile", "transient", "error", "junction", "crash", "amended", "focus", "seen",
-    "unseen",
+    "initial", "final", "resting", "persistent", "volatile", "transient", "error", "junction", "crash", "amended",
+    "focus", "seen", "unseen",
 ]  # fmt: skip
 
 MEANING: dict[Entry, str] = {
     "initial": "initial",
     "final": "final",
+    "resting": "resting: may stay here",
     "persistent": "persistent: outlives a crash",
     "volatile": "volatile: lost in a crash",
     "transient": "transient: left in the same round",

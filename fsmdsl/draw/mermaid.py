@@ -26,6 +26,7 @@ RESERVED = frozenset({
 
 _LOOKS: Mapping[str, str] = {
     "final": "font-weight:bold",
+    "resting": "text-decoration:underline",
     "persistent": "stroke-width:3px",
     "volatile": "stroke-dasharray:6 4",
     "transient": "stroke-dasharray:2 4",

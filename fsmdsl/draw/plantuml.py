@@ -22,6 +22,7 @@ _BREAK = r"\n"
 _BORDERS = {"persistent": "bold", "volatile": "dashed", "transient": "dotted"}
 
 _NOTATION: Mapping[Entry, str] = {
+    "resting": "",
     "persistent": "",
     "volatile": "",
     "transient": "",
@@ -73,7 +74,7 @@ def _scope(
 
 def _inside(node: Node) -> Iterator[str]:
     """The flags in words, for not every version draws borders as told; then the internal transitions."""
-    flags = [flag for flag in ("persistent", "volatile", "transient", "error") if flag in node.flags]
+    flags = [flag for flag in ("resting", "persistent", "volatile", "transient", "error") if flag in node.flags]
     if flags:
         yield f"«{', '.join(flags)}»"
     yield from (escaped(written(label)) for label in node.inside)
