@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
@@ -9,17 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from random_refinement import Example, example
 from stepping import compiled
 from tiers import enough, today
 
 from fsmdsl import model as m
+from fsmdsl.cli.parser import cli
 from fsmdsl.editor.editing import completions
 from fsmdsl.graphs import states
 from fsmdsl.interop.second_opinion.compare import compare
 from fsmdsl.interop.second_opinion.opinion import Opinion
 from fsmdsl.model.resolve import Memory, resolve
 from fsmdsl.report.compare.parts import of_system
+from fsmdsl.runs import refinement
 from fsmdsl.runs.liveness.grounding import questions
 from fsmdsl.runs.verdicts.judge import judge
 from fsmdsl.search import Limits, Means, Verdict, diagnostics, explore
@@ -102,7 +106,9 @@ def seen(v: Verdict) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def test_steps_of_the_other_and_steps_that_change_nothing_there() -> None:
     found = verdict(BUILT % ROWS)
     assert (found.outcome, found.basis, found.label) == ("holds", "exhaustive: 12 states", "refines Plan")
-    assert found.explanation == ()
+    assert [x.partition(" (")[0] for x in found.explanation] == [
+        "only ever stutters: Relay push", "only ever stutters: Relay count_up",
+    ]  # fmt: skip
 
 
 def test_a_first_state_that_is_different() -> None:
@@ -330,7 +336,8 @@ REFINING = {
 @pytest.mark.parametrize("name", REFINING)
 def test_systems_of_the_specs_that_refine(name: str) -> None:
     found = refines(edited(REFINING[name]), name)
-    assert (found.outcome, found.explanation) == ("holds", ())
+    assert found.outcome == "holds"
+    assert all(x.startswith("only ever stutters: ") for x in found.explanation)
 
 
 def test_a_victim_whose_pods_still_run_is_seen_as_running() -> None:
@@ -477,3 +484,64 @@ def test_the_answer_is_that_of_brute_force() -> None:
             assert bool(found.untested) is not moves, (seed, x.text)
         answers[outcome, moves] += 1
     assert min(answers["violated", False], answers["holds", True], answers["holds", False]) >= enough(10), answers
+
+
+# Rows that only stutter ----------------------------------------------------------------------------------------------
+
+WORN = LAMPS.replace("    Open on count_up", "    state Worn  worn: Closed -> Worn on count_up\n    Open on count_up")
+"""A row leads from one state that is mapped to `On` to another. Nobody notices that it should have let go."""
+
+ALL_ON = """
+    map lamp in Off when relay in {Open, Closing}
+    map lamp in On
+    map lamp.light = if relay in {Closed, Worn} then 1 else 0
+"""
+
+
+def stuttering(text: str, system: str = "Built") -> list[str]:
+    v = verdict(text, system)
+    assert v.outcome == "holds"
+    return [x.removeprefix("only ever stutters: ") for x in v.explanation]
+
+
+def test_rows_that_only_stutter_are_named() -> None:
+    text = WORN + "system Built refines Plan { relay: Relay " + ALL_ON + "}"
+    rows = stuttering(text)
+    assert [x.partition(" (")[0] for x in rows] == ["Relay push", "Relay worn", "Relay count_up"]
+    assert stuttering(LAMPS + "system Same refines Plan { lamp: Lamp }", "Same") == []
+
+
+def test_a_row_that_moves_from_one_of_its_states_does_not_only_stutter() -> None:
+    text = LAMPS.replace("Closed -> Open on release", "Closing, Closed -> Open on release")
+    rows = stuttering(text + BUILT.removeprefix(LAMPS) % ROWS)
+    assert [x.partition(" (")[0] for x in rows] == ["Relay push", "Relay count_up"]
+
+
+def test_rows_without_an_effect_and_large_systems_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = LAMPS.replace("when count < 3 do count = count + 1", "")
+    rows = stuttering(text + BUILT.removeprefix(LAMPS) % ROWS)
+    assert [x.partition(" (")[0] for x in rows] == ["Relay push"]
+    monkeypatch.setattr(refinement, "MAX_REPLAYED", 1)
+    assert stuttering(text + BUILT.removeprefix(LAMPS) % ROWS) == []
+
+
+def test_every_format_names_rows_that_only_stutter(tmp_path: Path) -> None:
+    spec = tmp_path / "lamp.fsm"
+    spec.write_text("module lamp" + BUILT % ROWS)
+
+    def printed(*options: str) -> str:
+        done = CliRunner().invoke(cli, ["verify", *options, str(spec)])
+        assert done.exit_code == 0
+        return done.output
+
+    assert "note: refines Plan: 2 rows only ever stutter: Relay push (" in " ".join(printed().split())
+    assert printed("--all").count("only ever stutters: Relay") == 2
+    built = next(x for x in json.loads(printed("--format", "json"))["systems"] if x["name"] == "Built")
+    (v,) = (x for x in built["verdicts"] if x["kind"] == "refinement")
+    assert [(x["machine"], x["transition"]) for x in v["stutters"]] == [
+        ("lamp.Relay", "push"), ("lamp.Relay", "count_up"),
+    ]  # fmt: skip
+    assert "**FSM313** some rows never change anything in `Plan`" in printed("--format", "markdown")
+    done = CliRunner().invoke(cli, ["report", str(spec), "--out", str(tmp_path / "page")])
+    assert "0 violations" in done.output
+    assert "<li>only ever stutters: Relay push (" in (tmp_path / "page" / "index.html").read_text()

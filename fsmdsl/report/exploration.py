@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, cast
 
 from fsmdsl import model as m
-from fsmdsl.dataclasses import dataclass
-from fsmdsl.model.workspace import shipped
 from fsmdsl.report.data import Data, place
 from fsmdsl.report.frames import Paint, plain
 from fsmdsl.report.violations import Previous, Style, violation_lines
 from fsmdsl.runs.causes import Cause, causes
+from fsmdsl.runs.rows import SourceRow, rows_of
 from fsmdsl.runs.trace import world_data
 from fsmdsl.runs.verdicts.verdict import Images, share_beyond
 from fsmdsl.runs.violation_groups import Group, Row, violation_groups
 from fsmdsl.search import Exploration, Played, Trace, Verdict
 from fsmdsl.search import data as trace_data
 from fsmdsl.search import lines as trace_lines
-from fsmdsl.text.source import Span
 
 if TYPE_CHECKING:
     from fsmdsl.report import shapes
@@ -73,6 +71,8 @@ def details(
         yield from _circular_wait(v, paint, style)
     if not style.every:
         yield from _reliances(x, paint)
+        for v in x.stutterings:
+            yield f"  {paint('note', 'quiet')}: {v.label}: {_stuttering(v, model)}"
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if x.at_violation:
@@ -109,6 +109,14 @@ def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
         yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} (`fsm verify --stutter` shows the run)"
 
 
+def _stuttering(v: Verdict, model: m.Model) -> str:
+    """Which rows only stutter: the first few."""
+    rows = rows_of(v.stutters, model)
+    names = ", ".join(row.placed for row in rows[:MAX_ROWS])
+    more = f" and {len(rows) - MAX_ROWS} more" if len(rows) > MAX_ROWS else ""
+    return f"{_count(len(rows))} only ever stutter{'s' * (len(rows) == 1)}: {names}{more}"
+
+
 def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
     """What is not violated; with a witness, a line for each step."""
     yield f"  {paint(v.outcome, _ROLES[v.outcome])}: {v.label} ({v.basis})"
@@ -118,49 +126,9 @@ def _verdict_lines(v: Verdict, paint: Paint, style: Style) -> Iterator[str]:
         yield from (f"    {line}" for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class UnfollowedRow:
-    """A row of a machine that no run follows; of a row with several sources, the transitions that none follows."""
-
-    machine: m.Machine
-    transitions: tuple[m.Transition, ...]
-
-    @property
-    def span(self) -> Span:
-        """Where the row is."""
-        return self.transitions[0].span
-
-    @property
-    def name(self) -> str:
-        """`e4`, or `e4 from Used` where others have that label, or it is followed from other states."""
-        label = self.transitions[0].name
-        if sum(t.name == label for t in self.machine.transitions) == len(self.transitions):
-            return label
-        return f"{label} from {', '.join(dict.fromkeys(t.source for t in self.transitions))}"
-
-    @property
-    def is_shipped(self) -> bool:
-        """Is it a row of the library?"""
-        return shipped(self.span.source.name)
-
-    @property
-    def placed(self) -> str:
-        """With its machine and place: `Cell e4 from Used (cell.fsm:7:5)`."""
-        return f"{self.machine.name} {self.name} ({self.span})"
-
-
-def unfollowed_rows(x: Exploration, model: m.Model) -> list[UnfollowedRow]:
+def unfollowed_rows(x: Exploration, model: m.Model) -> list[SourceRow]:
     """The rows that no run of the system follows. After a search that was cut short nothing is known of them."""
     return rows_of(x.coverage.unfollowed, model) if x.complete else []
-
-
-def rows_of(transitions: Iterable[tuple[str, int]], model: m.Model) -> list[UnfollowedRow]:
-    """Transitions, by machine and index, as rows."""
-    rows: defaultdict[tuple[str, int], list[m.Transition]] = defaultdict(list)
-    for machine, index in transitions:
-        t = model.machines[machine].transitions[index]
-        rows[machine, t.span.start].append(t)
-    return [UnfollowedRow(model.machines[machine], tuple(of_row)) for (machine, _), of_row in rows.items()]
 
 
 def never_followed(x: Exploration, model: m.Model) -> list[str]:
@@ -196,7 +164,7 @@ def never_followed_summary(x: Exploration, model: m.Model) -> str:
     return _phrase(x, rows, plain)[0] if rows else ""
 
 
-def _phrase(x: Exploration, rows: Sequence[UnfollowedRow], paint: Paint) -> tuple[str, bool]:
+def _phrase(x: Exploration, rows: Sequence[SourceRow], paint: Paint) -> tuple[str, bool]:
     """How many rows and which, and whether these are all. Rows of the library, which nobody can change, are counted."""
     own = [row for row in rows if not row.is_shipped]
     shipped = len(rows) - len(own)
@@ -242,7 +210,8 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
         "note": x.note,
         "levels": list(x.levels),
         "verdicts": [
-            _verdict(v, titles.get(n, v.label), cause_of.get(n), group_of.get(n)) for n, v in enumerate(x.verdicts)
+            _verdict(v, model, titles.get(n, v.label), cause_of.get(n), group_of.get(n))
+            for n, v in enumerate(x.verdicts)
         ],
         "groups": list(map(_group, groups)),
         "never_followed": [
@@ -279,7 +248,7 @@ def _row(row: Row) -> shapes.Row:
     return {"machine": row.machine, "row": row.name, **place(row.span)}
 
 
-def _verdict(v: Verdict, title: str, cause: Cause | None, group: int | None) -> shapes.Verdict:
+def _verdict(v: Verdict, model: m.Model, title: str, cause: Cause | None, group: int | None) -> shapes.Verdict:
     return {
         "kind": v.kind,
         "name": v.name,
@@ -292,6 +261,7 @@ def _verdict(v: Verdict, title: str, cause: Cause | None, group: int | None) -> 
         "group": group,
         "limit": v.limit or None,
         "relies": [] if v.relies is None else list(v.relies.steps),
+        "stutters": [_unfollowed(model.machines[machine].transitions[index], machine) for machine, index in v.stutters],
         "images": None if v.images is None else _images(v.images),
     }
 

@@ -144,7 +144,8 @@ class Verdict(TypedDict):
     wrong first on it. `group`: of a violation, the place of its group in `groups`, else null. `limit`: null, or which
     limit ended the search for a simpler run. `relies`: of a property that holds, steps that no fairness promises, one
     of which has to come; `trace` is then a run that stands still and breaks it. `images`: null, or of a refinement that
-    is violated by a step or in the beginning."""
+    is violated by a step or in the beginning. `stutters`: of a refinement that holds, the transitions of rows that are
+    followed, but only in steps without a counterpart in the refined system."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
@@ -157,6 +158,7 @@ class Verdict(TypedDict):
     group: int | None
     limit: str | None
     relies: list[str]
+    stutters: list[Unfollowed]
     images: Images | None
 
 

@@ -10,10 +10,12 @@ memory and time are in proportion to worlds, steps and distinct images.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
+from fsmdsl.model.workspace import shipped
 from fsmdsl.runs.search_result import Finding, Searched
 from fsmdsl.runs.trace import Entry, Trace, changed_fields, taken
 from fsmdsl.runs.verdicts.verdict import Images, Outcome
@@ -21,10 +23,14 @@ from fsmdsl.step import FaultError, TooManyValuesError, Universe, Value, World, 
 from fsmdsl.step.describe import describe, fault_message, value_text
 from fsmdsl.step.instances import Queue
 from fsmdsl.step.values import outside, renamed
-from fsmdsl.step.world import Message, Pending
+from fsmdsl.step.world import Followed, Message, Pending
+from fsmdsl.text.source import Span
 
 MAX_COUNTERPARTS = 6
 """Steps of the other system that are named where none of them is the right one."""
+
+MAX_REPLAYED = 5_000
+"""Maximum number of steps that are taken again to see which rows only stutter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,8 @@ class Answer:
     trace: Trace | None = None
     images: Images | None = None
     moves: bool = True
+    stutters: tuple[tuple[str, int], ...] = ()
+    """See `Verdict.stutters`."""
 
 
 class NoImageError(Exception):
@@ -145,7 +153,7 @@ def check(universe: Universe, refinement: m.Refinement, search: Searched) -> Ans
         return wrong
     if search.stopped is not None:
         return Answer("unknown", f"bounded: {search.stopped}")
-    return Answer("holds", moves=bool(trial.taken))
+    return Answer("holds", moves=bool(trial.taken), stutters=trial.stuttering())
 
 
 UNKNOWN = -1
@@ -188,6 +196,35 @@ class _Trial:
                 if before != after and not self._leads(before, after):
                     return self._without_counterpart(at, target)
         return None
+
+    def stuttering(self) -> tuple[tuple[str, int], ...]:
+        """The transitions of rows that were followed and have an effect, but change no image in any step. None, if that
+        would take more than `MAX_REPLAYED` steps, or more time than is left."""
+        rest = _rows_with_effects(self.search)
+        replayed = 0
+        for at in range(self.graph.states):
+            targets = [self.graph.targets[e] for e in range(self.graph.offsets[at], self.graph.offsets[at + 1])]
+            before = self.image_of[at]
+            if not rest or all(target < 0 or self.image_of[target] == before for target in targets):
+                continue
+            if self.search.budget.reached is not None:
+                return ()
+            for entry in self._taken(at):
+                number = self.search.number(entry.world)
+                if number is not None and self.image_of[number] != before:
+                    rest = [row for row in rest if row.isdisjoint(_followed(self.search, entry))]
+            replayed += len(targets)
+            if replayed > MAX_REPLAYED and rest:
+                return ()
+        return tuple(sorted(key for row in rest for key in row))
+
+    def _taken(self, at: int) -> Iterator[Entry]:
+        """The steps from a world that do not fail, taken once more."""
+        world = self.search.world(at)
+        for step in enabled(self.search.universe, world):
+            entry = taken(self.search.universe, world, step)
+            if entry.fault is None:
+                yield entry
 
     def _image(self, at: int) -> int:
         """The number of the image of a world."""
@@ -264,6 +301,23 @@ class _Trial:
             yield f"`{self.path}` can do `{step}` there: {changes(self.abstract, image, x.world)}"
         if len(counterparts) > MAX_COUNTERPARTS:
             yield f"and {len(counterparts) - MAX_COUNTERPARTS} other steps"
+
+
+def _rows_with_effects(search: Searched) -> list[frozenset[tuple[str, int]]]:
+    """The author's rows that were followed and change something, each as those of its transitions."""
+    machines = search.universe.model.machines
+    rows: defaultdict[tuple[str, Span], set[tuple[str, int]]] = defaultdict(set)
+    for machine, index in search.followed:
+        t = machines[machine].transitions[index]
+        if (t.effects or t.target not in (None, t.source)) and not shipped(t.span.source.name):
+            rows[machine, t.span].add((machine, index))
+    return [frozenset(row) for row in rows.values()]
+
+
+def _followed(search: Searched, entry: Entry) -> set[tuple[str, int]]:
+    """The transitions that a step has followed, by machine and index."""
+    happened = (x for x in entry.cascade if isinstance(x, Followed))
+    return {(search.universe.system.instances[x.instance].machine, x.transition) for x in happened}
 
 
 def changes(roster: Universe, before: World, after: World) -> str:

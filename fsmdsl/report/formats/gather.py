@@ -9,11 +9,12 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.report import shapes
 from fsmdsl.report.data import diagnostics
-from fsmdsl.report.exploration import explored, explored_part, never_followed_summary, played, rows_of
+from fsmdsl.report.exploration import explored, explored_part, never_followed_summary, played
 from fsmdsl.report.formats.check_results import from_check
 from fsmdsl.report.formats.results import Case, Finding, Outcome, Results, Suite
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.narrative import story
+from fsmdsl.runs.rows import rows_of
 from fsmdsl.runs.verdicts.diagnose import group_diagnostic, member_diagnostic
 from fsmdsl.runs.verdicts.rules import NEVER_FOLLOWED
 from fsmdsl.runs.verdicts.verdict import share_beyond
@@ -46,6 +47,7 @@ def from_verify(
     of_violation = iter(all_diagnostics)
     by_system = [_violations(x, model, [d for _, d in zip(x.violations, of_violation, strict=False)]) for x in done]
     notes = [(x, v) for x in done for v in x.circular_waits] + [(x, v) for x in done for v in x.reliances]
+    notes += [(x, v) for x in done for v in x.stutterings]
     with_runs = [f for groups in by_system for _, findings in groups for f in findings]
     with_runs += [_with_run(x, v, d) for (x, v), d in zip(notes, of_violation, strict=False)]
     suites = tuple(_system(x, model, groups) for x, groups in zip(done, by_system, strict=True)) or (NOTHING_EXPLORED,)

@@ -19,6 +19,7 @@ from fsmdsl.runs.verdicts.rules import (
     REFINES,
     RELIES,
     STOPPED,
+    STUTTERS,
     UNREACHABLE,
     VACUOUS,
 )
@@ -30,7 +31,7 @@ from fsmdsl.text.source import Span
 
 def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list[Diagnostic]:
     """The violations, each at the text of its property or fault, then circular waits, properties that rely on what
-    nothing promises, what holds untested, and a note if not all was explored.
+    nothing promises, refinements in which rows only stutter, what holds untested, and a note if not all was explored.
 
     An invariant of a machine is tested where any of the systems tests it, so all that were explored together belong
     into one call; of machines that `others` have too, which were not explored, nothing can be said.
@@ -38,7 +39,9 @@ def diagnostics(*explored: Exploration, others: Iterable[m.System] = ()) -> list
     violations = (_violation(x, v) for x in explored for v in x.violations)
     waits = (_circular_wait(v) for x in explored for v in x.circular_waits)
     reliances = (_reliance(v) for x in explored for v in x.reliances)
-    return [*violations, *waits, *reliances, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
+    stutterings = (_stuttering(v) for x in explored for v in x.stutterings)
+    notes = [*waits, *reliances, *stutterings]
+    return [*violations, *notes, *_untested(explored, others), *(d for x in explored for d in _stopped(x))]
 
 
 def group_diagnostic(x: Exploration, g: Group) -> Diagnostic:
@@ -95,6 +98,13 @@ def _reliance(v: Verdict) -> Diagnostic:
     for line in v.relies.reasons:
         diagnostic = diagnostic.note(line)
     return replace(diagnostic, run=_run(v.trace))
+
+
+def _stuttering(v: Verdict) -> Diagnostic:
+    diagnostic = STUTTERS.at(v.span, f"some rows never change anything in `{v.name}`")
+    for line in v.explanation:
+        diagnostic = diagnostic.note(line)
+    return diagnostic
 
 
 def _run(trace: Trace) -> str:

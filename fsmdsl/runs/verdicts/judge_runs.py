@@ -13,6 +13,7 @@ from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.runs.recovery import check as recovers
 from fsmdsl.runs.refinement import check as refines
+from fsmdsl.runs.rows import stuttering_lines
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.judge_states import Evidence, basis, untested_parts, vacuous_lines, within_bound
@@ -117,10 +118,12 @@ def _refinement(search: Searched) -> Iterator[Verdict]:
     still = f"no step of `{search.universe.system.name}` is one of `{x.path}`: nothing is seen to change there"
     parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
     rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
-    explanation = a.explanation or vacuous_lines(parts)
+    stutters = a.stutters if a.moves else ()
+    explanation = (*(a.explanation or vacuous_lines(parts)), *stuttering_lines(stutters, search.universe.model))
     yield Verdict(
-        "refinement", x.path, a.outcome, a.reason or rests, x.span, explanation, a.trace, parts, images=a.images
-    )
+        "refinement", x.path, a.outcome, a.reason or rests, x.span, explanation, a.trace, parts,
+        stutters=stutters, images=a.images,
+    )  # fmt: skip
 
 
 def _unanswered(a: Answer) -> Iterator[str]:

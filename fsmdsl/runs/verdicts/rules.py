@@ -396,6 +396,52 @@ own, or weaken the property. `fsm verify --stutter` reports such a property as v
 """,
 )
 
+STUTTERS = Rule(
+    "FSM313",
+    "only-stutters",
+    Severity.NOTE,
+    "a row of a refining system that never changes anything in the refined system",
+    """
+The refinement holds, and the listed rows are taken. But each step that takes one of them leaves the refined system as
+it was, so the check does not compare these rows with anything. This is right for the internal steps of an
+implementation. It is wrong for a row that should do something which the refined system has too: an answer that is
+missing or comes too early is not found in this way. Rows without an effect are not listed. The note changes no verdict
+and no exit code.
+
+```fsm
+machine Lamp {
+    initial state Off
+    state On
+    event turn from environment
+    Off -> On on turn
+    On -> Off on turn
+}
+
+machine Relay {
+    initial state Open
+    state Closed
+    state Worn
+    event push, wear from environment
+    Open -> Closed on push
+    Closed -> Worn on wear                        // still `On`: nothing there compares with it
+}
+
+system Plan {
+    lamp: Lamp
+}
+
+system Built refines Plan {
+    relay: Relay
+    map lamp in Off when relay in Open
+    map lamp in On
+}
+```
+
+If the row should correspond to a step of the refined system, extend the mapping (`map`), or add what is missing to the
+refined system. Otherwise, ignore the note.
+""",
+)
+
 NEVER_FOLLOWED = Rule(
     "FSM311",
     "never-followed",
@@ -428,5 +474,5 @@ Send the event that triggers the row, give a parameter the value that its guard 
 
 RULES = (
     INVARIANT, DEADLOCK, FAILS, UNREACHABLE, STOPPED, VACUOUS, PROPERTY, RECOVERS, CIRCULAR_WAIT, REFINES,
-    NEVER_FOLLOWED, RELIES,
+    NEVER_FOLLOWED, RELIES, STUTTERS,
 )  # fmt: skip

@@ -198,6 +198,9 @@ class Verdict:
     """Of a property that is violated: what the variables stand for that the explanation speaks of."""
     relies: Reliance | None = None
     """Of a property that holds: what has to come, though nothing promises it."""
+    stutters: tuple[tuple[str, int], ...] = ()
+    """Of a refinement that holds: transitions, by machine and index, of rows that are followed, but never in a step
+    that changes something in the refined system."""
     images: Images | None = None
     """Of a refinement that is violated by a step, or in the beginning."""
     fault: Fault | None = field(default=None, compare=False, repr=False)
@@ -309,6 +312,11 @@ class Exploration:
     def reliances(self) -> tuple[Verdict, ...]:
         """The properties that hold only because something comes that no fairness promises."""
         return tuple(v for v in self.verdicts if v.relies is not None)
+
+    @property
+    def stutterings(self) -> tuple[Verdict, ...]:
+        """The refinements that hold, but in which some rows only stutter."""
+        return tuple(v for v in self.verdicts if v.stutters)
 
     @property
     def circular_waits(self) -> tuple[Verdict, ...]:
