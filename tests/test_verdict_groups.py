@@ -389,7 +389,38 @@ def test_every_format_has_the_same_groups_in_the_same_order(name: str) -> None:
     assert of_sarif == [title for title, size in sizes for _ in range(size)]
     errors = [line for line in printed(name, "concise").splitlines() if ": error[" in line]
     assert len(errors) == len(of_json)
+    quality = [x for x in json.loads(printed(name, "gitlab")) if x["severity"] == "critical"]
+    assert len(quality) == len(of_json)
+    assert len({x["fingerprint"] for x in quality}) == len(quality)
     assert printed(name, "markdown").count("✗ **FSM") == min(len(of_json), 20)
+
+
+def test_code_quality_knows_a_group_again_when_part_of_it_is_repaired(tmp_path: Path) -> None:
+    """Two states less in which an event is unhandled are no new finding."""
+    spec = tmp_path / "quality.fsm"
+
+    def quality() -> list[tuple[str, str]]:
+        found = json.loads(verify(str(spec), "--format", "gitlab"))
+        return [(x["fingerprint"], x["description"]) for x in found if "unhandled" in x["description"]]
+
+    text = """module quality
+    machine Job {
+        initial state A  state B  state C  state D
+        event go from environment
+        event stop from Boss
+        A -> B on go  B -> C on go  C -> D on go  D -> A on go
+        HANDLED
+    }
+    machine Boss { param job: Job  initial state On  event tell from environment  On on tell do job.stop }
+    system One { job: Job  boss: Boss { job = job } }
+    """
+    spec.write_text(text.replace("HANDLED", ""))
+    ((name, description),) = quality()
+    assert "4 states" in description
+    spec.write_text(text.replace("HANDLED", "A, B on stop"))
+    ((same, description),) = quality()
+    assert "2 states" in description
+    assert same == name
 
 
 def test_each_verdict_of_json_names_its_group() -> None:

@@ -87,9 +87,21 @@ def _violations(
             cause = cause_of[n].name if n in cause_of else ""
             d = member_diagnostic(x, diagnostic_of[n], g, x.verdicts[n])
             f = _with_run(x, x.verdicts[n], d, cause, g.heading)
-            findings.append(replace(f, of_group=group_diagnostic(x, g)) if n == g.first else f)
+            if n == g.first:
+                f = replace(f, of_group=group_diagnostic(x, g), subject=_subject(x, g))
+            findings.append(f)
         groups.append((g, findings))
     return groups
+
+
+def _subject(x: Exploration, g: Group) -> str:
+    """What fails in a group of failing steps, whatever the states, and however many of them there are."""
+    s = g.subject
+    if s.kind != "fault":
+        return ""
+    parts = (s.fault, s.machine, s.event, s.action, s.field, s.of, s.channel)
+    rows = (f"{row.machine} {row.name}" for row in s.rows)
+    return "\0".join([x.system.qualified, *(part or "" for part in parts), *rows])
 
 
 def _system(x: Exploration, model: m.Model, groups: Sequence[tuple[Group, list[Finding]]]) -> Suite:

@@ -1,6 +1,8 @@
 """Code quality as GitLab reads it: findings in the merge request, those that are new told from those that were there.
 
-https://docs.gitlab.com/ci/testing/code_quality/ names the fields. The fingerprint is that of SARIF.
+https://docs.gitlab.com/ci/testing/code_quality/ names the fields. Violations are grouped, because people
+read them there. The fingerprint of a finding is that of SARIF. A group of failing steps keeps its own while the number
+of states changes, so that a merge request which repairs some of them does not add a finding.
 """
 
 from __future__ import annotations
@@ -8,8 +10,8 @@ from __future__ import annotations
 import json
 
 from fsmdsl.report.data import Data
-from fsmdsl.report.formats.places import fingerprints, path_of
-from fsmdsl.report.formats.results import Results
+from fsmdsl.report.formats.places import content_of, numbered, path_of
+from fsmdsl.report.formats.results import Results, by_group
 from fsmdsl.text.diagnostics import Diagnostic, Severity
 from fsmdsl.text.terminal import printable_json
 
@@ -20,9 +22,12 @@ NO_FILE = "."
 
 
 def gitlab(results: Results) -> str:
-    """A list with an object for each finding."""
-    names = fingerprints(f.diagnostic for f in results.findings)
-    issues = [_quality(f.diagnostic, name) for f, name in zip(results.findings, names, strict=True)]
+    """A list with an object for each finding, of violations for each group."""
+    findings = by_group(results.findings)
+    names = numbered(
+        f"{f.diagnostic.rule.code}\0{f.subject}" if f.subject else content_of(f.diagnostic) for f in findings
+    )
+    issues = [_quality(f.diagnostic, name) for f, name in zip(findings, names, strict=True)]
     return printable_json(json.dumps(issues, indent=2, ensure_ascii=False)) + "\n"
 
 

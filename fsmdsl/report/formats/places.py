@@ -51,10 +51,19 @@ def _declared(source: Source) -> tuple[str, tuple[tuple[str, int, int], ...]]:
 def fingerprints(diagnostics: Iterable[Diagnostic]) -> list[str]:
     """A name for each finding that stays the same when lines are added above it: of its rule, the declaration that it
     is in, and what it says. Those that agree in all of this are numbered."""
+    return numbered(map(content_of, diagnostics))
+
+
+def content_of(d: Diagnostic) -> str:
+    """What makes a finding the same as one of an earlier run: not its line."""
+    return "\0".join([d.rule.code, declaration(d.span), d.message])
+
+
+def numbered(contents: Iterable[str]) -> list[str]:
+    """A name for each content; equal ones are numbered."""
     counts: Counter[str] = Counter()
     out: list[str] = []
-    for d in diagnostics:
-        content = "\0".join([d.rule.code, declaration(d.span), d.message])
+    for content in contents:
         counts[content] += 1
         out.append(sha256(f"{content}\0{counts[content]}".encode("utf-8", "surrogatepass")).hexdigest()[:32])
     return out

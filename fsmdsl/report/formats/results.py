@@ -37,6 +37,8 @@ class Finding:
     """Of a violation: what is wrong in its group, the same for all members. See `runs.violation_groups`."""
     of_group: Diagnostic | None = None
     """Of the first of a group: the finding that stands for all of them. None: it is another member, or no violation."""
+    subject: str = ""
+    """Of the first of a group of failing steps: what fails, the same however many of them there are."""
 
 
 @dataclass(frozen=True, slots=True)
