@@ -400,13 +400,13 @@ STUTTERS = Rule(
     "FSM313",
     "only-stutters",
     Severity.NOTE,
-    "a row of a refining system that never changes anything in the refined system",
+    "a row that never changes the refined system",
     """
-The refinement holds, and the listed rows are taken. But each step that takes one of them leaves the refined system as
-it was, so the check does not compare these rows with anything. This is right for the internal steps of an
-implementation. It is wrong for a row that should do something which the refined system has too: an answer that is
-missing or comes too early is not found in this way. Rows without an effect are not listed. The note changes no verdict
-and no exit code.
+The refinement holds, and the listed rows are taken. However, every step that takes one of them leaves the refined
+system unchanged, so the check compares these rows with nothing. This is correct for the internal steps of an
+implementation. It is wrong for a row that should have an effect in the refined system, too: an answer that is missing
+or early is not detected in this way. Rows without an effect are not listed. The note changes no verdict and no exit
+code.
 
 ```fsm
 machine Lamp {
@@ -437,7 +437,7 @@ system Built refines Plan {
 }
 ```
 
-If the row should correspond to a step of the refined system, extend the mapping (`map`), or add what is missing to the
+If the row should correspond to a step of the refined system, extend the mapping (`map`), or add the missing part to the
 refined system. Otherwise, ignore the note.
 """,
 )
