@@ -88,14 +88,6 @@ def test_commands_take_the_name(spec: Path) -> None:
     assert (missing.exit_code, "did you mean `bell`?" in missing.output) == (2, True)
 
 
-def test_a_name_is_given_once(spec: Path) -> None:
-    parsed = parse(Source("desk.fsm", TEXT.replace("amends later", "amends bell")))
-    (found,) = resolve([parsed.module]).diagnostics
-    assert (found.rule.code, found.message) == ("FSM102", "an amendment of this module is called `bell` already")
-    assert found.span.text == "bell"
-    assert found.advice is not None
-
-
 def test_each_is_declared_where_it_stands() -> None:
     uses = resolve([parse(Source("desk.fsm", TEXT)).module]).uses
     named = [(x.span.text, x.declares) for x in uses if x.meaning.kind == "amendment"]

@@ -63,8 +63,8 @@ RULES = (UNUSED, NEVER_READ)
 def check(subject: Subject) -> Iterator[Diagnostic]:
     """In the order of the modules; a use in any of them counts."""
     used = uses(subject.model)
-    # What was left out, as documented, may be what uses something.
-    whole = not any(x.left_out or x.systems_left_out for x in subject.model.modules)
+    # What was left out, as documented or as an alternative, may be what uses something.
+    whole = not any(x.left_out or x.systems_left_out or x.alternatives for x in subject.model.modules)
     for module in subject.model.modules:
         for machine in module.machines:
             yield from _of_machine(machine, used)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
-from fsmdsl.cli.common import absent, ordered_model
+from fsmdsl.cli.common import absent, ordered_model, paint
 from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.messages import misuse
 from fsmdsl.model.workspace import NO_SYSTEM, Loaded
@@ -27,6 +27,15 @@ def settings_of(assignments: tuple[str, ...]) -> dict[str, s.Expr]:
 def systems_left_out(model: m.Model) -> list[tuple[str, m.LeftOut]]:
     """By qualified name, the systems that are not there as documented."""
     return [(f"{x.name}.{y.name}", y) for x in model.modules for y in x.systems_left_out]
+
+
+def alternative_lines(model: m.Model, systems: Sequence[m.System]) -> Iterator[str]:
+    """The repairs of the machines of systems that do not apply, as another one does."""
+    machines = {i.machine for x in systems for i in x.instances}
+    for module in model.modules:
+        for x in (x for x in module.alternatives if f"{module.name}.{x.machine}" in machines):
+            why = f"`{x.instead}` also replaces `{x.row}` of {x.machine}, and comes first"
+            yield f"{paint('not taken', 'quiet')} {module.name}.{x.title}: {why}; `--without {x.without}` takes it"
 
 
 def no_system(model: m.Model, paths: Sequence[str]) -> Diagnostic:

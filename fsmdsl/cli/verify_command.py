@@ -28,7 +28,7 @@ from fsmdsl.cli.processes import Work, jobs_option, processes, results
 from fsmdsl.cli.progress import clear
 from fsmdsl.cli.ranks import agreed_code, is_first, several, together
 from fsmdsl.cli.second_opinions import code, data, installed, second_opinion_options, second_opinions
-from fsmdsl.cli.systems import chosen_systems, no_system, settings_of, systems_left_out
+from fsmdsl.cli.systems import alternative_lines, chosen_systems, no_system, settings_of, systems_left_out
 from fsmdsl.cli.verify_options import VerifyOptions
 from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import dataclass
@@ -189,6 +189,8 @@ def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]
         _walk(explorations[0], model, rest, own=bool(options.settings or options.without))
     for name, left in () if options.names else systems_left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
+    for line in alternative_lines(model, task.systems):
+        out.say(line)
     if not explorations:
         problems.append(no_system(model, options.paths))
         out.say_text(frame(problems[-1], paint).rstrip("\n"))

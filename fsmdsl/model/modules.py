@@ -14,7 +14,7 @@ from fsmdsl.model.types import EnumType, OpaqueType, RecordType
 from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
-    "Document", "Enum", "LeftOut", "Model", "Module", "Opaque", "Record",
+    "Alternative", "Document", "Enum", "LeftOut", "Model", "Module", "Opaque", "Record",
 ]  # fmt: skip
 
 
@@ -65,6 +65,27 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """A repair that does not apply, as another one that does replaces the same row."""
+
+    name: str | None
+    reason: str
+    machine: str
+    """Of the row."""
+    row: str
+    instead: str
+    """The repair that applies: its name, or its reason."""
+    without: str
+    """What `--without` takes to leave out the one that applies."""
+    span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def title(self) -> str:
+        """The name, else the reason."""
+        return self.name or self.reason
+
+
+@dataclass(frozen=True, slots=True)
 class Module:
     name: str
     documents: tuple[Document, ...]
@@ -86,6 +107,7 @@ class Module:
     """Scenarios."""
     systems_left_out: tuple[LeftOut, ...] = ()
     environments: tuple[SharedEnvironment, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -259,12 +259,25 @@ class Repairs(TypedDict):
     rows: list[RepairRow]
 
 
+class Alternative(TypedDict):
+    """A repair that does not apply, as another one (`instead`: its name, or its reason) replaces the same row."""
+
+    name: str | None
+    reason: str
+    module: str
+    machine: str
+    row: str
+    instead: str
+
+
 class Verify(Diagnostics):
     """What `fsm verify` finds: the explorations, and the violations at their places. `systems_left_out`: as documented,
-    those that need what only amendments declare. `repairs`: with `--each-amendment`, a table for each system."""
+    those that need what only amendments declare. `alternatives`: the repairs that do not apply. `repairs`: with
+    `--each-amendment`, a table for each system."""
 
     systems: list[Exploration]
     systems_left_out: list[LeftOut]
+    alternatives: list[Alternative]
     repairs: list[Repairs]
 
 

@@ -1,13 +1,16 @@
-"""`--without Cell.e4`: amendments left out one by one, before names are bound.
+"""Amendments and repairs: which of them apply, and which are left out, before names are bound.
 
-An amendment goes by its name, `amends stale_copy "…"`, and by what it has: `Cell.e4` is the one of machine `Cell` that
-has a row `e4`, or declares an event, a state, a field `e4`; a row without a label goes by its event. `hived.fsm:78`,
-the place of its `amends`, is always one.
+A repair is what is judged as one: all amendments of a module with the same name, or, without one, with the same reason.
+Repairs that replace the same row are alternatives, of which one applies.
+
+`--without` leaves a repair out by its name, `amends stale_copy "…"`, or an amendment by what it has: `Cell.e4` is the
+one of machine `Cell` that has a row `e4`, or declares an event, a state, a field `e4`; a row without a label goes by
+its event. `hived.fsm:78`, the place of its `amends`, is always one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import assert_never
 
@@ -29,8 +32,16 @@ class Amendment:
     """An amendment, where it is (`hived.fsm:78`), and what it goes by."""
 
     decl: s.AmendDecl | s.LockAmendment
+    module: str
+    """Empty for a module without a name."""
     place: str
     names: tuple[str, ...]
+
+    @property
+    def repair_names(self) -> tuple[str, ...]:
+        """What its repair goes by: its own name, alone and behind the module's."""
+        own = "" if self.decl.name is None else self.decl.name.text
+        return tuple(x for x in (own, own and self.module and f"{self.module}.{own}") if x)
 
     def answers(self, name: str) -> bool:
         """Is this its name, or its place? Folders before a file may be left out."""
@@ -43,7 +54,7 @@ def amendments(module: s.Module) -> Iterator[s.AmendDecl | s.LockAmendment]:
 
 
 def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
-    """The modules without the amendments of these names. Rows that those replace stand again."""
+    """The modules without the repairs and amendments of these names. Rows that those replace stand again."""
     if not names:
         return Left(tuple(modules), {})
     amendments = [x for module in modules for x in _amendments(module)]
@@ -51,16 +62,23 @@ def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
     excluded_ids: set[int] = set()
     for name in names:
         matches = [x for x in amendments if x.answers(name)]
-        if len(matches) == 1:
-            excluded_ids.add(id(matches[0].decl))
+        if len(matches) == 1 or _are_one_repair(matches, name):
+            excluded_ids.update(id(x.decl) for x in matches)
         else:
             unanswered[name] = _several(name, matches) if matches else _none(name, amendments)
     return Left(tuple(_left(module, excluded_ids) for module in modules), unanswered)
 
 
+def _are_one_repair(matches: Sequence[Amendment], name: str) -> bool:
+    return bool(matches) and len({x.module for x in matches}) == 1 and all(name in x.repair_names for x in matches)
+
+
+# Repairs -------------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What is judged as one: an amendment with a name, or all amendments of a module's machines that have the same
+    """What is judged as one: all amendments of a module's machines that have the same name, or, without one, the same
     reason."""
 
     name: str | None
@@ -68,11 +86,24 @@ class Repair:
     amendments: tuple[s.AmendDecl, ...]
     homes: tuple[tuple[s.Module, s.MachineDecl], ...]
     """The machines that they change."""
+    replaced: frozenset[tuple[int, str]]
+    """The labels of documented rows that they replace, each with the id of its machine's declaration."""
 
     @property
     def title(self) -> str:
         """The name, else the reason."""
         return self.name or self.reason
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A repair that does not apply, as another one that does replaces the same row."""
+
+    repair: Repair
+    instead: Repair
+    machine: s.MachineDecl
+    label: str
+    """Of the row, or of the first of several."""
 
 
 def repairs(modules: Sequence[s.Module]) -> list[Repair]:
@@ -90,17 +121,72 @@ def _repair(group: Sequence[tuple[s.Module, s.MachineDecl, s.AmendDecl]]) -> Rep
     first = group[0][2]
     name = None if first.name is None else first.name.text
     homes = {id(machine): (module, machine) for module, machine, _ in group}
-    return Repair(name, first.reason.text, tuple(x for *_, x in group), tuple(homes.values()))
+    replaced = {
+        (id(machine), n.text) for _, machine, x in group for y in s.amendments_in([x]) for n in replaced_labels(y)
+    }
+    return Repair(name, first.reason.text, tuple(x for *_, x in group), tuple(homes.values()), frozenset(replaced))
+
+
+def replaced_labels(decl: s.AmendDecl) -> list[s.Name]:
+    """The labels of documented rows that an amendment takes the place of."""
+    if decl.label is not None:
+        return [decl.label]
+    return labels(decl) if decl.replaces else []
+
+
+def labels(decl: s.AmendDecl) -> list[s.Name]:
+    """The labels of the rows of an amendment."""
+    return [x.label for x in decl.members if isinstance(x, s.TransitionDecl) and x.label is not None]
+
+
+def alternatives(repairs: Sequence[Repair], first: Repair | None = None) -> list[Alternative]:
+    """The repairs that do not apply. One after the other in the order of the text, each applies unless one that does
+    replaces the same row. `first` comes before all others."""
+    owners: dict[tuple[int, str], Repair] = {}
+    out: list[Alternative] = []
+    for x in [*([] if first is None else [first]), *(x for x in repairs if x is not first)]:
+        taken = next((row for row in owners if row in x.replaced), None)
+        if taken is None:
+            owners.update(dict.fromkeys(x.replaced, x))
+        else:
+            machine = next(machine for _, machine in x.homes if id(machine) == taken[0])
+            out.append(Alternative(x, owners[taken], machine, taken[1]))
+    return out
+
+
+def name_for_without(repair: Repair, machine: s.MachineDecl, label: str) -> str:
+    """What `--without` takes to leave out a repair, or what of it replaces a row."""
+    if repair.name is not None:
+        return repair.name
+    own = {id(x) for x in s.amendments_in(machine.members)}
+    every = (x for x in repair.amendments if id(x) in own)
+    return next(
+        _place(x) for x in every if any(n.text == label for y in s.amendments_in([x]) for n in replaced_labels(y))
+    )
+
+
+def ids(repairs: Iterable[Repair]) -> frozenset[int]:
+    """The ids of their amendments."""
+    return frozenset(id(x) for repair in repairs for x in repair.amendments)
 
 
 def leave_out(module: s.Module, repairs: Sequence[Repair]) -> s.Module:
     """A module without some repairs. Rows that they replace stand again."""
-    return _left(module, {id(x) for repair in repairs for x in repair.amendments})
+    return _left(module, ids(repairs))
+
+
+# Names that are none, or of several ----------------------------------------------------------------------------------
 
 
 def _several(name: str, matches: Sequence[Amendment]) -> str:
-    places = " or ".join(f"`--without {x.place}`" for x in matches)
-    return f"{len(matches)} amendments have `{name}`; choose one by its place: {places}"
+    modules = list(dict.fromkeys(x.module for x in matches))
+    if all(modules) and all(name in x.repair_names for x in matches):
+        return f"{len(modules)} modules have `{name}`; choose one: {_ways(f'{x}.{name}' for x in modules)}"
+    return f"{len(matches)} amendments have `{name}`; choose one by its place: {_ways(x.place for x in matches)}"
+
+
+def _ways(names: Iterable[str]) -> str:
+    return " or ".join(f"`--without {x}`" for x in names)
 
 
 def _none(name: str, amendments: Sequence[Amendment]) -> str:
@@ -119,7 +205,7 @@ def _none(name: str, amendments: Sequence[Amendment]) -> str:
 
 
 def _amendments(module: s.Module) -> Iterator[Amendment]:
-    name = "" if module.name is None else f"{module.name}."
+    name = "" if module.name is None else str(module.name)
     for decl in module.members:
         if isinstance(decl, s.MachineDecl):
             for x in s.amendments_in(decl.members):
@@ -136,7 +222,8 @@ def _amendments(module: s.Module) -> Iterator[Amendment]:
 
 def _amendment(x: s.AmendDecl | s.LockAmendment, has: Sequence[str], module: str) -> Amendment:
     names = [*([] if x.name is None else [x.name.text]), *has]
-    return Amendment(x, _place(x), tuple(dict.fromkeys([*names, *(f"{module}{n}" for n in names)])))
+    qualified = (f"{module}.{n}" for n in names) if module else ()
+    return Amendment(x, module, _place(x), tuple(dict.fromkeys([*names, *qualified])))
 
 
 def _place(x: s.AmendDecl | s.LockAmendment) -> str:
@@ -174,11 +261,18 @@ def _left(module: s.Module, excluded_ids: AbstractSet[int]) -> s.Module:
 def _member(x: s.ModuleMember, excluded_ids: AbstractSet[int]) -> s.ModuleMember:
     match x:
         case s.MachineDecl():
-            return replace(x, members=tuple(_remaining_members(x.members, excluded_ids)))
+            return remaining(x, excluded_ids)
         case s.LocksDecl():
             return replace(x, members=tuple(y for y in x.members if id(y) not in excluded_ids))
         case _:
             return x
+
+
+def remaining(x: s.MachineDecl, excluded_ids: AbstractSet[int]) -> s.MachineDecl:
+    """A machine without some amendments; the same object if it has none of them."""
+    if excluded_ids.isdisjoint(map(id, s.amendments_in(x.members))):
+        return x
+    return replace(x, members=tuple(_remaining_members(x.members, excluded_ids)))
 
 
 def _remaining_members(members: Sequence[s.MachineMember], excluded_ids: AbstractSet[int]) -> Iterator[s.MachineMember]:

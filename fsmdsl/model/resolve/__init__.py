@@ -8,6 +8,7 @@ from functools import partial
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.model.resolve.alternatives import bind_alternatives, of_module
 from fsmdsl.model.resolve.declarations import modules
 from fsmdsl.model.resolve.declarations.machines import declare
 from fsmdsl.model.resolve.locks import locks
@@ -23,6 +24,8 @@ from fsmdsl.model.resolve.systems.refinement import misplaced, refined
 from fsmdsl.model.resolve.systems.system import system
 from fsmdsl.model.resolve.values.expressions import expression
 from fsmdsl.model.resolve.values.lets import all_of
+from fsmdsl.syntax import amendments
+from fsmdsl.syntax.amendments import Alternative
 from fsmdsl.syntax.parse.reading import uncollected
 from fsmdsl.text.diagnostics import Diagnostic, ordered
 
@@ -53,19 +56,23 @@ def resolve(
     Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
     NOTE(after-errors) and NOTE(memory).
     """
-    program = Program(as_documented, expression, incomplete=as_documented or incomplete)
+    repairs = [] if as_documented else amendments.repairs(parsed_modules)
+    others = amendments.alternatives(repairs)
+    excluded_ids = amendments.ids(x.repair for x in others)
+    program = Program(as_documented, expression, excluded_ids=excluded_ids, incomplete=as_documented or incomplete)
     with uncollected():
         names = modules.collect(program, list(parsed_modules))
         for machine in program.machines.values():
             declare(machine)
         remembering = Remembering(program, memory, names)
-        resolved = _modules(names, remembering)
+        resolved = _modules(names, remembering, others)
+        bind_alternatives(program, parsed_modules, repairs, others)
     remembering.keep()
     diagnostics = tuple(ordered(program.diagnostics))
     return Resolved(None if diagnostics else m.Model(resolved), diagnostics, tuple(names), tuple(program.uses))
 
 
-def _modules(names: list[ModuleNames], memory: Remembering) -> tuple[m.Module, ...]:
+def _modules(names: list[ModuleNames], memory: Remembering, others: Sequence[Alternative]) -> tuple[m.Module, ...]:
     machines = {
         n.name: tuple(memory.recall(x.decl, partial(whole.machine, x)) for x in n.machines.values()) for n in names
     }
@@ -75,7 +82,10 @@ def _modules(names: list[ModuleNames], memory: Remembering) -> tuple[m.Module, .
     }
     systems = _systems(names, memory)
     systems |= _refinements(names, dict(systems), memory)
-    return tuple(_module(n, machines[n.name], environments[n.name], systems, memory) for n in names)
+    whole_modules = (_module(n, machines[n.name], environments[n.name], systems, memory) for n in names)
+    return tuple(
+        replace(x, alternatives=of_module(n.syntax, others)) for n, x in zip(names, whole_modules, strict=True)
+    )
 
 
 def _systems(names: list[ModuleNames], memory: Remembering) -> dict[str, m.System]:

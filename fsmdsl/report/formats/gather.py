@@ -55,6 +55,7 @@ def from_verify(
     content: shapes.Verify = {
         "systems": [explored(x, model) for x in done],
         "systems_left_out": [_left_out(home, y) for home in model.modules for y in home.systems_left_out],
+        "alternatives": [alternative(home, y) for home in model.modules for y in home.alternatives],
         "repairs": [],
         **diagnostics([f.diagnostic for f in findings]),
     }
@@ -170,6 +171,14 @@ def from_test(
         **diagnostics([f.diagnostic for f in findings.values()]),
     }
     return Results("test", summary, tuple(suites), tuple(findings.values()), content)
+
+
+def alternative(home: m.Module, x: m.Alternative) -> shapes.Alternative:
+    """A repair that does not apply, in JSON."""
+    return {
+        "name": x.name, "reason": x.reason, "module": home.name, "machine": x.machine, "row": x.row,
+        "instead": x.instead,
+    }  # fmt: skip
 
 
 def _left_out(home: m.Module, x: m.LeftOut) -> shapes.LeftOut:

@@ -12,6 +12,7 @@ from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.names.meanings import Kind
 from fsmdsl.model.resolve.names.scope import MachineNames, ModuleNames, unknown
 from fsmdsl.model.resolve.types.type_expressions import type_of, variables
+from fsmdsl.syntax.amendments import labels, remaining, replaced_labels
 from fsmdsl.text.diagnostics import Diagnostic
 
 T = TypeVar("T")
@@ -45,23 +46,12 @@ def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
             yield member, decl.reason.text
 
 
-def replaced_labels(decl: s.AmendDecl) -> list[s.Name]:
-    """The labels of documented rows that an amendment takes the place of."""
-    if decl.label is not None:
-        return [decl.label]
-    return _labels(decl) if decl.replaces else []
-
-
-def _labels(decl: s.AmendDecl) -> list[s.Name]:
-    return [x.label for x in decl.members if isinstance(x, s.TransitionDecl) and x.label is not None]
-
-
 def split_rows(machine: MachineNames) -> dict[str, list[str]]:
     """Of each documented label whose rows have given way to rows of other labels, these."""
     rows: dict[str, list[str]] = {}
     for x in () if machine.module.program.as_documented else s.amendments_in(machine.decl.members):
         if x.label is not None:
-            rows.setdefault(x.label.text, []).extend(n.text for n in _labels(x))
+            rows.setdefault(x.label.text, []).extend(n.text for n in labels(x))
     return rows
 
 
@@ -170,17 +160,18 @@ def _declare_actions(machine: MachineNames, decl: s.ActionDecl, why: str | None)
 
 
 def _unreplaced(machine: MachineNames, decl: s.AmendDecl) -> Iterator[Diagnostic]:
-    labels = {x.label.text for x in machine.decl.members if isinstance(x, s.TransitionDecl) and x.label is not None}
+    documented = {x.label.text for x in machine.decl.members if isinstance(x, s.TransitionDecl) and x.label is not None}
     for name in replaced_labels(decl):
-        if name.text not in labels:
+        if name.text not in documented:
             diagnostic = rules.REPLACES.at(name.span, f"no documented transition is labelled `{name.text}`")
             ways = "leave `replaces` out, or correct the label"
             split = "`replaces e4: { … }` puts rows of other labels in the place of `e4`"
             yield diagnostic.help(ways if decl.label is not None else f"{ways}; {split}")
-    if decl.replaces and not _labels(decl):
+    if decl.replaces and not labels(decl):
         yield rules.REPLACES.at(decl.reason.span, "this amendment replaces no labelled transition")
 
 
-def declared(module: ModuleNames, decl: s.MachineDecl) -> MachineNames:
-    """A machine whose declarations are still to be filled in."""
+def declared(module: ModuleNames, written: s.MachineDecl) -> MachineNames:
+    """A machine whose declarations are still to be filled in, without the alternatives that do not apply."""
+    decl = remaining(written, module.program.excluded_ids)
     return MachineNames(decl, module, opened_members(decl, module.program.as_documented))

@@ -81,13 +81,9 @@ def _declare(module: ModuleNames) -> None:
 
 
 def _name_amendments(module: ModuleNames) -> None:
-    seen: set[str] = set()
+    """Amendments of the same name are one repair, so a name may come several times."""
     for n in (x.name for x in amendments(module.syntax) if x.name is not None):
         module.program.note(n.span, "amendment", module.name, n.text, declares=True)
-        if n.text in seen:
-            diagnostic = rules.TWICE.at(n.span, f"an amendment of this module is called `{n.text}` already")
-            module.program.diagnostics.append(diagnostic.help("call it otherwise: `--without` names one of them"))
-        seen.add(n.text)
 
 
 _KINDS: dict[type[s.ModuleMember], Kind] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Generic, TypeVar
 
 from fsmdsl import model as m
@@ -106,6 +107,8 @@ class Program:
     uses_in_lets: dict[tuple[str, str], list[Use]] = field(default_factory=dict)
     """By owner and name. The uses belong to the owner, whichever declaration needs the `let` first: see
     `lets.all_of`."""
+    excluded_ids: AbstractSet[int] = frozenset()
+    """The ids of the amendments that do not apply, as another one replaces the same row."""
     incomplete: bool = False
     """Were amendments left out, all or some, which what is there may need?"""
     members: dict[int, Members] = field(default_factory=dict)
