@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from fsmdsl.cli.parser import cli
+from fsmdsl.core.priority import Priority
 from fsmdsl.editor.editing.rename import changed, rename
 from fsmdsl.editor.editing.session import OpenDocuments
 from fsmdsl.model.workspace import load
@@ -75,18 +76,12 @@ def test_priority_means_the_rows_in_its_place(spec: Path) -> None:
     assert load([spec]).diagnostics == ()
     model = load([spec]).model
     assert model is not None
-    assert model.machines["work.Work"].priority == (("whole", "loop"), ("part", "loop"))
-    documented = load([spec], as_documented=True).model
-    assert documented is not None
-    assert documented.machines["work.Work"].priority == (("done", "loop"),)
+    work = model.machines["work.Work"]
+    rows = {t.name: t for t in work.transitions}
+    order = Priority(work)
+    assert [order.before(rows[x], rows["loop"]) for x in ("whole", "part")] == [True, True]
+    assert [order.before(rows["loop"], rows[x]) for x in ("whole", "part")] == [False, False]
     assert CliRunner().invoke(cli, ["check", str(spec)]).exit_code == 0
-
-
-def test_an_event_of_the_same_name_keeps_its_priority(spec: Path) -> None:
-    spec.write_text(TEXT.replace("done", "go"))
-    model = load([spec]).model
-    assert model is not None
-    assert model.machines["work.Work"].priority == (("go", "loop"), ("whole", "loop"), ("part", "loop"))
 
 
 def test_what_it_is_for(spec: Path) -> None:

@@ -15,8 +15,8 @@ Pair = tuple[m.Transition, m.Transition]
 
 
 def names(t: m.Transition) -> frozenset[str]:
-    """By what a chain of `priority` can name a transition: its event, its label, derived values its guard asks for."""
-    candidates = {trigger_name(t.trigger), t.label, *(x.name for x in conjuncts(t.guard) if isinstance(x, m.Derived))}
+    """By what a chain of `priority` can name a transition: its event, its labels, derived values its guard asks for."""
+    candidates = {trigger_name(t.trigger), *t.labels, *(x.name for x in conjuncts(t.guard) if isinstance(x, m.Derived))}
     return frozenset(x for x in candidates if x)
 
 

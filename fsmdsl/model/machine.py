@@ -174,7 +174,25 @@ class Transition:
     doc: str
     amended: str | None
     """The reason, when the document lacks it."""
+    replaces: str | None = None
+    """The label of the documented row in whose place it is, if an amendment has replaced that row by rows of other
+    labels."""
     span: Span = field(compare=False, default=NOWHERE)
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels that mean the row: its own, and that of the row that it replaces."""
+        return frozenset(x for x in (self.label, self.replaces) if x is not None)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What means the row: its name, and the label of the row that it replaces."""
+        return frozenset((self.name,) if self.replaces is None else (self.name, self.replaces))
+
+    @property
+    def timer_names(self) -> frozenset[str]:
+        """The names of its timer, if it has one: the labels that mean it, and its source."""
+        return self.labels | {self.source}
 
     @property
     def shown_trigger(self) -> str:

@@ -149,7 +149,7 @@ def _only_timer(roster: Roster, instance: int, index: int, before: World) -> boo
     around = set(machine.ancestors(before.states[instance]))
     running = (t for t in machine.transitions if isinstance(t.trigger, m.OnTimer) and t.source in around)
     called = machine.transitions[index].label or machine.transitions[index].source
-    return [t.index for t in running if called in (t.label, t.source)] == [index]
+    return [t.index for t in running if called in t.timer_names] == [index]
 
 
 def _transmission(roster: Roster, step: ChannelStep, before: World) -> str | None:

@@ -120,7 +120,7 @@ class _Player:
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
         self.trace = Trace(universe, initial(universe))
-        self.followed: list[str] = []
+        self.followed: list[m.Transition] = []
         """The names of the transitions taken since the last `via`."""
 
     def attempt(self, step: m.ScenarioStep) -> _Failure | None:
@@ -161,7 +161,7 @@ class _Player:
         self.trace = self.trace.extended(entry)
         if entry.fault is None:
             followed = (h for h in entry.cascade if isinstance(h, Followed))
-            self.followed += [self.universe.machines[h.instance].transitions[h.transition].name for h in followed]
+            self.followed += [self.universe.machines[h.instance].transitions[h.transition] for h in followed]
         return entry.fault
 
     # Steps
@@ -202,7 +202,7 @@ class _Player:
         instance = reference(self._frame(), step.target)
         name, state = self.universe.name(instance), self.trace.end.states[instance]
         running = self.universe.timers(instance, state)
-        timers = [t for t in running if step.timer is None or step.timer in (t.label, t.source)]
+        timers = [t for t in running if step.timer is None or step.timer in t.timer_names]
         if not timers:
             which = "no timer" if step.timer is None else f"no timer `{step.timer}`"
             raise _Failure(f"{which} of {name} runs in `{state}`")
@@ -241,6 +241,7 @@ class _Player:
 
     def _via(self, step: m.Via) -> None:
         followed, self.followed = self.followed, []
-        if tuple(followed) != step.labels:
-            labels = ", ".join(followed) if followed else "none"
+        pairs = zip(followed, step.labels, strict=False)
+        if len(followed) != len(step.labels) or not all(label in t.names for t, label in pairs):
+            labels = ", ".join(t.name for t in followed) if followed else "none"
             raise _Failure(f"the transitions followed are {labels}")

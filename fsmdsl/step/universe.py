@@ -353,8 +353,8 @@ class _Index:
 
 
 def _rank(chain: tuple[str, ...], t: m.Transition) -> int | None:
-    """The place of a transition in a chain: the best of its event, its label and its guard's `let`s, or that of `*`."""
-    names = {trigger_name(t.trigger), t.label, *(_conjuncts(t.guard) if t.guard is not None else ())}
+    """The place of a transition in a chain: the best of its event, labels and its guard's `let`s, or that of `*`."""
+    names = {trigger_name(t.trigger), *t.labels, *(_conjuncts(t.guard) if t.guard is not None else ())}
     places = [n for n, name in enumerate(chain) if name in names] or [n for n, name in enumerate(chain) if name == "*"]
     return min(places, default=None)
 

@@ -155,10 +155,12 @@ def _of_machine(machine: MachineNames, meaning: Meaning) -> Iterator[Declared]:
                 kinds = ("event", "parameter") if isinstance(x, s.EventDecl) else ("action", "outcome", "parameter")
                 if meaning.kind in kinds:
                     yield from (_signature(x, y, why) for y in signatures if y.name.text == name)
-            case s.TransitionDecl(label=label) | s.InvariantDecl(name=label):
-                kind = "label" if isinstance(x, s.TransitionDecl) else "invariant"
-                if meaning.kind == kind and label is not None and label.text == meaning.name:
+            case s.TransitionDecl():
+                if meaning.kind == "label" and meaning.name in machine.labels_of(x):
                     yield Declared(shortened(x.span.text), x.doc, x.span, row(x), why)
+            case s.InvariantDecl(name=name):
+                if meaning.kind == "invariant" and name is not None and name.text == meaning.name:
+                    yield Declared(shortened(x.span.text), x.doc, x.span, "", why)
             case _:
                 pass
 

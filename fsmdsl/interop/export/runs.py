@@ -139,7 +139,7 @@ def _promises(roster: Roster, name: str) -> Iterator[Promise]:
         for front in (f"{machine.name}.", f"{machine.qualified}."):
             if name.startswith(front):
                 names.add(name.removeprefix(front))
-        followed = frozenset(t.index for t in machine.transitions if {t.label, trigger_name(t.trigger)} & names)
+        followed = frozenset(t.index for t in machine.transitions if {*t.labels, trigger_name(t.trigger)} & names)
         ignored = frozenset(x.event for x in machine.ignores if x.event in names)
         if followed or ignored:
             yield Promise(instance, followed, ignored)

@@ -229,13 +229,13 @@ def _types(rule: LineRule, machines: list[m.Machine]) -> Iterator[tuple[m.Type, 
 def _events(machine: m.Machine) -> list[str]:
     """What a line can say has come: events, answers, timers."""
     timers = [t for t in machine.transitions if isinstance(t.trigger, m.OnTimer)]
-    names = dict.fromkeys(f"timeout {n}" for t in timers for n in (t.label, t.source) if n)
+    names = dict.fromkeys(f"timeout {n}" for t in timers for n in sorted(t.timer_names))
     outcomes = [f"{a.name}.{o}" for a in machine.actions for o in a.outcomes]
     return [*(e.name for e in machine.events), *outcomes, *(["timeout"] if timers else []), *names]
 
 
 def _rows(machine: m.Machine) -> list[str]:
-    return list(dict.fromkeys(t.name for t in machine.transitions))
+    return list(dict.fromkeys(name for t in machine.transitions for name in sorted(t.names)))
 
 
 def _parameters(machine: m.Machine, event: str | None) -> set[str]:

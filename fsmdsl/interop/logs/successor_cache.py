@@ -165,8 +165,8 @@ class SuccessorCache:
     def _is_mark(self, trace_event: TraceEvent) -> bool:
         match trace_event:
             case Followed(instance, index):
-                row = self.universe.machines[instance].transitions[index].name
-                return instance in self.reading.stated or (instance, row) in self.reading.rows
+                names = self.universe.machines[instance].transitions[index].names
+                return instance in self.reading.stated or any((instance, x) in self.reading.rows for x in names)
             case Sent(_, receiver, event):
                 return (receiver, event) in self.reading.events
             case _:
@@ -177,8 +177,8 @@ class SuccessorCache:
         for h in edge.marks:
             match h:
                 case Followed(instance, index):
-                    row = self.universe.machines[instance].transitions[index].name
-                    if (instance, row) in self.reading.logged_rows:
+                    names = self.universe.machines[instance].transitions[index].names
+                    if any((instance, x) in self.reading.logged_rows for x in names):
                         return True
                 case Sent(_, receiver, event) if (receiver, event) in self.reading.logged_events:
                     return True
@@ -194,7 +194,7 @@ def keys(roster: Roster, step: Step, world: World) -> Iterator[Key]:
             yield instance, f"{action}.{outcome}"
         case TimerStep(instance, index):
             t = roster.machines[instance].transitions[index]
-            yield from ((instance, x) for x in ("timeout", *(f"timeout {n}" for n in {t.label, t.source} - {None})))
+            yield from ((instance, x) for x in ("timeout", *(f"timeout {n}" for n in sorted(t.timer_names))))
         case ChannelStep(kind, queue, position):
             channel, receiver, _ = roster.queues[queue]
             whose = receiver if channel.each else None

@@ -191,8 +191,10 @@ class Tracker:
             case Sent(_, receiver, event, arguments) if receiver == instance and event == claim.event:
                 yield from self.arguments(claim, instance, arguments, names)
             case Followed(at, index, _, after) if at == instance and claim.event is None:
-                row = self.universe.machines[at].transitions[index].name
-                if claim.row in (None, row) and (not claim.meaning.leaves or after in claim.meaning.leaves):
+                rows = self.universe.machines[at].transitions[index].names
+                if (claim.row is None or claim.row in rows) and (
+                    not claim.meaning.leaves or after in claim.meaning.leaves
+                ):
                     yield from (names,) * (claim.row is not None or bool(claim.meaning.leaves))
             case _:
                 return
@@ -205,7 +207,7 @@ class Tracker:
             yield names
             return
         followed = [h for h in cascade if isinstance(h, Followed) and h.instance == instance]
-        rows = {self.universe.machines[instance].transitions[h.transition].name for h in followed}
+        rows = {x for h in followed for x in self.universe.machines[instance].transitions[h.transition].names}
         passed = {h.after for h in followed}
         if claim.row is not None and claim.row not in rows:
             return

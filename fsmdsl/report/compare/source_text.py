@@ -51,7 +51,7 @@ def row(t: m.Transition, source: str | None = None) -> str:
     return f"{label}{source}{arrow} {trigger(t)}".rstrip()
 
 
-_UNSAID = frozenset({"doc", "member_docs", "display", "amended", "amendments"})
+_UNSAID = frozenset({"doc", "member_docs", "display", "amended", "amendments", "replaces"})
 """Fields of the model that change nothing about what happens."""
 
 

@@ -1,8 +1,8 @@
 """What the fairness of a property asks, of which instances.
 
-A name is an event's, an `action.outcome` or a transition's label, alone or behind a machine's name. Every instance that
-knows it has an obligation of its own, or one for each value of the parameters behind `for each`. Of each queue of a
-channel, every message that it can carry has one.
+A name is an event's, an `action.outcome` or a label of transitions, alone or behind a machine's name. Every instance
+that knows it has an obligation of its own, or one for each value of the parameters behind `for each`. Of each queue of
+a channel, every message that it can carry has one.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FairnessConstraints:
         for instance, machine in enumerate(self.universe.machines):
             names = _aliases(machine, name)
             is_known = is_known or bool(names & _names(machine))
-            followed = [t for t in machine.transitions if {t.label, trigger_name(t.trigger)} & names]
+            followed = [t for t in machine.transitions if {*t.labels, trigger_name(t.trigger)} & names]
             ignored = {i.event for i in machine.ignores if i.event in names}
             events = dict.fromkeys([*(trigger_name(t.trigger) for t in followed), *sorted(ignored)])
             parameters = {e: _parameters(machine, e, each) for e in events}
@@ -129,7 +129,7 @@ def _aliases(machine: m.Machine, name: str) -> frozenset[str | None]:
     return frozenset({name, *(name.removeprefix(x) for x in fronts if name.startswith(x))})
 
 
-def _names(machine: m.Machine) -> set[str | None]:
+def _names(machine: m.Machine) -> set[str]:
     """All that fairness can name in a machine."""
     outcomes = {f"{a.name}.{o}" for a in machine.actions for o in a.outcomes}
-    return {*(e.name for e in machine.events), *(t.label for t in machine.transitions), *outcomes} - {None}
+    return {*(e.name for e in machine.events), *(x for t in machine.transitions for x in t.labels), *outcomes}

@@ -87,7 +87,7 @@ def _restart(universe: Universe, world: World, text: str) -> str:
 def _names(machine: m.Machine) -> Iterator[str]:
     yield from (e.name for e in machine.events)
     yield from (f"{a.name}.{o}" for a in machine.actions for o in a.outcomes)
-    yield from (n for t in _timers(machine) for n in (t.label, t.source) if n)
+    yield from (n for t in _timers(machine) for n in t.timer_names)
 
 
 def _timers(machine: m.Machine) -> list[m.Transition]:
@@ -102,7 +102,7 @@ def _triggers(universe: Universe, text: str) -> list[_Trigger]:
     if timeout is not None:
         whose, name = timeout.groups()
         at = [n for n in range(len(universe.machines)) if universe.name(n) == whose]
-        return [_Trigger(n, x, None) for n in at for x in _timer_names(universe.machines[n]) if name in (None, x)]
+        return [_Trigger(n, x, None) for n in at for x in _timer_names(universe.machines[n], name)]
     head, bracket, rest = text.partition("(")
     arguments = "".join(f"({rest}".split()) if bracket else None
     whose, dot, name = head.strip().partition(".")
@@ -115,8 +115,9 @@ def _triggers(universe: Universe, text: str) -> list[_Trigger]:
     return [_Trigger(n, head.strip(), arguments) for n, machine in every if head.strip() in _names(machine)]
 
 
-def _timer_names(machine: m.Machine) -> list[str]:
-    return list(dict.fromkeys(t.label or t.source for t in _timers(machine)))
+def _timer_names(machine: m.Machine, name: str | None) -> list[str]:
+    """The timers of a name; without one, all."""
+    return list(dict.fromkeys(t.label or t.source for t in _timers(machine) if name is None or name in t.timer_names))
 
 
 def _called(universe: Universe, name: str) -> list[int]:
@@ -148,7 +149,7 @@ def _why(universe: Universe, world: World, t: _Trigger) -> Iterator[str]:
 
 def _timer(universe: Universe, world: World, t: _Trigger) -> Iterator[str]:
     name, state = universe.name(t.instance), world.states[t.instance]
-    running = [x for x in universe.timers(t.instance, state) if t.name in (x.label, x.source)]
+    running = [x for x in universe.timers(t.instance, state) if t.name in x.timer_names]
     if not running:
         yield f"timer `{t.name}` of {name} does not run in `{state}`"
     for x in running:

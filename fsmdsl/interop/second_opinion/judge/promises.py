@@ -102,7 +102,7 @@ def _promises(universe: Universe, fairness: m.Fairness, x: Event) -> Iterator[ob
         case Followed(instance, transition):
             t = universe.machines[instance].transitions[transition]
             trigger = trigger_name(t.trigger)
-            yield from _by_name(universe, fairness, instance, {t.label, trigger}, trigger, x.arguments)
+            yield from _by_name(universe, fairness, instance, {*t.labels, trigger}, trigger, x.arguments)
         case Ignored(instance, event):
             yield from _by_name(universe, fairness, instance, {event}, event, x.arguments)
 

@@ -46,15 +46,6 @@ def _amended(decl: s.AmendDecl) -> Iterator[tuple[s.MachineMember, str]]:
             yield member, decl.reason.text
 
 
-def split_rows(machine: MachineNames) -> dict[str, list[str]]:
-    """Of each documented label whose rows have given way to rows of other labels, these."""
-    rows: dict[str, list[str]] = {}
-    for x in () if machine.module.program.as_documented else s.amendments_in(machine.decl.members):
-        if x.label is not None:
-            rows.setdefault(x.label.text, []).extend(n.text for n in labels(x))
-    return rows
-
-
 def _gives_way(member: s.MachineMember, replaced: set[str]) -> bool:
     return isinstance(member, s.TransitionDecl) and member.label is not None and member.label.text in replaced
 
@@ -174,4 +165,13 @@ def _unreplaced(machine: MachineNames, decl: s.AmendDecl) -> Iterator[Diagnostic
 def declared(module: ModuleNames, written: s.MachineDecl) -> MachineNames:
     """A machine whose declarations are still to be filled in, without the alternatives that do not apply."""
     decl = remaining(written, module.program.excluded_ids)
-    return MachineNames(decl, module, opened_members(decl, module.program.as_documented))
+    as_documented = module.program.as_documented
+    replaced = {} if as_documented else dict(_replacements(decl))
+    return MachineNames(decl, module, opened_members(decl, as_documented), replaced)
+
+
+def _replacements(decl: s.MachineDecl) -> Iterator[tuple[int, str]]:
+    """The ids of the rows that split a documented one, each with the label of that."""
+    for x in s.amendments_in(decl.members):
+        if x.label is not None:
+            yield from ((id(row), x.label.text) for row in x.members if isinstance(row, s.TransitionDecl))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from itertools import product
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.model.resolve import rules
-from fsmdsl.model.resolve.declarations.machines import replaced_rows, split_rows
+from fsmdsl.model.resolve.declarations.machines import replaced_rows
 from fsmdsl.model.resolve.machines.effects import Place, effects
 from fsmdsl.model.resolve.machines.transitions import Numbering, note_event, transitions
 from fsmdsl.model.resolve.names.meanings import Kind
@@ -18,7 +17,6 @@ from fsmdsl.model.resolve.types.first_values import check_any, default
 from fsmdsl.model.resolve.types.type_text import type_text
 from fsmdsl.model.resolve.values.lets import all_of
 from fsmdsl.model.resolve.values.places import condition, of_type
-from fsmdsl.text.source import Span
 
 
 def machine(names: MachineNames) -> m.Machine:
@@ -26,7 +24,7 @@ def machine(names: MachineNames) -> m.Machine:
     scope = Scope(names.module, names)
     numbering = Numbering()
     parts = list(names.members)
-    chains = _chains(names)
+    chains = [x.names for x, _ in parts if isinstance(x, s.PriorityDecl)]
     complete = m.Machine(
         names.decl.name.text,
         names.module.name,
@@ -41,11 +39,11 @@ def machine(names: MachineNames) -> m.Machine:
         tuple(t for x, why in parts if isinstance(x, s.TransitionDecl) for t in transitions(scope, x, why, numbering)),
         tuple(h for x, why in parts if isinstance(x, s.HookDecl) for h in _hooks(scope, x, why)),
         tuple(i for x, why in parts if isinstance(x, s.IgnoreDecl) for i in _ignores(scope, x, why)),
-        tuple(tuple(name for name, _ in chain) for chain in chains),
+        tuple(tuple(name.text for name in chain) for chain in chains),
         tuple(_invariants(scope, [(x, why) for x, why in parts if isinstance(x, s.InvariantDecl)])),
         tuple(dict.fromkeys(why for _, why in parts if why is not None)),
         names.decl.span,
-        tuple(tuple(span for _, span in chain) for chain in chains),
+        tuple(tuple(name.span for name in chain) for chain in chains),
         _grid(scope, [x for x, _ in parts if isinstance(x, s.LayoutDecl)]),
     )
     _check_initial(scope, names)
@@ -62,28 +60,11 @@ def _check_replaced(scope: Scope, names: MachineNames) -> None:
             pass
 
 
-def _chains(names: MachineNames) -> list[tuple[tuple[str, Span], ...]]:
-    """The chains of `priority`, each name with its place. The label of a row that an amendment has split means the rows
-    in its place."""
-    split = split_rows(names)
-    chains: list[tuple[tuple[str, Span], ...]] = []
-    for x in (x for x, _ in names.members if isinstance(x, s.PriorityDecl)):
-        rows = [_ranked(names, n.text, split.get(n.text, [])) for n in x.names]
-        chains.extend(tuple(zip(chain, (n.span for n in x.names), strict=True)) for chain in product(*rows))
-    return chains
-
-
-def _ranked(names: MachineNames, name: str, in_its_place: list[str]) -> list[str]:
-    """What a name in `priority` stands for: the rows in its place, and itself where it still means something."""
-    means_more = name in names.labels or name in names.events or name in names.lets
-    return [*([name] if means_more or not in_its_place else []), *dict.fromkeys(in_its_place)]
-
-
 def _note_ranked(scope: Scope, names: MachineNames) -> None:
     """Keep what the names in `priority` stand for; that they stand for something is a matter of `checks`."""
     tables: tuple[tuple[Kind, Container[str]], ...] = (
         ("event", names.events),
-        ("label", {*names.labels, *split_rows(names)}),
+        ("label", names.labels),
         ("let", names.lets),
     )
     for ranked in (n for x, _ in names.members if isinstance(x, s.PriorityDecl) for n in x.names):

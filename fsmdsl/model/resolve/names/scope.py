@@ -25,6 +25,8 @@ class MachineNames:
     module: ModuleNames
     members: list[tuple[s.MachineMember, str | None]]
     """Every member that counts, amendments opened, each with the reason of its amendment."""
+    replaced: Mapping[int, str] = field(default_factory=dict)
+    """By the id of a row that an amendment has put in the place of a documented one: the label of that."""
     states: dict[str, s.StateDecl] = field(default_factory=dict)
     params: dict[str, m.Type] = field(default_factory=dict)
     fields: dict[str, m.Type] = field(default_factory=dict)
@@ -43,8 +45,13 @@ class MachineNames:
 
     @property
     def labels(self) -> set[str]:
-        """The labels of its transitions."""
-        return {x.label.text for x, _ in self.members if isinstance(x, s.TransitionDecl) and x.label is not None}
+        """The labels that mean transitions."""
+        return {name for x, _ in self.members if isinstance(x, s.TransitionDecl) for name in self.labels_of(x)}
+
+    def labels_of(self, x: s.TransitionDecl) -> set[str]:
+        """The label of a row, and that of the documented row in whose place it is."""
+        own = set() if x.label is None else {x.label.text}
+        return own | ({self.replaced[id(x)]} if id(x) in self.replaced else set())
 
     @property
     def data(self) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _timers(machine: MachineNames) -> list[str]:
     names: list[str] = []
     for t, _ in machine.members:
         if isinstance(t, s.TransitionDecl) and isinstance(t.trigger, s.After):
-            names.extend([t.label.text] if t.label is not None else [])
+            names.extend(sorted(machine.labels_of(t)))
             for n in (n for e in t.edges for n in e.sources):
                 names.extend(lasting(machine) if n.text == "*" else [n.text])
     return names

@@ -134,8 +134,7 @@ def events_meant(x: MachineNames, name: str) -> tuple[m.Event | None, ...]:
     """The events that a name of fairness is about in a machine, those of its rows if it is a label; None: what is none,
     as an answer or a timer."""
     names = _happenings(x).keys() & _spellings(x, name)
-    rows = [t for t, _ in x.members if isinstance(t, s.TransitionDecl) and t.label is not None]
-    triggers = [t.trigger for t in rows if t.label is not None and t.label.text in names]
+    triggers = [t.trigger for t, _ in x.members if isinstance(t, s.TransitionDecl) and x.labels_of(t) & names]
     about = [str(t.path) if isinstance(t, s.On) else "" for t in triggers]
     about += sorted(n for n in names if n in x.events or n not in x.labels)
     return tuple(dict.fromkeys(x.events.get(e) for e in about))
