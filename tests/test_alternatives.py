@@ -155,6 +155,38 @@ def test_a_repair_without_a_name_goes_by_its_place(spec: Path) -> None:
     assert rows(spec, "work.fsm:12") == [*AT_ONCE, "back", "told", "quiet"]
 
 
+TABLE = """\
+work.One
+                     complete
+  none               violated
+  parts              violated
+  at_once            holds
+  work begins again  violated
+  all                violated
+  all with at_once   holds
+  holds wherever it was checked: invariant Boss: quiet, no deadlock, no step
+    fails
+"""
+
+
+def test_each_amendment_tries_every_alternative(spec: Path) -> None:
+    """By itself, and with all repairs of other rows. The exit code is that of the repairs that apply."""
+    spec.write_text(TEXT.replace("when left == 0", "when left < 2").replace("when left > 0 ", "when left == 2 "))
+    result = verify("--each-amendment")
+    assert (result.stdout, result.exit_code) == (TABLE, 1)
+    data = json.loads(verify("--each-amendment", "--format", "json").stdout)
+    jsonschema.validate(data, schemas()["verify"])
+    (one,) = data["repairs"]
+    assert [(x["repairs"], x["name"], len(x["amendments"])) for x in one["rows"]] == [
+        ("none", None, 0),
+        ("one", "parts", 1),
+        ("one", "at_once", 2),
+        ("one", None, 1),
+        ("all", None, 0),
+        ("all", "at_once", 2),
+    ]
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

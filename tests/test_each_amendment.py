@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from fsmdsl.cli import each_amendment
+from fsmdsl.cli import repair_tables
 from fsmdsl.cli.parser import cli
 from fsmdsl.report.formats.schema import schemas
 from fsmdsl.text.budget import Budget
@@ -113,6 +115,25 @@ def test_the_code_is_that_of_all_repairs_together(spec: Path) -> None:
     assert result.exit_code == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_other_processes_find_the_same(form: str, spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = each("--jobs", "1", "--format", form)
+    explore, here = repair_tables.explore, os.getpid()
+
+    def elsewhere(*arguments: Any, **options: Any) -> Any:
+        assert os.getpid() != here
+        return explore(*arguments, **options)
+
+    monkeypatch.setattr(repair_tables, "explore", elsewhere)
+    together = each("--jobs", "2", "--format", form)
+    assert (together.exit_code, untimed(together.stdout)) == (alone.exit_code, untimed(alone.stdout))
+
+
+def untimed(text: str) -> str:
+    return re.sub(r'"seconds": [\d.e-]+', "", text)
+
+
 def test_unknown_is_no_pass(spec: Path) -> None:
     result = each("--max-states", "1", "--system", "One")
     assert result.exit_code == 3
@@ -122,7 +143,7 @@ def test_unknown_is_no_pass(spec: Path) -> None:
 
 def test_limits_are_for_the_whole_command(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All repairs come first; what the limit leaves out is unknown, and not left out of the table."""
-    explore = each_amendment.explore
+    explore = repair_tables.explore
 
     def once(*given: Any, **options: Any) -> Any:
         result = explore(*given, **options)
@@ -130,7 +151,7 @@ def test_limits_are_for_the_whole_command(spec: Path, monkeypatch: pytest.Monkey
         budget.stop("stopped after 9 seconds")
         return result
 
-    monkeypatch.setattr(each_amendment, "explore", once)
+    monkeypatch.setattr(repair_tables, "explore", once)
     result = each("--system", "One")
     assert result.exit_code == 3
     rows = {line[2:24].strip(): set(line[24:].split()) for line in result.stdout.splitlines()[2:8]}

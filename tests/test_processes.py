@@ -133,13 +133,24 @@ def test_who_needs_more_than_the_share_of_one_gets_all(tmp_path: Path, monkeypat
 def test_what_is_sent_refers_to_the_model() -> None:
     model = compiled(SWITCH + broken("S", 3))
     x = explore(model, model.systems["test.S"])
-    packed = ModelPickle(model).dumps(x)
-    there = ModelPickle(model).loads(packed)
+    packed = ModelPickle([model]).dumps(x)
+    there = ModelPickle([model]).loads(packed)
     assert isinstance(there, Exploration)
     assert there == x
     assert there.system is x.system
     assert [v.trace and v.trace.roster.system for v in there.verdicts] == [v.trace and x.system for v in x.verdicts]
     assert SWITCH.encode() not in packed
+
+
+def test_what_is_sent_refers_to_the_model_that_it_is_about() -> None:
+    """Several models of one text, as with `--each-amendment`."""
+    models = [compiled(SWITCH + broken("S", n)) for n in (3, 4)]
+    x = explore(models[1], models[1].systems["test.S"])
+    pickled = ModelPickle(models)
+    there = pickled.loads(pickled.dumps(x))
+    assert isinstance(there, Exploration)
+    assert there.system is models[1].systems["test.S"]
+    assert [v.trace.roster.model is models[1] for v in there.verdicts if v.trace] == [True]
 
 
 # Ctrl-C --------------------------------------------------------------------------------------------------------------

@@ -75,26 +75,28 @@ def processes(jobs: int | None, systems: int) -> int:
 class Work(Generic[T]):
     """The work for each system, by its number, within a budget. `shows_progress`: print progress, on a terminal."""
 
-    model: m.Model
-    systems: Sequence[m.System]
+    models: Sequence[m.Model]
+    """Those that results refer to."""
+    names: Sequence[str]
+    """Of the systems, for messages."""
     budget: Budget
     shows_progress: bool
     of: Callable[[int, Show | None], T]
 
     def show(self, n: int) -> Show | None:
         """Reports the progress of a system, if progress is shown."""
-        return progress(self.systems[n].qualified) if self.shows_progress else None
+        return progress(self.names[n]) if self.shows_progress else None
 
 
 @contextmanager
 def results(work: Work[T], jobs: int) -> Iterator[Iterator[T]]:
     """The results in the order of the systems, computed by a number of processes."""
     if jobs == 1:
-        yield (work.of(n, work.show(n)) for n in range(len(work.systems)))
+        yield (work.of(n, work.show(n)) for n in range(len(work.names)))
         return
     pool = _ProcessPool(work, jobs)
     try:
-        yield map(pool.result, range(len(work.systems)))
+        yield map(pool.result, range(len(work.names)))
     finally:
         pool.end()
 
@@ -120,8 +122,8 @@ class _ProcessPool(Generic[T]):
         from fsmdsl.search.compose import load
 
         load()
-        self._work, self._pickle = work, ModelPickle(work.model)
-        self._left = deque(range(len(work.systems)))
+        self._work, self._pickle = work, ModelPickle(work.models)
+        self._left = deque(range(len(work.names)))
         self._answers: dict[int, _Answer] = {}
         self._processes: dict[Connection, ForkProcess] = {}
         self._busy: dict[Connection, int] = {}
@@ -186,9 +188,9 @@ class _ProcessPool(Generic[T]):
         try:
             message: Progress | _Answer = here.recv()
         except EOFError:
-            process, system = self._processes[here], self._work.systems[self._busy[here]]
+            process, name = self._processes[here], self._work.names[self._busy[here]]
             process.join()
-            why = f"the process that explored `{system.qualified}` has ended with {process.exitcode}"
+            why = f"the process that explored `{name}` has ended with {process.exitcode}"
             return _Answer(error=RuntimeError(why))
         return message
 

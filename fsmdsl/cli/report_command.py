@@ -93,7 +93,9 @@ def command(
     def explore_one(n: int, show: Callable[[Progress], None] | None) -> tuple[Exploration, Census]:
         return _explored(model, systems[n], limits, means, budget.renewed() if n else budget, show)
 
-    with results(Work(model, systems, budget, output.speaks, explore_one), at_once) as explorations:
+    with results(
+        Work([model], [x.qualified for x in systems], budget, output.speaks, explore_one), at_once
+    ) as explorations:
         done = list(explorations)
     clear()
     explored = [x for x, _ in done]

@@ -172,8 +172,8 @@ def _explore(options: VerifyOptions, task: _Task) -> list[Exploration]:
         simple = is_first() and not options.as_shortest
         return with_runs(run, model, budget.renewed() if n else budget, simple=simple)
 
-    work = Work(model, systems, budget, task.out.speaks, explored)
-    return _print_results(work, jobs, task.out, task.style, by_hand=options.by_hand)
+    work = Work([model], [x.qualified for x in systems], budget, task.out.speaks, explored)
+    return _print_results(work, jobs, model, task.out, task.style, by_hand=options.by_hand)
 
 
 def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]) -> list[SecondOpinion]:
@@ -212,7 +212,7 @@ def _write_files(options: VerifyOptions, task: _Task, explorations: list[Explora
 
 
 def _print_results(
-    work: Work[Exploration], jobs: int, out: Printing, style: Style, *, by_hand: bool
+    work: Work[Exploration], jobs: int, model: m.Model, out: Printing, style: Style, *, by_hand: bool
 ) -> list[Exploration]:
     """The results of the systems, each printed as soon as it is there."""
     done: list[Exploration] = []
@@ -223,9 +223,9 @@ def _print_results(
             if out.speaks:
                 clear()
             out.say(summary(x, paint), wrap=True)
-            for line in () if by_hand else details(x, work.model, paint, style, previous):
+            for line in () if by_hand else details(x, model, paint, style, previous):
                 out.say(line, wrap=True)
-            for line in () if by_hand else never_followed_lines(x, work.model, paint, every=style.every):
+            for line in () if by_hand else never_followed_lines(x, model, paint, every=style.every):
                 out.say(line, wrap=True)
     return done
 

@@ -49,8 +49,9 @@ Column = tuple[Question, tuple[Outcome, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A system with some of its repairs: none, one, or all. `exploration`: None where there is no such system, for the
-    reason in `why`, or where a limit came first."""
+    """A system with some of its repairs: none, one, or all. With alternatives, `all` is all that apply, or, with a
+    `repair`, all that apply if that one comes first. `exploration`: None where there is no such system, for the reason
+    in `why`, or where a limit came first."""
 
     scope: Scope
     repair: Repair | None
@@ -61,7 +62,14 @@ class Trial:
     @property
     def label(self) -> str:
         """What heads the row."""
-        return self.scope if self.repair is None else self.repair.title
+        if self.repair is None:
+            return self.scope
+        return self.repair.title if self.scope == "one" else f"all with {self.repair.title}"
+
+    @property
+    def is_whole(self) -> bool:
+        """Does it have the repairs that apply?"""
+        return self.scope == "all" and self.repair is None
 
 
 @dataclass(frozen=True, slots=True)

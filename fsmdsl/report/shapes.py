@@ -239,8 +239,9 @@ class Question(TypedDict):
 
 class RepairRow(TypedDict):
     """The verdicts on a system without repairs (`none`), with `one`, or with `all`. `name`, `reason`, `amendments`: of
-    the one repair, else null and empty. `outcomes`: in the order of the questions, null where there is no such
-    question. `why`: null, or why there is no such system with these repairs."""
+    the one repair, or, for `all`, of the alternative that comes first; else null and empty. `outcomes`: in the order of
+    the questions, null where there is no such question. `why`: null, or why there is no such system with these
+    repairs."""
 
     repairs: Literal["none", "one", "all"]
     name: str | None

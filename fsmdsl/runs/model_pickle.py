@@ -1,4 +1,4 @@
-"""Results about a model, pickled for another process that has the same model.
+"""Results about models, pickled for another process that has the same models.
 
 Systems are sent by name and sources by number, since the other process has them. Universes are made anew there, once
 for each system.
@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import io
 import pickle
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, assert_never
 
 from fsmdsl import model as m
 from fsmdsl.step import Universe
 from fsmdsl.step.instances import Roster
 from fsmdsl.text.source import Source
 
-Reference = tuple[str, int | str]
+Reference = tuple[str, int, str]
+"""A kind, the number of a model or a source, and the name of a system, if it is about one."""
 
 
 class ModelPickle:
-    """Pickles objects that refer to a model, without the model."""
+    """Pickles objects that refer to models, without the models."""
 
-    def __init__(self, model: m.Model) -> None:
-        self._model = model
-        spans = [*(x.span for x in model.modules), *(x.span for x in model.machines.values())]
-        spans += [x.span for x in model.systems.values()]
+    def __init__(self, models: Sequence[m.Model]) -> None:
+        self._models = models
+        spans = [y.span for x in models for y in x.modules]
+        spans += [y.span for x in models for y in x.machines.values()]
+        spans += [y.span for x in models for y in x.systems.values()]
         self._sources: list[Source] = list({id(x.source): x.source for x in spans}.values())
         self._numbers = {id(x): n for n, x in enumerate(self._sources)}
         self._rosters: dict[Reference, Roster] = {}
 
     def dumps(self, x: object) -> bytes:
-        """An object as bytes, for `loads` in a process with the same model."""
+        """An object as bytes, for `loads` in a process with the same models."""
         packed = io.BytesIO()
         _Packer(packed, self).dump(x)
         return packed.getvalue()
@@ -43,32 +46,39 @@ class ModelPickle:
         """What stands for an object that the other process has; None if it has not."""
         match x:
             case Source() if id(x) in self._numbers:
-                return "source", self._numbers[id(x)]
-            case m.System() if self._model.systems.get(x.qualified) is x:
-                return "system", x.qualified
-            case m.Model() if x is self._model:
-                return "model", 0
-            case Roster() if x.model is self._model and self._model.systems.get(x.system.qualified) is x.system:
-                return type(x).__name__, x.system.qualified
+                return "source", self._numbers[id(x)], ""
+            case m.System() if (number := self._home(x)) is not None:
+                return "system", number, x.qualified
+            case m.Model() if (number := self._number(x)) is not None:
+                return "model", number, ""
+            case Roster() if (number := self._number(x.model)) is not None and self._home(x.system) == number:
+                return type(x).__name__, number, x.system.qualified
             case _:
                 return None
+
+    def _number(self, model: m.Model) -> int | None:
+        return next((n for n, x in enumerate(self._models) if x is model), None)
+
+    def _home(self, system: m.System) -> int | None:
+        """The number of the model that has a system."""
+        return next((n for n, x in enumerate(self._models) if x.systems.get(system.qualified) is system), None)
 
     def referent(self, reference: Reference) -> object:
         """The object that a reference stands for."""
         match reference:
-            case "source", int(number):
+            case "source", number, _:
                 return self._sources[number]
-            case "system", str(name):
-                return self._model.systems[name]
-            case "model", _:
-                return self._model
-            case kind, str(name):
+            case "system", number, name:
+                return self._models[number].systems[name]
+            case "model", number, _:
+                return self._models[number]
+            case kind, number, name:
                 if reference not in self._rosters:
                     kind_of = Universe if kind == Universe.__name__ else Roster
-                    self._rosters[reference] = kind_of(self._model, self._model.systems[name])
+                    self._rosters[reference] = kind_of(self._models[number], self._models[number].systems[name])
                 return self._rosters[reference]
             case _:
-                raise pickle.UnpicklingError(f"{reference} stands for nothing")
+                assert_never(reference)
 
 
 class _Packer(pickle.Pickler):
