@@ -243,3 +243,13 @@ def test_a_name_in_two_modules_is_ambiguous(spec: Path) -> None:
     assert "2 modules have `parts`; choose one: `--without far.parts` or `--without work.parts`" in result.stderr
     loaded = load(["."], without=["work.parts"])
     assert loaded.unanswered == {}
+
+
+def test_the_report_lists_those_that_do_not_apply(spec: Path) -> None:
+    assert CliRunner().invoke(cli, ["report", "work.fsm", "--out", "out"]).exit_code == 0
+    page = Path("out/index.html").read_text()
+    assert page.count("<h3>Alternatives</h3>") == 1
+    assert "<code>parts</code> also replaces <code>done</code>, and comes first" in page
+    spec.write_text(TEXT.replace("amends at_once", "amends parts"))
+    CliRunner().invoke(cli, ["report", "work.fsm", "--out", "out", "--force"])
+    assert "<h3>Alternatives</h3>" not in Path("out/index.html").read_text()

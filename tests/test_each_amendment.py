@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from fsmdsl.cli import repair_tables
 from fsmdsl.cli.parser import cli
 from fsmdsl.report.formats.schema import schemas
-from fsmdsl.text.budget import Budget
+from fsmdsl.text.budget import Budget, LimitError
 
 TEXT = """module desk
 
@@ -246,3 +246,82 @@ system Lamps {
     ]  # fmt: skip
     assert "bell" not in lamps
     assert "dim: there is no event `dim`" in lamps.replace("\n    ", " ")
+
+
+# In the report -------------------------------------------------------------------------------------------------------
+
+
+def report(*options: str) -> Result:
+    return CliRunner().invoke(cli, ["report", "desk.fsm", "--out", "out", "--force", *options])
+
+
+def table_of(page: str) -> list[list[str]]:
+    """The texts of the cells of the first table of repairs."""
+    table = page.partition('<table class="repairs">')[2].partition("</table>")[0]
+    rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    cells = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows)
+    return [[re.sub(r"<small>.*?</small>|<[^>]*>", "", x).strip() for x in row] for row in cells]
+
+
+def test_the_report_has_the_table_when_asked(spec: Path) -> None:
+    without = report()
+    assert "Each amendment" not in Path("out/index.html").read_text()
+    result = report("--each-amendment", "--format", "json")
+    assert result.exit_code == without.exit_code
+    page = Path("out/index.html").read_text()
+    assert page.count("<h3>Each amendment</h3>") == 1
+    lines = TABLE.splitlines()[1:8]
+    assert table_of(page) == [re.split(r"  +", f"With{x}" if n == 0 else x.strip()) for n, x in enumerate(lines)]
+    assert "holds wherever it was checked: invariant Desk: few" in page
+    assert "there is no event <code>find</code>" in page
+    assert "<small>what was lost is found again</small>" in page
+    data = json.loads(result.stdout)
+    assert data["repairs"] == json.loads(each("--format", "json").stdout)["repairs"][:1]
+
+
+def test_the_report_explores_a_system_with_all_repairs_once(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    explore = repair_tables.explore
+    rows: list[set[str]] = []
+
+    def note(model: Any, *arguments: Any, **options: Any) -> Any:
+        rows.append({t.name for t in model.machines["desk.Desk"].transitions if t.amended})
+        return explore(model, *arguments, **options)
+
+    monkeypatch.setattr(repair_tables, "explore", note)
+    report("--each-amendment")
+    assert rows == [set(), {"t3"}, set(), {"t2"}]
+
+
+def test_text_of_amendments_is_escaped_on_the_page(spec: Path) -> None:
+    spec.write_text(TEXT.replace("nobody asks", "<b>nobody</b> asks").replace("what was", "<i>what</i> was"))
+    report("--each-amendment")
+    page = Path("out/index.html").read_text()
+    assert "<b>nobody" not in page
+    assert "<i>what" not in page
+    assert "&lt;b&gt;nobody&lt;/b&gt; asks for long" in page
+
+
+def test_an_unknown_cell_of_the_report_is_no_pass(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any, **__: Any) -> Any:
+        raise LimitError
+
+    monkeypatch.setattr(repair_tables, "explore", stopped)
+    spec.write_text(
+        """module lamp
+machine Lamp {
+    initial state Dark
+            state Lit
+    event press from environment
+    turn: Dark -> Lit on press
+    amends off "the light can be put out" Lit -> Dark on press
+}
+system One { lamp: Lamp  environment { lamp.press } }
+"""
+    )
+    assert report().exit_code == 0
+    assert report("--each-amendment").exit_code == 3
+
+
+def test_a_report_as_documented_has_no_repairs(spec: Path) -> None:
+    result = report("--each-amendment", "--as-documented")
+    assert (result.exit_code, "take `--as-documented` away" in result.stderr) == (2, True)

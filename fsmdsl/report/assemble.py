@@ -12,10 +12,11 @@ from fsmdsl.report.attention import attention
 from fsmdsl.report.counts import Counts
 from fsmdsl.report.coverage import covered, explored, logged
 from fsmdsl.report.machines import diagram, machine_view
+from fsmdsl.report.repairs import Table, repairs_view
 from fsmdsl.report.space import layout, space_view
 from fsmdsl.report.state_counts import Census
 from fsmdsl.report.systems import inline, system_view
-from fsmdsl.report.views import LocksView, ModuleView, Report, ScenarioView
+from fsmdsl.report.views import LocksView, ModuleView, RepairsView, Report, ScenarioView
 from fsmdsl.search import Exploration, Played
 from fsmdsl.step import Universe
 from fsmdsl.text.diagnostics import Diagnostic
@@ -34,12 +35,15 @@ def assemble(
     version: str = "",
     *,
     counts: Counts | None = None,
+    tables: Sequence[Table] = (),
 ) -> tuple[Report, list[Diagnostic]]:
-    """The report, and what could not be drawn. `counts`: how often rows have happened in a log."""
+    """The report, and what could not be drawn. `counts`: how often rows have happened in a log. `tables`: of repairs,
+    for the systems that have some."""
     drawing = _Drawing(model, explorations, draw)
     ids = {x.system.qualified: anchor(x.system.qualified) for x, _ in explorations}
     ids |= {x.scenario.qualified: f"{anchor(x.scenario.module)}-scenarios" for x in played}
-    modules = [_module(model, x, drawing, explorations, played, ids, counts or {}) for x in model.modules]
+    repairs = {x.system: repairs_view(x) for x in tables}
+    modules = [_module(model, x, drawing, explorations, played, ids, counts or {}, repairs) for x in model.modules]
     return Report(title, modules, diagnostics, attention(modules, diagnostics), version), drawing.problems
 
 
@@ -78,6 +82,7 @@ def _module(
     played: Sequence[Played],
     ids: Mapping[str, str],
     counts: Counts,
+    repairs: Mapping[str, RepairsView],
 ) -> ModuleView:
     machines = []
     for y in x.machines:
@@ -90,7 +95,7 @@ def _module(
             plain = drawing.space(exploration.system)
             name = f"{anchor(exploration.system.qualified)}-space"
             space = space_view(Universe(model, exploration.system), counted, plain, name) if plain else None
-            systems.append(system_view(model, exploration, space))
+            systems.append(system_view(model, exploration, space, repairs.get(exploration.system.qualified)))
     return ModuleView(
         anchor(x.name),
         x.name,

@@ -50,12 +50,23 @@ def machine_view(
         events,
         matrix,
         reasons,
+        _alternatives(model, machine),
         _reach(machine, reached["explored"], ids),
         _reach(machine, reached["covered"], ids),
         _reach(machine, reached["logged"], ids),
         overlays,
         shipped(machine.span.source.name),
     )
+
+
+def _alternatives(model: m.Model, machine: m.Machine) -> list[tuple[str, str, str]]:
+    """Of the repairs of a machine, those that do not apply."""
+    every = (x for module in model.modules if module.name == machine.module for x in module.alternatives)
+    return [
+        (x.name or "", x.reason, f"`{x.instead}` also replaces `{x.row}`, and comes first")
+        for x in every
+        if x.machine == machine.name
+    ]
 
 
 def _reach(machine: m.Machine, x: Reach, ids: Mapping[str, str]) -> ReachView:

@@ -11,6 +11,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.report.data import place
 from fsmdsl.report.frames import Paint, plain
+from fsmdsl.report.views import RepairsView
 from fsmdsl.runs.verdicts.verdict import VerdictKind
 from fsmdsl.runs.violation_groups import Group, violation_groups
 from fsmdsl.search import Exploration, Verdict
@@ -81,6 +82,11 @@ class Table:
     questions: tuple[Question, ...]
     trials: tuple[Trial, ...]
     outcomes: tuple[tuple[Outcome, ...], ...]
+
+    @property
+    def has_repairs(self) -> bool:
+        """Does the system have any?"""
+        return len(self.trials) > 1
 
     @property
     def undecided(self) -> bool:
@@ -247,6 +253,22 @@ def notes(x: Table) -> Iterator[str]:
         yield f"holds wherever it was checked: {names}{f' and {more} more' if more > 0 else ''}"
     for why, trials in groupby((t for t in x.trials if t.why), key=lambda t: t.why):
         yield f"{', '.join(t.label for t in trials)}: {why}"
+
+
+# On a page -----------------------------------------------------------------------------------------------------------
+
+
+def repairs_view(x: Table) -> RepairsView:
+    """The table for the report."""
+    return RepairsView(
+        [q.name for q, _ in x.contested],
+        [(t.label, _reason(t), [outcomes[n] for _, outcomes in x.contested]) for n, t in enumerate(x.trials)],
+        list(notes(x)),
+    )
+
+
+def _reason(t: Trial) -> str:
+    return t.repair.reason if t.repair is not None and t.repair.name is not None and t.scope == "one" else ""
 
 
 # In other formats ----------------------------------------------------------------------------------------------------

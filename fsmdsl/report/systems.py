@@ -13,7 +13,7 @@ from fsmdsl.report.chart import violation
 from fsmdsl.report.columns import columns
 from fsmdsl.report.exploration import explored_part, never_followed_by_machine, unfollowed_rows
 from fsmdsl.report.stepping import of_verdict
-from fsmdsl.report.views import GroupView, SpaceView, SystemView, VerdictView
+from fsmdsl.report.views import GroupView, RepairsView, SpaceView, SystemView, VerdictView
 from fsmdsl.runs.narrative import story
 from fsmdsl.runs.verdicts.verdict import share_beyond
 from fsmdsl.runs.violation_groups import Group, violation_groups
@@ -22,7 +22,9 @@ from fsmdsl.step import Universe
 from fsmdsl.step.describe import words
 
 
-def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> SystemView:
+def system_view(
+    model: m.Model, x: Exploration, space: SpaceView | None, repairs: RepairsView | None = None
+) -> SystemView:
     """Everything about one system."""
     universe = Universe(model, x.system)
     verdicts = [_verdict(universe, n, v) for n, v in enumerate(x.verdicts)]
@@ -44,6 +46,7 @@ def system_view(model: m.Model, x: Exploration, space: SpaceView | None) -> Syst
         inline(columns(x.levels)) if len(x.levels) > 1 else "",
         space,
         x.beyond,
+        repairs,
     )
 
 

@@ -96,6 +96,8 @@ class MachineView:
     matrix: Sequence[tuple[str, Sequence[CellView]]]
     amendments: Sequence[tuple[str, str]]
     """What is amended, and why."""
+    alternatives: Sequence[tuple[str, str, str]]
+    """The repairs that do not apply: what each is called, its reason, and which repair applies instead."""
     explored: ReachView
     covered: ReachView
     logged: ReachView
@@ -166,6 +168,17 @@ class SpaceView:
 
 
 @dataclass(frozen=True, slots=True)
+class RepairsView:
+    """The verdicts on a system with each of its repairs: see `report.repairs`."""
+
+    questions: Sequence[str]
+    """The heads of the columns."""
+    rows: Sequence[tuple[str, str, Sequence[str]]]
+    """The head of each row, the reason of its repair if that is not the head, and the outcomes."""
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class SystemView:
     """A system and what exploring it found."""
 
@@ -193,6 +206,7 @@ class SystemView:
     space: SpaceView | None = None
     beyond: int = 0
     """How many of the states are beyond the bounds of the system."""
+    repairs: RepairsView | None = None
 
     @property
     def outcome(self) -> str:
