@@ -28,7 +28,7 @@ machine Work {
     back: Idle -> Busy  on go
 
     amends parts "work ends when nothing is left" replaces done: {
-        whole: Busy -> Idle  on go  when left == 0
+        finished: Busy -> Idle  on go  when left == 0
         part:  Busy          on go  when left > 0  do left = left - 1
     }
     amends at_once "work is done in one go" replaces done: {
@@ -58,7 +58,7 @@ system One {
 }
 """
 
-PARTS = ["whole", "part"]
+PARTS = ["finished", "part"]
 AT_ONCE = ["at_once"]
 IGNORED = "not taken work.at_once: `parts` also replaces `done` of Work, and comes first; `--without parts` takes it"
 
@@ -253,3 +253,61 @@ def test_the_report_lists_those_that_do_not_apply(spec: Path) -> None:
     spec.write_text(TEXT.replace("amends at_once", "amends parts"))
     CliRunner().invoke(cli, ["report", "work.fsm", "--out", "out", "--force"])
     assert "<h3>Alternatives</h3>" not in Path("out/index.html").read_text()
+
+
+# Every command can take another ------------------------------------------------------------------------------------
+
+
+def fsm(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, [*arguments])
+
+
+@pytest.mark.parametrize("option", [[], ["--without", "parts"]])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["list", "--format", "json"],
+        ["draw", "--format", "mermaid", "--out", "out"],
+        ["generate", "--out", "out"],
+        ["export", "--to", "scxml", "--machine", "Work"],
+    ],
+)
+def test_outputs_have_the_rows_that_apply(command: list[str], option: list[str], spec: Path) -> None:
+    result = fsm(command[0], "work.fsm", *command[1:], *option)
+    assert result.exit_code == 0, result.output
+    files = (
+        [x.read_text() for x in Path("out").rglob("*.*") if x.is_file() and "machinery" not in x.parts]
+        if Path("out").exists()
+        else []
+    )
+    text = "".join([result.stdout, *files])
+    assert ("finished" in text, "at_once" in text) == (not option, bool(option))
+
+
+def test_check_looks_at_the_rows_that_apply(spec: Path) -> None:
+    spec.write_text(
+        TEXT.replace("at_once: Busy -> Idle  on go  do left = 0", "at_once: Busy -> Idle  on go  do left = 3")
+    )
+    assert "FSM" not in fsm("check", "work.fsm").stdout
+    assert "FSM" in fsm("check", "work.fsm", "--without", "parts").stdout
+
+
+def test_scenarios_follow_the_rows_that_apply(spec: Path) -> None:
+    spec.write_text(TEXT + 'scenario s "s" of One { work.go  via part  expect work in Busy }\n')
+    assert fsm("test", "work.fsm").exit_code == 0
+    assert fsm("test", "work.fsm", "--without", "at_once").exit_code == 0
+    failing = fsm("test", "work.fsm", "--without", "parts")
+    assert (failing.exit_code, "the transitions followed are at_once" in failing.output) == (1, True)
+
+
+def test_simulations_follow_the_rows_that_apply(spec: Path) -> None:
+    for options, row in (((), "part"), (("--without", "parts"), "at_once")):
+        result = CliRunner().invoke(cli, ["simulate", "work.fsm", *options], input=f"work.go\nsave {row}.fsm\n")
+        assert row in result.output
+        assert f"fsm test {row}.fsm work.fsm{''.join(f' {x}' for x in options)}" in result.output
+
+
+@pytest.mark.parametrize("command", ["check", "draw", "export", "generate", "list", "simulate", "test"])
+def test_a_name_of_no_repair_is_refused(command: str, spec: Path) -> None:
+    result = fsm(command, "work.fsm", "--without", "part", *(["--to", "tla"] if command == "export" else []))
+    assert (result.exit_code, "no amendment has `part`; did you mean `parts`?" in result.stderr) == (2, True)

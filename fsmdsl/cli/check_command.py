@@ -11,6 +11,7 @@ from fsmdsl.cli.common import Checked, checked, documented_option, paint, paths_
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import printing, printing_options
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.model.workspace import RULES as FILES
 from fsmdsl.report.frames import frames, tally
 from fsmdsl.text.budget import Budget
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 @usage.command("check")
 @paths_argument
 @documented_option
+@without_option
 @usage.option("--notes", is_flag=True, help="Also print notes, such as events that a state does not handle.")
 @limit_options(MINUTES)
 @printing_options
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     notes: bool,
     budget: Budget,
     form: str | None,
@@ -41,7 +44,7 @@ def command(
     """
     out = printing(form, outputs)
     with within(budget, paths, out):
-        x = checked(paths, as_documented=as_documented, lenient=True)
+        x = checked(paths, as_documented=as_documented, without=without, lenient=True)
     diagnostics = list(x.diagnostics)
     visible = diagnostics if notes else [d for d in diagnostics if d.severity > Severity.NOTE]
     message = _summary(x) + (" (`--notes` prints them)" if len(visible) < len(diagnostics) else "")

@@ -97,6 +97,12 @@ def chosen(paths: Sequence[str]) -> list[str]:
     return ["specs"] if Path("specs").is_dir() else ["."]
 
 
+def arguments_again(paths: Sequence[str], *, as_documented: bool, without: Sequence[str]) -> str:
+    """What another command takes to read the same specs in the same way."""
+    options = [*(["--as-documented"] if as_documented else []), *(f"--without {x}" for x in without)]
+    return " ".join([*chosen(paths), *options])
+
+
 def existing(paths: Sequence[str]) -> list[str]:
     """`chosen`, all of which exist; otherwise the command ends with 2."""
     names = chosen(paths)

@@ -23,6 +23,7 @@ from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document, say_text
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.dataclasses import NamedTuple
 from fsmdsl.draw.detail import Detail, detailed
 from fsmdsl.draw.formats import BY_NAME, PICTURES, Format, enumerated
@@ -40,6 +41,7 @@ _PICTURES = enumerated(PICTURES, "and")
 @usage.command("draw")
 @paths_argument
 @documented_option
+@without_option
 @usage.option(
     "--machine",
     "names",
@@ -88,6 +90,7 @@ _PICTURES = enumerated(PICTURES, "and")
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     names: tuple[str, ...],
     out: str,
     form: str,
@@ -108,7 +111,7 @@ def command(
         misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
     printed: Form = "json" if form == "json" else "document" if out == "-" else "text"
     with within(budget, paths, printed, before="all was drawn, so nothing was written"):
-        model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented)
+        model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented, without=without)
         machines = _chosen(model, names)
         if form == "json":
             graphs = [drawing(x.qualified, graph_of(x)) for x in machines]

@@ -16,6 +16,7 @@ from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse, say, say_document
 from fsmdsl.cli.output_files import write
 from fsmdsl.cli.systems import chosen_systems, settings_of
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.core.elaborate import TooLargeNumberError
 from fsmdsl.interop.export import MACHINE_TARGETS, TARGETS
 from fsmdsl.interop.export.refusals import RefusedError
@@ -31,6 +32,7 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
 @usage.command("export")
 @paths_argument
 @documented_option
+@without_option
 @usage.option(
     "--system", "name", metavar="NAME", shell_complete=system_names, help="Export this system (default: the only one)."
 )
@@ -58,6 +60,7 @@ GRAPHS: Mapping[str, Callable[[Any], str]] = {"graphml": graphs.graphml, "networ
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     name: str | None,
     machine: str | None,
     settings: tuple[str, ...],
@@ -83,7 +86,7 @@ def command(
     if machine is not None and name is not None:
         misuse("`--system` or `--machine`, not both")
     with within(budget, paths, "document", before="the export was made, so nothing was written"):
-        loaded = loaded_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
+        loaded = loaded_or_exit(paths, as_documented=as_documented, without=without, settings=settings_of(settings))
         text = _exported(loaded, target, name, machine, max_states)
     if output is None:
         say_document(text)

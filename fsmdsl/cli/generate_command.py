@@ -19,6 +19,7 @@ from fsmdsl.cli.common import (
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say
 from fsmdsl.cli.output_files import force_option, generated, write_folder
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.files import manifest
 
@@ -28,6 +29,7 @@ PURPOSE = "generate"
 @usage.command("generate")
 @paths_argument
 @documented_option
+@without_option
 @usage.option(
     "--out", "-o", type=usage.path(path_type=Path), default="generated", show_default=True, help="Write to this folder."
 )
@@ -45,6 +47,7 @@ PURPOSE = "generate"
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     out: Path,
     target: str,
     only_check: bool,
@@ -61,7 +64,7 @@ def command(
     """
     files: dict[str, str] = {}
     with within(budget, paths, form, before="the code was made, so nothing was written"):
-        model = model_or_exit(paths, form, as_documented=as_documented)
+        model = model_or_exit(paths, form, as_documented=as_documented, without=without)
         for module in model.modules:
             files.update(emit.TARGETS[target](model, module.name))
         omissions = [x for module in model.modules for x in emit.left_out(target, model, module.name)]

@@ -7,6 +7,7 @@ from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, model_or_exit, paint, paths_argument, say_json
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.report.data import listing
 from fsmdsl.text.budget import Budget
 
@@ -14,12 +15,13 @@ from fsmdsl.text.budget import Budget
 @usage.command("list")
 @paths_argument
 @documented_option
+@without_option
 @limit_options(MINUTES)
 @format_option
-def command(paths: tuple[str, ...], as_documented: bool, budget: Budget, form: Form) -> None:
+def command(paths: tuple[str, ...], as_documented: bool, without: tuple[str, ...], budget: Budget, form: Form) -> None:
     """List the machines in specs, with their states and transitions."""
     with within(budget, paths, form):
-        model = model_or_exit(paths, form, as_documented=as_documented)
+        model = model_or_exit(paths, form, as_documented=as_documented, without=without)
     if form == "json":
         say_json("list", listing(model, frozenset(x.name for x in model.modules)))
         return

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 from fsmdsl.cli import usage
-from fsmdsl.cli.common import chosen as specs
-from fsmdsl.cli.common import documented_option, model_or_exit, paths_argument, settings_option
+from fsmdsl.cli.common import arguments_again, documented_option, model_or_exit, paths_argument, settings_option
 from fsmdsl.cli.completions import machine_names, system_names
 from fsmdsl.cli.limits import MINUTES, limit_options, within
 from fsmdsl.cli.messages import misuse
 from fsmdsl.cli.systems import settings_of
 from fsmdsl.cli.walkthrough import PastRun, walkthrough
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.runs.simulation import NoSuchError, ReplayError, Session, begin, recorded_runs, replayed, subject
 from fsmdsl.text.budget import Budget
 
@@ -20,6 +20,7 @@ from fsmdsl.text.budget import Budget
 @usage.command("simulate")
 @paths_argument
 @documented_option
+@without_option
 @usage.option("--system", metavar="NAME", shell_complete=system_names, help="Simulate this system.")
 @usage.option(
     "--machine",
@@ -35,6 +36,7 @@ from fsmdsl.text.budget import Budget
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     system: str | None,
     machine: str | None,
     settings: tuple[str, ...],
@@ -48,13 +50,13 @@ def command(
     if system is not None and machine is not None:
         misuse("`--system` or `--machine`, not both")
     with within(budget, paths, before="the first state was there"):
-        model = model_or_exit(paths, as_documented=as_documented, settings=settings_of(settings))
+        model = model_or_exit(paths, as_documented=as_documented, without=without, settings=settings_of(settings))
         try:
             session = begin(model, subject(model, system, machine))
         except NoSuchError as error:
             misuse(str(error))
         runs = [] if traces is None else _runs(session, traces)
-    rest = f"{' '.join(specs(paths))}{' --as-documented' * as_documented}"
+    rest = arguments_again(paths, as_documented=as_documented, without=without)
     walkthrough(session, runs, lambda path: f"fsm test {path} {rest}", own=bool(settings))
 
 

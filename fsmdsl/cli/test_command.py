@@ -13,6 +13,7 @@ from fsmdsl.cli.common import documented_option, loaded_or_exit, ordered_model, 
 from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
 from fsmdsl.cli.messages import unstyled
 from fsmdsl.cli.printing import Printing, printing, printing_options
+from fsmdsl.cli.without_option import without_option
 from fsmdsl.report.frames import frame
 from fsmdsl.runs.narrative import story
 from fsmdsl.search import Played, play
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
 @usage.command("test")
 @paths_argument
 @documented_option
+@without_option
 @usage.option("--verbose", "-v", is_flag=True, help="Print every scenario with its run.")
 @limit_options(MINUTES)
 @printing_options
 def command(
     paths: tuple[str, ...],
     as_documented: bool,
+    without: tuple[str, ...],
     verbose: bool,
     budget: Budget,
     form: str | None,
@@ -42,7 +45,7 @@ def command(
     """
     out = printing(form, outputs)
     with within(budget, paths, out):
-        loaded = loaded_or_exit(paths, out, as_documented=as_documented)
+        loaded = loaded_or_exit(paths, out, as_documented=as_documented, without=without)
     model = ordered_model(loaded)
     done, open_ = played(model, [x for x in model.scenarios.values() if x.module in loaded.root_modules], budget)
     failed = sum(not x.passed for x in done)

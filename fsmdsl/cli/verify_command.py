@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fsmdsl import model as m
 from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.certificates import certificate_options, check_options, write_certificate
-from fsmdsl.cli.common import chosen as specs
 from fsmdsl.cli.common import (
+    arguments_again,
     documented_option,
     loaded_or_exit,
     paint,
@@ -185,8 +185,8 @@ def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]
     opinions = second_opinions(task.checker, model, explorations, options.budget, out)
     extra = _write_files(options, task, explorations)
     if options.by_hand:
-        rest = f"{' '.join(specs(options.paths))}{' --as-documented' * options.as_documented}"
-        _walk(explorations[0], model, rest, own=bool(options.settings or options.without))
+        rest = arguments_again(options.paths, as_documented=options.as_documented, without=options.without)
+        _walk(explorations[0], model, rest, own=bool(options.settings))
     for name, left in () if options.names else systems_left_out(model):
         out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
     for line in alternative_lines(model, task.systems):
