@@ -202,6 +202,20 @@ def test_what_is_wrong_in_one_that_does_not_apply_is_reported_once(wrong: str, m
     assert message in diagnostic.message
 
 
+def test_what_only_an_ignored_alternative_declares_is_explained(spec: Path) -> None:
+    spec.write_text(
+        TEXT.replace("at_once: Busy", "event hurry from environment\n        at_once: Busy").replace(
+            "work.go\n", "work.go\n        work.hurry\n"
+        )
+    )
+    (diagnostic,) = load([spec]).diagnostics
+    assert diagnostic.span.text == "hurry"
+    assert diagnostic.notes == (
+        "`at_once` declares it, which does not apply, as `parts` also replaces `done`, and comes first",
+    )
+    assert load([spec], without=["parts"]).diagnostics == ()
+
+
 def test_a_label_that_it_replaces_exists(spec: Path) -> None:
     spec.write_text(
         TEXT.replace("at_once: Busy", 'amends "more" replaces nope: { x: Idle on go }\n        at_once: Busy')
@@ -253,6 +267,17 @@ def test_the_report_lists_those_that_do_not_apply(spec: Path) -> None:
     spec.write_text(TEXT.replace("amends at_once", "amends parts"))
     CliRunner().invoke(cli, ["report", "work.fsm", "--out", "out", "--force"])
     assert "<h3>Alternatives</h3>" not in Path("out/index.html").read_text()
+
+
+def test_files_without_a_module_line_are_two_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "b"):
+        Path(f"{name}.fsm").write_text(
+            f'machine M{name} {{ initial state Here amends parts "more" {{ state There }} }}\n'
+        )
+    assert load(["."], without=["parts"]).unanswered == {
+        "parts": "2 amendments have `parts`; choose one by its place: `--without a.fsm:1` or `--without b.fsm:1`"
+    }
 
 
 # Every command can take another ------------------------------------------------------------------------------------

@@ -41,11 +41,11 @@ def tables(
     searches: dict[_Key, _Row] = {}
     for row in sorted(plan, key=lambda row: row.variant.scope != "all"):
         searches.setdefault(row.key, row)
-    explored = explorations or {}
+    earlier = explorations or {}
     answers: dict[_Key, Exploration | None] = {
-        key: explored[row.system.qualified]
+        key: earlier[row.system.qualified]
         for key, row in searches.items()
-        if row.variant.is_whole and row.system.qualified in explored
+        if row.variant.is_whole and row.system.qualified in earlier
     }
     rows = [row for key, row in searches.items() if key not in answers]
     at_once = processes(search.jobs, len(rows))
@@ -167,8 +167,8 @@ def _plan(search: RepairSearch, systems: Sequence[m.System]) -> list[_Row]:
         for variant in variants[x.module]:
             about = variant.excluded if variant.scope == "none" else [r for r in [variant.repair] if r is not None]
             if variant.is_whole or any(_changes(r, machines) for r in about):
-                applied = frozenset(id(r) for r in variant.repairs if _changes(r, machines))
-                plan.append(_Row(x, variant, (x.qualified, applied)))
+                repair_ids = frozenset(id(r) for r in variant.repairs if _changes(r, machines))
+                plan.append(_Row(x, variant, (x.qualified, repair_ids)))
     return plan
 
 
@@ -196,10 +196,10 @@ def _explored(search: RepairSearch, row: _Row, means: Means, show: Show | None) 
         return None
 
 
-def _trial(search: RepairSearch, row: _Row, searched: _Row, exploration: Exploration | None) -> Trial:
-    """A row, and what exploring its system has found. `searched`: the row for which it was explored."""
-    trial = Trial(row.variant.scope, row.variant.repair, exploration, searched.variant.model(search))
-    loaded = searched.variant.loaded(search)
+def _trial(search: RepairSearch, row: _Row, origin: _Row, exploration: Exploration | None) -> Trial:
+    """A row, and what exploring its system has found. `origin`: the row for which it was explored."""
+    trial = Trial(row.variant.scope, row.variant.repair, exploration, origin.variant.model(search))
+    loaded = origin.variant.loaded(search)
     if loaded is None or exploration is not None:
         return trial
     if loaded.model is None:

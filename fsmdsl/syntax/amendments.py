@@ -70,7 +70,8 @@ def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
 
 
 def _are_one_repair(matches: Sequence[Amendment], name: str) -> bool:
-    return bool(matches) and len({x.module for x in matches}) == 1 and all(name in x.repair_names for x in matches)
+    files = {x.decl.span.source.name for x in matches}  # modules may be without a name
+    return len(files) == 1 and all(name in x.repair_names for x in matches)
 
 
 # Repairs -------------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ class Repair:
     amendments: tuple[s.AmendDecl, ...]
     homes: tuple[tuple[s.Module, s.MachineDecl], ...]
     """The machines that they change."""
-    replaced: frozenset[tuple[int, str]]
+    rows: frozenset[tuple[int, str]]
     """The labels of documented rows that they replace, each with the id of its machine's declaration."""
 
     @property
@@ -121,10 +122,8 @@ def _repair(group: Sequence[tuple[s.Module, s.MachineDecl, s.AmendDecl]]) -> Rep
     first = group[0][2]
     name = None if first.name is None else first.name.text
     homes = {id(machine): (module, machine) for module, machine, _ in group}
-    replaced = {
-        (id(machine), n.text) for _, machine, x in group for y in s.amendments_in([x]) for n in replaced_labels(y)
-    }
-    return Repair(name, first.reason.text, tuple(x for *_, x in group), tuple(homes.values()), frozenset(replaced))
+    rows = {(id(machine), n.text) for _, machine, x in group for y in s.amendments_in([x]) for n in replaced_labels(y)}
+    return Repair(name, first.reason.text, tuple(x for *_, x in group), tuple(homes.values()), frozenset(rows))
 
 
 def replaced_labels(decl: s.AmendDecl) -> list[s.Name]:
@@ -145,13 +144,18 @@ def alternatives(repairs: Sequence[Repair], first: Repair | None = None) -> list
     owners: dict[tuple[int, str], Repair] = {}
     out: list[Alternative] = []
     for x in [*([] if first is None else [first]), *(x for x in repairs if x is not first)]:
-        taken = next((row for row in owners if row in x.replaced), None)
-        if taken is None:
-            owners.update(dict.fromkeys(x.replaced, x))
+        row = next((row for row in owners if row in x.rows), None)
+        if row is None:
+            owners.update(dict.fromkeys(x.rows, x))
         else:
-            machine = next(machine for _, machine in x.homes if id(machine) == taken[0])
-            out.append(Alternative(x, owners[taken], machine, taken[1]))
+            machine = next(machine for _, machine in x.homes if id(machine) == row[0])
+            out.append(Alternative(x, owners[row], machine, row[1]))
     return out
+
+
+def declared_names(repair: Repair) -> set[str]:
+    """The names of what a repair adds: labels, events, fields, states and so on."""
+    return {n for x in repair.amendments for y in s.amendments_in([x]) for z in y.members for n in _names(z)}
 
 
 def name_for_without(repair: Repair, machine: s.MachineDecl, label: str) -> str:

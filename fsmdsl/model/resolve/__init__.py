@@ -8,7 +8,7 @@ from functools import partial
 from fsmdsl import model as m
 from fsmdsl import syntax as s
 from fsmdsl.dataclasses import dataclass, replace
-from fsmdsl.model.resolve.alternatives import bind_alternatives, of_module
+from fsmdsl.model.resolve.alternatives import bind_alternatives, of_module, with_reasons
 from fsmdsl.model.resolve.declarations import modules
 from fsmdsl.model.resolve.declarations.machines import declare
 from fsmdsl.model.resolve.locks import locks
@@ -68,7 +68,7 @@ def resolve(
         resolved = _modules(names, remembering, others)
         bind_alternatives(program, parsed_modules, repairs, others)
     remembering.keep()
-    diagnostics = tuple(ordered(program.diagnostics))
+    diagnostics = tuple(ordered(with_reasons(program.diagnostics, others)))
     return Resolved(None if diagnostics else m.Model(resolved), diagnostics, tuple(names), tuple(program.uses))
 
 

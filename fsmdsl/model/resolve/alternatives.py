@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
+from fsmdsl.model.resolve import rules
 from fsmdsl.model.resolve.declarations import modules
 from fsmdsl.model.resolve.declarations.machines import declare
 from fsmdsl.model.resolve.machines import machine as whole
 from fsmdsl.model.resolve.names.scope import Program
 from fsmdsl.syntax import amendments
 from fsmdsl.syntax.amendments import Alternative, Repair
+from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.source import Span
 
 
@@ -37,6 +39,18 @@ def bind_alternatives(
         program.diagnostics.extend(d for d in trial.diagnostics if _is_inside(d.span, spans))
         uses_inside = dict.fromkeys(x for x in trial.uses if _is_inside(x.span, spans) and x not in uses)
         program.uses.extend(uses_inside)
+
+
+def with_reasons(diagnostics: Sequence[Diagnostic], others: Sequence[Alternative]) -> Iterator[Diagnostic]:
+    """The diagnostics; those about a name that only an alternative declares which does not apply say so."""
+    names = {id(x): amendments.declared_names(x.repair) for x in others}
+    for d in diagnostics:
+        x = next((x for x in others if d.span.text.rpartition(".")[2] in names[id(x)]), None)
+        if x is None or d.rule != rules.UNKNOWN:
+            yield d
+        else:
+            why = f"as `{x.instead.title}` also replaces `{x.label}`, and comes first"
+            yield d.note(f"`{x.repair.title}` declares it, which does not apply, {why}")
 
 
 def _is_inside(x: Span, spans: Sequence[Span]) -> bool:

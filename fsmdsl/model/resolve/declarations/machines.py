@@ -166,8 +166,8 @@ def declared(module: ModuleNames, written: s.MachineDecl) -> MachineNames:
     """A machine whose declarations are still to be filled in, without the alternatives that do not apply."""
     decl = remaining(written, module.program.excluded_ids)
     as_documented = module.program.as_documented
-    replaced = {} if as_documented else dict(_replacements(decl))
-    return MachineNames(decl, module, opened_members(decl, as_documented), replaced)
+    documented_labels = {} if as_documented else dict(_replacements(decl))
+    return MachineNames(decl, module, opened_members(decl, as_documented), documented_labels)
 
 
 def _replacements(decl: s.MachineDecl) -> Iterator[tuple[int, str]]:

@@ -39,7 +39,7 @@ def transitions(scope: Scope, decl: s.TransitionDecl, why: str | None, numbering
         _own_data_only(scope, guard)
     body = effects(Place(inner, "crash" if isinstance(trigger, m.OnCrash) else "transition"), decl.effects)
     label = decl.label.text if decl.label is not None else None
-    replaces = scope.machine.replaced.get(id(decl))
+    replaces = scope.machine.documented_labels.get(id(decl))
     for source, target, wild in _arrows(scope, scope.machine, decl):
         yield m.Transition(
             numbering.take(), label, source, target, trigger, guard, body, wild, decl.doc, why, replaces, decl.span

@@ -25,7 +25,7 @@ class MachineNames:
     module: ModuleNames
     members: list[tuple[s.MachineMember, str | None]]
     """Every member that counts, amendments opened, each with the reason of its amendment."""
-    replaced: Mapping[int, str] = field(default_factory=dict)
+    documented_labels: Mapping[int, str] = field(default_factory=dict)
     """By the id of a row that an amendment has put in the place of a documented one: the label of that."""
     states: dict[str, s.StateDecl] = field(default_factory=dict)
     params: dict[str, m.Type] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class MachineNames:
     def labels_of(self, x: s.TransitionDecl) -> set[str]:
         """The label of a row, and that of the documented row in whose place it is."""
         own = set() if x.label is None else {x.label.text}
-        return own | ({self.replaced[id(x)]} if id(x) in self.replaced else set())
+        return own | ({self.documented_labels[id(x)]} if id(x) in self.documented_labels else set())
 
     @property
     def data(self) -> Iterator[str]:
