@@ -248,6 +248,10 @@ def test_editors_rename_all_amendments_of_a_repair() -> None:
     assert content is not None
     assert "work is done in one go" in content.text
     assert "the boss calls no more" in content.text
+    assert "*Does not apply:* parts also replaces done, and comes first" in content.text
+    other = hover(analysis, "work.fsm", TEXT.index("amends parts") + 8)
+    assert other is not None
+    assert "Does not apply" not in other.text
 
 
 def test_a_name_in_two_modules_is_ambiguous(spec: Path) -> None:

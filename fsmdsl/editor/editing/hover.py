@@ -56,6 +56,16 @@ def _about(analysis: Analysis, use: Use) -> Iterator[str]:
     elif meaning.kind == "event":
         shape = analysis.shape(meaning.owner)
         yield from () if shape is None else _about_event(shape, meaning)
+    elif meaning.kind == "amendment":
+        yield from _about_amendment(analysis, meaning)
+
+
+def _about_amendment(analysis: Analysis, meaning: Meaning) -> Iterator[str]:
+    """Why it does not apply, if another one does."""
+    model = analysis.model or analysis.earlier
+    modules = () if model is None else (x for x in model.modules if x.name == meaning.owner)
+    for x in (x for module in modules for x in module.alternatives if x.name == meaning.name):
+        yield f"*Does not apply:* {quoted(f'{x.instead} also replaces {x.row}, and comes first')}"
 
 
 def fenced(text: str, language: str = "fsm") -> str:
