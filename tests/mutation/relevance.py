@@ -24,8 +24,12 @@ from typing import Any
 from mutation.areas import ROOT, Campaign
 from mutation.tree import Tree, command
 
-LIBRARY, READER = (f"fsmdsl/search/lower/{x}" for x in ("library", "helpers.py"))
-"""A program executes nothing of a library: its text is compiled. Whatever reads it is relevant."""
+READERS = {
+    "fsmdsl/search/lower/library": "fsmdsl/search/lower/helpers.py",
+    "fsmdsl/classes/runtime": "fsmdsl/classes/machinery.py",
+}
+"""Modules whose text is compiled into programs, or copied into packages, which execute the copies: tests that execute
+what reads the text are relevant, too."""
 
 FIRST = 40
 """So many tests run in the order of what they promise. The others run file by file."""
@@ -181,15 +185,12 @@ def relevant(recording: Recording, path: str, text: str, line: int, promise: Pro
         return Relevant(promise.ordered(recording, recording.seconds), False, ())
     tree = ast.parse(text)
     body = _body(tree, line)
-    touching = {*recording.lines.get(path, ())}
-    if path.startswith(LIBRARY):
-        touching |= {*recording.lines[READER]}
+    readers = {test for x, reader in READERS.items() if path.startswith(f"{x}/") for test in recording.lines[reader]}
+    touching = {*recording.lines.get(path, ())} | readers
     if body is None:
         others = recording.seconds.keys() - touching
         return Relevant((), True, promise.ordered(recording, touching) + promise.ordered(recording, others))
-    executing = _executing(recording.lines, path, _statement(tree, line)) | recording.blind
-    if path.startswith(LIBRARY):
-        executing |= touching
+    executing = _executing(recording.lines, path, _statement(tree, line)) | recording.blind | readers
     parts = _executing(recording.collected, path, body)
     every = executing | {x for x in recording.seconds if any(belongs(x, part) for part in parts)} if parts else ()
     return Relevant(promise.ordered(recording, executing), bool(parts), promise.ordered(recording, every))
