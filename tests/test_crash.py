@@ -57,7 +57,7 @@ def test_a_crash_that_finds_no_way_on_from_a_volatile_state_is_a_fault() -> None
     fault = run.attempt("crash").fault
     assert fault is not None
     assert fault.kind == "lost"
-    assert run.why(fault) == "a crash finds m in `Busy`, which is volatile, and no crash transition leads on"
+    assert run.why(fault) == "a crash finds m in the volatile state `Busy`, which no `on crash` transition leaves"
 
 
 def test_crashes_come_only_where_the_environment_says() -> None:
@@ -118,7 +118,7 @@ def test_a_transient_state_does_not_survive_a_crash_either() -> None:
     run.take("m.go")
     fault = run.attempt("crash").fault
     assert fault is not None
-    assert run.why(fault) == "a crash finds m in `B`, which is transient, and no crash transition leads on"
+    assert run.why(fault) == "a crash finds m in the transient state `B`, which no `on crash` transition leaves"
 
 
 def test_a_crash_ends_the_round_and_leads_into_initial_children() -> None:
@@ -168,7 +168,7 @@ def test_after_a_crash_recovery_comes_first_and_alone() -> None:
     assert fault is not None
     assert (fault.kind, run.why(fault)) == (
         "busy",
-        "`write` comes while the system is down: `recover` is first",
+        "`write` arrives while the system is down; `recover` must run first",
     )
     told = run.take("recover")
     assert told[:3] == ["recover sends m0.woken", "m0: woken Idle → Ready", "m0.b = 1"]

@@ -121,7 +121,7 @@ def test_diagnostics_of_a_text() -> None:
 def test_a_system_called_like_a_machine_is_an_error_and_no_more() -> None:
     for machine in ("machine a { initial state S }", "machine a { initial state S let x = true }"):
         found = diagnostics(f"{machine} system a {{ let x = 3 }}")
-        assert [d.message for d in found] == ["`a` is declared already"]
+        assert [d.message for d in found] == ["`a` is already declared"]
 
 
 def test_explanation() -> None:
@@ -237,7 +237,7 @@ def test_renaming() -> None:
     [
         ("opened:", 0, "by", "`opened` cannot be called `by`: a number"),
         ("(by) when", 1, "opened", "`by` cannot be called `opened`: a number"),
-        ("pull from", 0, "push", "is declared already"),
+        ("pull from", 0, "push", "is already declared"),
         ("pull from", 0, "crash", "`crash`"),
         ("pull from", 0, "", "not a name"),
         ("machine", 2, "x", "no name here"),

@@ -236,6 +236,6 @@ def test_sends_are_nested_64_deep_and_no_deeper(tmp_path: Path, links: int) -> N
     if links == 65:
         chain[-1].go()
     else:
-        with pytest.raises(made["machinery"].EndlessRound, match="gets go after 64 sends inside one another"):
+        with pytest.raises(made["machinery"].EndlessRound, match="gets go after 64 nested sends"):
             chain[-1].go()
     assert {x.state.name for x in chain} == {"T" if links == 65 else "S"}

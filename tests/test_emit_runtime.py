@@ -200,7 +200,7 @@ def test_everything_waits_for_an_answer() -> None:
     asking, other = Switch(system), Switch(system)
     asking.ask()
     assert notes == [()]
-    with pytest.raises(Busy, match="press comes while <Switch 0: Off> waits for the answer of look"):
+    with pytest.raises(Busy, match="press arrives while <Switch 0: Off> waits for the answer to look"):
         other.press()
     asking.look_ok()
     other.press()
@@ -213,7 +213,7 @@ def test_a_late_answer_needs_its_ticket() -> None:
     other.press()
     ((machine, ticket),) = (x for x in notes if x is not other)
     assert machine is asking
-    with pytest.raises(StepRefused, match=r"does not wait for look\.ok"):
+    with pytest.raises(StepRefused, match=r"is not waiting for look\.ok"):
         asking.look_ok(ticket + 1)
     asking.look_ok(ticket)
 

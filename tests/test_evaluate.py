@@ -271,7 +271,7 @@ def test_expressions(text: str, expected: object) -> None:
     [
         ("c0.user.priority", "`c0.user` is none here"),
         ("all c in cells: c.user.priority > 1", "`c.user` is none here"),
-        ("first(c0.queue) > 2 and first(rest(rest(rest(c0.queue)))) > 2", "is empty here: it has no first"),
+        ("first(c0.queue) > 2 and first(rest(rest(rest(c0.queue)))) > 2", "is empty here, so it has no first item"),
     ],
 )
 def test_what_has_no_value_is_a_fault(text: str, message: str) -> None:

@@ -205,10 +205,10 @@ def found_in(text: str) -> list[str]:
         ("fair try_read for each a, done", "`try_read` has no parameter `done`"),
         ("fair try_read for each Controller.a", "`try_read` has no parameter `Controller.a`"),
         ("fair tick for each a", "there is no event or label `tick`"),
-        ("fair late for each a", "`late` is no event of Controller, so it has no parameter `a`"),
+        ("fair late for each a", "`late` is not an event of Controller, so it has no parameter `a`"),
         (
             "fair deliver mail, try_read for each a",
-            "`deliver` goes without `for each`: each message is meant by itself already",
+            "`deliver` cannot be combined with `for each`: it already applies to each message separately",
         ),
     ],
 )

@@ -382,7 +382,7 @@ def test_seals_are_those_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert is_sealed(b"x", given)
     assert not is_sealed(b"y", given)
     assert not is_sealed(b"x", None)
-    for mode, why in ((0o644, "others may read"), (0o666, "others may write")):
+    for mode, why in ((0o644, "it is readable by other users"), (0o666, "others may write")):
         key.chmod(mode)
         with pytest.raises(ValueError, match=why):
             is_sealed(b"x", given)

@@ -184,12 +184,12 @@ SCENARIO = NODES + "system S { a: Node in {Busy, Lost} { n = 0 }  b: Node { n = 
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("a.go", "`a` begins in any of several states, and in none here"),
+        ("a.go", "`a` has several possible initial states, so the scenario must choose one"),
         ("start with a in Idle", "`a` does not begin in `Idle`"),
         ("start with a in Nowhere", "`Node` has no state `Nowhere`"),
-        ("start with a in Fast, a in Slow", "`a` has a value already"),
-        ("start with a in Lost, b in Idle", "`b` does not begin in any of several states"),
-        ("start with a.peer in Lost", "`start with` says how single instances begin"),
+        ("start with a in Fast, a in Slow", "`a` already has a value"),
+        ("start with a in Lost, b in Idle", "the initial state of `b` is fixed"),
+        ("start with a.peer in Lost", "`start with` can apply only to single instances"),
     ],
 )
 def test_a_scenario_says_in_which_it_begins(said: str, message: str) -> None:
@@ -291,4 +291,4 @@ def test_limits_hold_for_states_too() -> None:
     many = "system S { ns: Node[%d] in any { n = 0 } }"
     assert len(universe(NODES + many % 4).starts) == 4**4
     x = explored(NODES + many % 9, limits=Limits(10))
-    assert x.stopped == "stopped: the environment would have to choose among more than 65536 first states"
+    assert x.stopped == "stopped: the environment would have to choose among more than 65536 initial states"

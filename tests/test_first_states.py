@@ -143,7 +143,7 @@ def test_a_system_without_a_first_state_is_violated() -> None:
         (wrong,) = (v for v in x.verdicts if v.kind == "fault")
         assert (wrong.outcome, wrong.explanation) == (
             "violated",
-            ("no first state satisfies `start when`",),
+            ("no initial state satisfies `start when`",),
         )
         rest = [v for v in x.verdicts if v is not wrong]
         assert {(v.outcome, v.basis) for v in rest} == {("not checked", "there is no first state")}
@@ -172,7 +172,7 @@ def test_what_cannot_begin_is_not_exported_certified_or_simulated(tmp_path: Path
     about = CertifiedSystem(system.qualified, ("fine",), 1, "0" * 64, ())
     with pytest.raises(recheck.RefusedError, match="the system has no first state"):
         recheck.confirm(Universe(model, system), about)
-    with pytest.raises(NoSuchError, match="`S` cannot begin: no first state satisfies `start when`"):
+    with pytest.raises(NoSuchError, match="`S` cannot begin: no initial state satisfies `start when`"):
         begin(model, system)
     with pytest.raises(FaultError):
         states(model, system)
@@ -206,10 +206,10 @@ MANY = COUNTERS + "system S { cs: Counter[8]  %s reachable some c in cs: c.live 
 @pytest.mark.full(reason="size")
 def test_too_many_first_states_are_said_and_leave_everything_unknown() -> None:
     for narrowing in ("", "start when cs[7].n == 3"):
-        with pytest.raises(TooManyValuesError, match="more than 65536 first states"):
+        with pytest.raises(TooManyValuesError, match="more than 65536 initial states"):
             universe(MANY % narrowing).starts  # noqa: B018
     x = explored(MANY % "")
-    assert x.stopped == "stopped: the environment would have to choose among more than 65536 first states"
+    assert x.stopped == "stopped: the environment would have to choose among more than 65536 initial states"
     assert {v.outcome for v in x.verdicts} == {"unknown"}
     assert not census(*of(MANY % "")).complete
     with pytest.raises(NoSuchError, match="too many to choose from"):
@@ -410,18 +410,21 @@ SCENARIO = COUNTERS + "system S { cs: Counter[2]  start when cs[0].live }\nscena
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ("start with c0.n = 1, c0.live = true, c1.n = 0", "`c1.live` begins with any value, and has none here"),
-        ("start with c0.n = 1, c0.n = 1, c0.live = true, c1.n = 0, c1.live = true", "`c0.n` has a value already"),
+        (
+            "start with c0.n = 1, c0.live = true, c1.n = 0",
+            "`c1.live` has no fixed initial value, so the scenario must choose one",
+        ),
+        ("start with c0.n = 1, c0.n = 1, c0.live = true, c1.n = 0, c1.live = true", "`c0.n` already has a value"),
         ("start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = 3", "expected true or false, got the number 3"),
         (
             "start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = true, c1.twice = 1",
-            "does not begin with any value",
+            "the initial value of `twice` of `c1` is fixed",
         ),
         (
             "start with c0.n = 1, c0.live = true, c1.n = 0, c1.live = true, c1.x = 1",
             "`Counter` has no field `x`",
         ),
-        ("start with cs.n = 1", "`start with` says how single instances begin"),
+        ("start with cs.n = 1", "`start with` can apply only to single instances"),
     ],
 )
 def test_a_scenario_says_how_it_begins(said: str, message: str) -> None:
@@ -435,7 +438,7 @@ def test_a_scenario_begins_as_the_system_may() -> None:
         played = play(model, model.scenarios["test.X"])
         assert played.passed is passes
     assert played.failure is not None
-    assert "no first state satisfies" in played.failure.message
+    assert "no initial state satisfies" in played.failure.message
 
 
 def test_a_scenario_with_instances_of_its_own_gives_their_values_in_braces_or_so() -> None:

@@ -127,7 +127,7 @@ def test_parameters_are_checked(made: Callable[[str], Generated]) -> None:
     package = made(HIVED)
     system = package.System()
     refused = package["machinery"].OutOfRange
-    with pytest.raises(refused, match="AffinityGroup: priority is a whole number from 0 to 1000, not 1001"):
+    with pytest.raises(refused, match="AffinityGroup: priority must be a whole number from 0 to 1000, not 1001"):
         package.AffinityGroup(system, priority=1001)
     assert system.machines == ()
 

@@ -158,18 +158,18 @@ def test_a_refusal_says_what_came_and_what_is_expected(office: Office) -> None:
     clerk = "a Clerk of this system, not <Clerk 0: Here>"
     desk = "a Desk of this system, not <Desk 1: Idle>"
     messages = {
-        ("flip", 1): "x is True or False, not 1",
-        ("count", True): "x is a whole number from 1 to 3, not True",
-        ("paint", "red"): "x is Colour.RED or Colour.GREEN, not 'red'",
-        ("meet", office.stranger): f"x is {clerk} of another system",
-        ("meet", None): "x is a Clerk of this system, not None",
-        ("gather", frozenset([office.desk])): "an element of x is a Clerk of this system, not <Desk north: Idle>",
-        ("gather", ()): "x is a frozenset, with elements that are a Clerk of this system, not ()",
-        ("queue", (1, 2, 3)): "x holds 2, not 3",
-        ("queue", (1, None)): "an item of x is a whole number from 1 to 3, not None",
-        ("vote", table(0, {1.5: 1})): "a key of x is True or False, not 1.5",
-        ("join", package.Link(office.far_desk, 1)): f"x.peer is {desk} of another system",
-        ("hold", None): "x is a value that has a hash, not None",
+        ("flip", 1): "x must be True or False, not 1",
+        ("count", True): "x must be a whole number from 1 to 3, not True",
+        ("paint", "red"): "x must be Colour.RED or Colour.GREEN, not 'red'",
+        ("meet", office.stranger): f"x must be {clerk} of another system",
+        ("meet", None): "x must be a Clerk of this system, not None",
+        ("gather", frozenset([office.desk])): "an element of x must be a Clerk of this system, not <Desk north: Idle>",
+        ("gather", ()): "x must be a frozenset, with elements that are a Clerk of this system, not ()",
+        ("queue", (1, 2, 3)): "x holds at most 2, not 3",
+        ("queue", (1, None)): "an item of x must be a whole number from 1 to 3, not None",
+        ("vote", table(0, {1.5: 1})): "a key of x must be True or False, not 1.5",
+        ("join", package.Link(office.far_desk, 1)): f"x.peer must be {desk} of another system",
+        ("hold", None): "x must be a value that has a hash, not None",
     }  # fmt: skip
     for (event, value), message in messages.items():
         with pytest.raises(office.package.StepRefused) as caught:
@@ -221,13 +221,13 @@ def test_a_constructor_refuses_them_too(values: dict[str, Any], office: Office) 
 
 def test_constructors_refuse_machines_of_another_system_and_what_is_no_system(office: Office) -> None:
     package, refused = office.package, office.package.StepRefused
-    with pytest.raises(refused, match="owner is a Clerk of this system, not <Clerk 0: Here> of another system"):
+    with pytest.raises(refused, match="owner must be a Clerk of this system, not <Clerk 0: Here> of another system"):
         package.Desk(office.system, owner=office.stranger)
-    with pytest.raises(refused, match="receiver is a Desk of this system"):
+    with pytest.raises(refused, match="receiver must be a Desk of this system"):
         package.Mail(office.system, office.far_desk)
     for system in (None, "system", office.desk):
         for kind in (package.Clerk, package.Mail):
-            with pytest.raises(refused, match="system is a System of this package, not"):
+            with pytest.raises(refused, match="system must be a System of this package, not"):
                 kind(system)
     for values in ((None, True), (4, True), (1, None), (1, 1)):
         with pytest.raises(refused, match=r"Entry: (term|fine) is"):
@@ -275,7 +275,7 @@ def test_what_crashes_is_a_machine_of_the_system(tmp_path: Path) -> None:
     server = package.Server(system, Calls())
     other = package.Server(package.System(), Calls())
     for machine in (other, None, "x"):
-        with pytest.raises(package.StepRefused, match="what crashes is a machine of this system"):
+        with pytest.raises(package.StepRefused, match="only machines of this system can crash"):
             system.crash(machine)
     system.crash(server)
     for servers in (None, 3, [other], [None], [server, "x"]):
@@ -288,7 +288,7 @@ def test_what_crashes_is_a_machine_of_the_system(tmp_path: Path) -> None:
 def test_an_answer_that_is_none_is_refused(answer: Any, tmp_path: Path) -> None:
     package = Generated(tmp_path, CRASHING)
     server = package.Server(package.System(), Calls(answer, "ok"))
-    with pytest.raises(package["machinery"].OutOfRange, match="<Server 0: Up>: look answers ok or bad, not"):
+    with pytest.raises(package["machinery"].OutOfRange, match="<Server 0: Up>: look must answer ok or bad, not"):
         server.go(1)
     with pytest.raises(package["machinery"].Busy):
         server.go(1)
@@ -380,7 +380,7 @@ def test_machines_without_a_system(target: Any, tmp_path: Path) -> None:
                 method(value)
         method(right[event])
     for value in (None, True, 4):
-        with pytest.raises(refusals.OutOfRange, match="Lamp: n is a whole number from 0 to 3, not"):
+        with pytest.raises(refusals.OutOfRange, match="Lamp: n must be a whole number from 0 to 3, not"):
             type(lamp)(n=value)
 
 
@@ -402,7 +402,7 @@ def test_models_of_transitions_that_refer_to_others(tmp_path: Path) -> None:
         package["pair"].build(model)
     for value in (None, "A", object(), package["pair"].Pair, [other]):
         for event in (one.meet, one.gather):
-            with pytest.raises(package["machinery"].OutOfRange, match="Pair: x is "):
+            with pytest.raises(package["machinery"].OutOfRange, match="Pair: x must be "):
                 event(value)
     one.meet(other)
     one.gather(frozenset([other]))

@@ -73,11 +73,11 @@ ALLOWED = "Colour.RED, Colour.GREEN or Colour.BLUE"
 @pytest.mark.parametrize(
     ("event", "given", "told"),
     [
-        ("paint", "red", f"<Wall north: Dry>: c is {ALLOWED}, not 'red'"),
-        ("paint", None, f"<Wall north: Dry>: c is {ALLOWED}, not None"),
-        ("mix", frozenset(["red"]), f"<Wall north: Dry>: an element of few is {ALLOWED}, not 'red'"),
-        ("mix", ["red"], f"<Wall north: Dry>: few is a frozenset, with elements that are {ALLOWED}, not ['red']"),
-        ("rank", 2, "<Wall north: Dry>: g is Grade.LOW, Grade.MID or Grade.HIGH, not 2"),
+        ("paint", "red", f"<Wall north: Dry>: c must be {ALLOWED}, not 'red'"),
+        ("paint", None, f"<Wall north: Dry>: c must be {ALLOWED}, not None"),
+        ("mix", frozenset(["red"]), f"<Wall north: Dry>: an element of few must be {ALLOWED}, not 'red'"),
+        ("mix", ["red"], f"<Wall north: Dry>: few must be a frozenset, with elements that are {ALLOWED}, not ['red']"),
+        ("rank", 2, "<Wall north: Dry>: g must be Grade.LOW, Grade.MID or Grade.HIGH, not 2"),
     ],
 )
 def test_an_argument_of_no_enum(event: str, given: Any, told: str, painted: tuple[Generated, Any, Any]) -> None:
@@ -110,11 +110,11 @@ def test_an_argument_of_another_enum_of_the_same_names(painted: tuple[Generated,
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"colour": "red"}, f"Wall: colour is {ALLOWED}, not 'red'"),
-        ({"under": ("blue",)}, f"Wall: an item of under is {ALLOWED}, not 'blue'"),
-        ({"last": "red"}, f"Wall: last is {ALLOWED}, not 'red'"),
-        ({"grade": 0}, "Wall: grade is Grade.LOW, Grade.MID or Grade.HIGH, not 0"),
-        ({"state": "Wet"}, "Wall: state is WallState.DRY or WallState.WET, not 'Wet'"),
+        ({"colour": "red"}, f"Wall: colour must be {ALLOWED}, not 'red'"),
+        ({"under": ("blue",)}, f"Wall: an item of under must be {ALLOWED}, not 'blue'"),
+        ({"last": "red"}, f"Wall: last must be {ALLOWED}, not 'red'"),
+        ({"grade": 0}, "Wall: grade must be Grade.LOW, Grade.MID or Grade.HIGH, not 0"),
+        ({"state": "Wet"}, "Wall: state must be WallState.DRY or WallState.WET, not 'Wet'"),
     ],
 )
 def test_a_first_value_of_no_enum(given: dict[str, Any], told: str, painted: tuple[Generated, Any, Any]) -> None:
@@ -128,12 +128,12 @@ def test_a_first_value_of_no_enum(given: dict[str, Any], told: str, painted: tup
 def test_a_machine_that_stands_alone_looks_at_them_too(made: Callable[[str], Generated]) -> None:
     package = made(LAMP)
     refused = package["machinery"].OutOfRange
-    with pytest.raises(refused, match=r"Lamp: tint is Colour.RED or Colour.GREEN, not 'red'"):
+    with pytest.raises(refused, match=r"Lamp: tint must be Colour.RED or Colour.GREEN, not 'red'"):
         package.Lamp(tint="red")
-    with pytest.raises(refused, match=r"Lamp: state is LampState.OFF or LampState.ON, not 'On'"):
+    with pytest.raises(refused, match=r"Lamp: state must be LampState.OFF or LampState.ON, not 'On'"):
         package.Lamp(tint=package.Colour.RED, state="On")
     lamp = package.Lamp(tint=package.Colour.RED)
-    with pytest.raises(refused, match=r"<Lamp: Off>: c is Colour.RED or Colour.GREEN, not 1"):
+    with pytest.raises(refused, match=r"<Lamp: Off>: c must be Colour.RED or Colour.GREEN, not 1"):
         lamp.switch(1)
     assert (lamp.state.display, lamp.colour) == ("Off", package.Colour.RED)
 
@@ -141,7 +141,9 @@ def test_a_machine_that_stands_alone_looks_at_them_too(made: Callable[[str], Gen
 def test_a_message_with_a_value_of_no_enum(painted: tuple[Generated, Any, Any]) -> None:
     package, system, wall = painted
     orders = package.Orders(system, wall)
-    with pytest.raises(package["machinery"].OutOfRange, match=f"<Orders of 0 messages>: c is {ALLOWED}, not 'green'"):
+    with pytest.raises(
+        package["machinery"].OutOfRange, match=f"<Orders of 0 messages>: c must be {ALLOWED}, not 'green'"
+    ):
         orders.order("green", 2)
     assert len(orders) == 0
 
@@ -150,14 +152,14 @@ def test_a_message_with_a_value_of_no_enum(painted: tuple[Generated, Any, Any]) 
 
 FOREIGN: dict[str, tuple[dict[str, Any], str]] = {
     "state": ({"state": "Damp"}, "'Damp' is not a valid WallState, which has Dry, Wet"),
-    "enum": ({"colour": "pink"}, "colour is RED, GREEN or BLUE, not 'pink'"),
-    "number of an enum": ({"grade": 1}, "grade is LOW, MID or HIGH, not 1"),
-    "optional": ({"last": "pink"}, "last is RED, GREEN or BLUE, not 'pink'"),
-    "set": ({"tints": ["RED", "pink"]}, "tints is RED, GREEN or BLUE, not 'pink'"),
-    "list": ({"under": ["pink"]}, "under is RED, GREEN or BLUE, not 'pink'"),
-    "long list": ({"under": ["RED"] * 4}, "under holds 3, not 4"),
-    "range": ({"coats": 4}, "coats is a whole number from 0 to 3, not 4"),
-    "kind": ({"coats": "many"}, "coats is a whole number from 0 to 3, not 'many'"),
+    "enum": ({"colour": "pink"}, "colour must be RED, GREEN or BLUE, not 'pink'"),
+    "number of an enum": ({"grade": 1}, "grade must be LOW, MID or HIGH, not 1"),
+    "optional": ({"last": "pink"}, "last must be RED, GREEN or BLUE, not 'pink'"),
+    "set": ({"tints": ["RED", "pink"]}, "tints must be RED, GREEN or BLUE, not 'pink'"),
+    "list": ({"under": ["pink"]}, "under must be RED, GREEN or BLUE, not 'pink'"),
+    "long list": ({"under": ["RED"] * 4}, "under holds at most 3, not 4"),
+    "range": ({"coats": 4}, "coats must be a whole number from 0 to 3, not 4"),
+    "kind": ({"coats": "many"}, "coats must be a whole number from 0 to 3, not 'many'"),
 }
 
 
@@ -229,9 +231,9 @@ def test_timers_and_awaited_answers_that_do_not_fit(change: dict[str, Any], made
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        ({"event": "order", "arguments": ["pink", 2]}, "c is RED, GREEN or BLUE, not 'pink'"),
-        ({"event": "order", "arguments": ["RED", 4]}, "n is a whole number from 0 to 3, not 4"),
-        ({"event": "order", "arguments": []}, "<Orders of 1 messages>: order is a list of 2, not []"),
+        ({"event": "order", "arguments": ["pink", 2]}, "c must be RED, GREEN or BLUE, not 'pink'"),
+        ({"event": "order", "arguments": ["RED", 4]}, "n must be a whole number from 0 to 3, not 4"),
+        ({"event": "order", "arguments": []}, "<Orders of 1 messages>: order must be a list of 2, not []"),
         ({"event": "cancel", "arguments": []}, "there is no message 'cancel'"),
     ],
 )

@@ -35,11 +35,11 @@ def test_snapshots_go_through_json(made: Callable[[str], Generated]) -> None:
 OTHERS = {
     "state": ({"state": "Lent"}, "'Lent' is not a valid CellState"),
     "field": ({"fields": {"user": 0}}, "KeyError('reserver')"),
-    "reference": ({"fields": {"user": 9, "reserver": None}}, "user is the number of a machine, not 9"),
-    "kind of number": ({"fields": {"user": True, "reserver": None}}, "user is the number of a machine, not True"),
+    "reference": ({"fields": {"user": 9, "reserver": None}}, "user must be the number of a machine, not 9"),
+    "kind of number": ({"fields": {"user": True, "reserver": None}}, "user must be the number of a machine, not True"),
     "kind of machine": (
         {"fields": {"user": 3, "reserver": None}},
-        "user is the number of a machine with AffinityGroupState, not of <Cell 3: Free>",
+        "user must be the number of a machine with AffinityGroupState, not of <Cell 3: Free>",
     ),
     "shape": ({"fields": None}, "TypeError"),
 }
@@ -123,22 +123,34 @@ machine M {
 """
 
 UNFIT: dict[str, list[tuple[object, str]]] = {
-    "up": [(1, "up is true or false, not 1"), ("x", "up is true or false"), (None, "up is true or false")],
-    "n": [(True, "n is a whole number from 0 to 3, not True"), (1.0, "not 1.0"), ("1", "not '1'"), (4, "not 4")],
-    "m": [(False, "m is a whole number from -1 to 1, not False"), (0.0, "not 0.0")],
-    "maybe": [(0, "maybe is true or false, not 0"), ("none", "not 'none'"), ([], r"not \[\]")],
-    "pair": [
-        ({"up": 0, "n": 0}, "pair.up is true or false, not 0"),
-        ({"up": True, "n": True}, "pair.n is a whole num"),
+    "up": [
+        (1, "up must be true or false, not 1"),
+        ("x", "up must be true or false"),
+        (None, "up must be true or false"),
     ],
-    "every": [([1], "every is true or false, not 1"), ("", "every is a list, not ''"), ({}, "every is a list, not {}")],
-    "few": [([True], "few is a whole number from 0 to 3, not"), ([0, 0, 0], "few holds 2, not 3"), ("12", "a list")],
-    "colour": [(0, "colour is RED or GREEN, not 0"), ([], "unhashable")],
+    "n": [(True, "n must be a whole number from 0 to 3, not True"), (1.0, "not 1.0"), ("1", "not '1'"), (4, "not 4")],
+    "m": [(False, "m must be a whole number from -1 to 1, not False"), (0.0, "not 0.0")],
+    "maybe": [(0, "maybe must be true or false, not 0"), ("none", "not 'none'"), ([], r"not \[\]")],
+    "pair": [
+        ({"up": 0, "n": 0}, "pair.up must be true or false, not 0"),
+        ({"up": True, "n": True}, "pair.n must be a whole num"),
+    ],
+    "every": [
+        ([1], "every must be true or false, not 1"),
+        ("", "every must be a list, not ''"),
+        ({}, "every must be a list, not {}"),
+    ],
+    "few": [
+        ([True], "few must be a whole number from 0 to 3, not"),
+        ([0, 0, 0], "few holds at most 2, not 3"),
+        ("12", "a list"),
+    ],
+    "colour": [(0, "colour must be RED or GREEN, not 0"), ([], "unhashable")],
     "votes": [
-        ({"rest": 0, "entries": []}, "votes is true or false"),
+        ({"rest": 0, "entries": []}, "votes must be true or false"),
         ({"rest": True, "entries": [[1, False]]}, "not 1"),
     ],
-    "time": [(True, "time is a number of seconds, not True"), ("1", "not '1'"), (float("nan"), "not nan")],
+    "time": [(True, "time must be a number of seconds, not True"), ("1", "not '1'"), (float("nan"), "not nan")],
 }
 
 
@@ -176,19 +188,19 @@ system Main { server: Server  environment { server.go  crash }  recover { server
 """
 
 WRONG: list[tuple[str, object, str]] = [
-    ("down", 0, "down is true or false, not 0"),
-    ("pending", {}, "pending is a list, not {}"),
+    ("down", 0, "down must be true or false, not 0"),
+    ("pending", {}, "pending must be a list, not {}"),
     (
         "pending",
         [{"machine": 0, "action": "look", "ticket": True, "async": False}],
-        "a request has a machine, an action",
+        "a request must have a machine, an action",
     ),
-    ("pending", [{"machine": 0, "action": "look", "ticket": 1, "async": 0}], "async is true or false, not 0"),
-    ("channels", {"Inbox": "word"}, "Inbox is a list, not 'word'"),
-    ("channels", {"Inbox": [{"event": "word", "arguments": [1]}]}, "up is true or false, not 1"),
-    ("channels", {"Inbox": [{"event": "word", "arguments": [True, True]}]}, "word is a list of 1, not"),
-    ("machines", {}, "machines is a list, not {}"),
-    ("machines", [{"number": False}], r"the machines of a snapshot have different numbers, not \[False\]"),
+    ("pending", [{"machine": 0, "action": "look", "ticket": 1, "async": 0}], "async must be true or false, not 0"),
+    ("channels", {"Inbox": "word"}, "Inbox must be a list, not 'word'"),
+    ("channels", {"Inbox": [{"event": "word", "arguments": [1]}]}, "up must be true or false, not 1"),
+    ("channels", {"Inbox": [{"event": "word", "arguments": [True, True]}]}, "word must be a list of 1, not"),
+    ("machines", {}, "machines must be a list, not {}"),
+    ("machines", [{"number": False}], r"the machines of a snapshot must have different numbers, not \[False\]"),
     (
         "machines",
         [{"number": 0, "state": "Idle", "fields": {"n": 0}, "timers": {"x": "5"}}],

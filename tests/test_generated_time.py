@@ -59,7 +59,7 @@ def test_an_action_that_breaks_off_keeps_everything_waiting(made: Callable[[str]
         worker.go()
     busy = package["machinery"].Busy
     for blocked in (worker.look, other.look):
-        with pytest.raises(busy, match=r"look comes while <Worker 0: Trying> waits for the answer of begin"):
+        with pytest.raises(busy, match=r"look arrives while <Worker 0: Trying> waits for the answer to begin"):
             blocked()
     worker.begin_err()
     assert (worker.state.display, worker.tries) == ("Idle", 1)
@@ -70,7 +70,7 @@ def test_an_impossible_answer_is_refused(made: Callable[[str], Generated]) -> No
     package = made(WORKER)
     worker = package.Worker(package.System(), Calls("", "perhaps"))
     with pytest.raises(
-        package["machinery"].OutOfRange, match=r"<Worker 0: .*>: begin answers ok or err, not 'perhaps'"
+        package["machinery"].OutOfRange, match=r"<Worker 0: .*>: begin must answer ok or err, not 'perhaps'"
     ):
         worker.go()
     worker.begin_err()
@@ -84,12 +84,12 @@ def test_an_asynchronous_answer_comes_with_its_ticket(made: Callable[[str], Gene
     (_, (who, ticket, n)) = calls.made[-1]
     assert (who, n, worker.state.display) == (worker, 0, "Fetching")
     other.look()
-    with pytest.raises(package["machinery"].Busy, match="gets look while it waits for the answer of fetch"):
+    with pytest.raises(package["machinery"].Busy, match="gets look while it waits for the answer to fetch"):
         worker.look()
     with pytest.raises(package["machinery"].StaleAnswer):
         worker.fetch_yes(ticket + 1)
     worker.fetch_yes(ticket)
-    with pytest.raises(package["machinery"].StaleAnswer, match=r"does not wait for fetch.no"):
+    with pytest.raises(package["machinery"].StaleAnswer, match=r"is not waiting for fetch.no"):
         worker.fetch_no(ticket)
     assert worker.state.display == "Done"
 

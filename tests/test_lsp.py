@@ -375,7 +375,7 @@ def test_rename_in_all_files(e: Editor, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "by", "name", "why"),
     [
-        ("state Used", 6, "Free", "`Free` is declared already"),
+        ("state Used", 6, "Free", "`Free` is already declared"),
         ("state Used", 6, "machine", "a word of the language"),
         ("state Used", 6, "a b", "not a name"),
         ("g.start(c)", 0, "c", "cannot be called `c`"),

@@ -520,7 +520,7 @@ machine M {
 """
     wanted = explored_alike(f"{machine}system S {{\n    m: M\n}}\n", tmp_path)
     assert [f[2].kind for f in wanted["faults"].values()] == ["overflow"]  # type: ignore[attr-defined]
-    with pytest.raises(Exception, match="all_ holds 1, not 2"):
+    with pytest.raises(Exception, match="all_ holds at most 1, not 2"):
         Generated(tmp_path, machine).M().go()
 
 
@@ -737,7 +737,7 @@ def test_a_class_asks_for_what_may_be_any_and_looks_at_it(tmp_path: Path) -> Non
     assert node(s=3, up=True).plus == 6
     with pytest.raises(TypeError, match="missing 2 required keyword-only arguments: 's' and 'up'"):
         node()
-    with pytest.raises(Exception, match="Node: s is a whole number from 0 to 3, not 4"):
+    with pytest.raises(Exception, match="Node: s must be a whole number from 0 to 3, not 4"):
         node(s=4, up=True)
 
 

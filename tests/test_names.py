@@ -224,8 +224,8 @@ def test_what_a_row_says_must_be_there(row: str, message: str) -> None:
     ("members", "message"),
     [
         ("invariant x: nobody", "there is no name `nobody`"),
-        ("invariant x: a in S  invariant x: a in S", "there is a `x` before"),
-        ("reachable y: a in S  invariant a in S  invariant a in S  reachable y: a in S", "there is a `y` before"),
+        ("invariant x: a in S  invariant x: a in S", "`x` is already declared"),
+        ("reachable y: a in S  invariant a in S  invariant a in S  reachable y: a in S", "`y` is already declared"),
     ],
 )
 def test_names_of_a_system(members: str, message: str) -> None:

@@ -49,7 +49,7 @@ def test_the_instance_is_that_of_the_number(written: str, chosen: list[int]) -> 
     ("written", "message"),
     [
         ("forks[index + 3]", "`forks` has instances 0 to 3, and `index + 3` is 4 where `index` is 1"),
-        ("forks[index / (index - index)]", "the number of an instance is computed of numbers here"),
+        ("forks[index / (index - index)]", "the index of an instance may depend only on numbers here"),
         ("if index == 0 then forks[0] else forks[7]", "`forks` has instances 0 to 3"),
     ],
 )

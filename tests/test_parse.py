@@ -258,7 +258,7 @@ def test_words_are_names_wherever_a_name_stands(word: str) -> None:
 @pytest.mark.parametrize("word", sorted(RESERVED - {"true", "false", "none", "self"}))
 def test_a_reserved_word_as_a_name_is_called_one(word: str) -> None:
     found = said(f"machine M {{\n    param {word}: 0..3\n    initial state A\n}}")
-    assert found == [f"2:11 `{word}` is a word of the language and cannot be a name | choose another name"]
+    assert found == [f"2:11 `{word}` is a reserved word and cannot be used as a name | choose another name"]
 
 
 def test_words_are_keywords_where_both_readings_fit() -> None:
@@ -354,7 +354,7 @@ def test_line_ends_tabs_and_a_byte_order_mark_mean_nothing() -> None:
 
 # Mistakes ------------------------------------------------------------------------------------------------------------
 
-RESERVED_WORD = "is a word of the language and cannot be a name | choose another name"
+RESERVED_WORD = "is a reserved word and cannot be used as a name | choose another name"
 
 UNFINISHED = "this declaration is not finished"
 
@@ -368,16 +368,16 @@ MISTAKES = {
     "Open -> Shut on push when n = 3 do ring": ["7:33 unexpected `=` here | did you mean `==`?"],
     "Open -> Shut on push do n == 3": ["7:31 unexpected `==` here | did you mean `=`?"],
     "Open -> Shut on push when in Open": [
-        "7:31 unexpected `in` here | did you mean `self in`? The name of a state alone says the same"
+        "7:31 unexpected `in` here | did you mean `self in`? A state name alone has the same meaning"
     ],
     "invariant in Open": [
-        "7:15 unexpected `in` here | did you mean `self in`? The name of a state alone says the same"
+        "7:15 unexpected `in` here | did you mean `self in`? A state name alone has the same meaning"
     ],
     "invariant all(x in ns: x in Open)": [
-        "7:18 unexpected `(` here | parentheses stand around the whole: `(all x in xs: …)`"
+        "7:18 unexpected `(` here | put the parentheses around the whole expression: `(all x in xs: …)`"
     ],
     "invariant count(x in ns: x in Open) <= 1": [
-        "7:28 unexpected `:` here | parentheses stand around the whole: `(count x in xs: …)`"
+        "7:28 unexpected `:` here | put the parentheses around the whole expression: `(count x in xs: …)`"
     ],
     "Open => Shut on push": ["7:10 unexpected `=>` here | did you mean `->`?"],
     "Open -> Shut on push do { ring, ring }": ["7:35 unexpected `,` here | did you mean `;`?"],
@@ -390,21 +390,20 @@ MISTAKES = {
         "7:26 `≥` is not an operator | write `>=`",
         "7:30 `&&` is not an operator | write `and`",
     ],
-    "state Ajar 'half open'": ['7:16 a text is in plain double quotes | write `"half open"`'],
+    "state Ajar 'half open'": ['7:16 strings need straight double quotes | write `"half open"`'],
     "# a comment: with = signs": ["7:5 a comment does not begin with `#` | write `//`"],
     "/* a comment\n of { two lines */": ["7:5 a comment does not begin with `/*` | write `//`"],
     "größe: 0..3": ["7:5 `ö` cannot be part of a name | names have letters a to z, digits and `_`"],
-    'state Ajar "half open': ['7:16 this text in quotes has no end | close it with `"` on the same line'],
+    'state Ajar "half open': ['7:16 unterminated string | close it with `"` on the same line'],
     "n2: 0..5\u00a0= 3": ["7:13 the character U+00A0 is not a plain space | write a space"],
     "Open -> Shut after 5m": ["7:24 `5m` is neither a number nor a duration nor a name | did you mean `5min`?"],
     "n2: 0..1" + "0" * 15: [
-        "7:12 this number is larger than any spec needs"
-        " | numbers have at most 15 digits, and durations end before thirty thousand years"
+        "7:12 this number is too large | numbers have at most 15 digits, and durations end before thirty thousand years"
     ],
     # Something too much, something missing.
     "Open -> -> Shut on push": ["7:13 unexpected `->` here | expected a state"],
     "Open -> Shut on push;": [
-        "7:25 unexpected `;` here | take it away: only effects are separated, and even they need not be"
+        "7:25 unexpected `;` here | remove it: `;` can only separate effects, and it is optional even there"
     ],
     "Open -> Shut on push do { n = ; ring }": ["7:35 unexpected `;` here | expected an expression"],
     "invariant n + == 3": ["7:19 unexpected `==` here | expected a value"],
@@ -427,8 +426,10 @@ MISTAKES = {
         "7:24 unexpected `if` here | put it in parentheses: `(if … then … else …)`"
     ],
     "invariant n == always true": ["7:20 unexpected `always` here | put it in parentheses: `(always …)`"],
-    "Open -> Shut after 6 hours": ["7:26 unexpected `hours` here | a duration is written without a space: `6h`"],
-    "Open -> Shut after 6 min do ring": ["7:26 unexpected `min` here | a duration is written without a space: `6min`"],
+    "Open -> Shut after 6 hours": ["7:26 unexpected `hours` here | a duration must be written without a space: `6h`"],
+    "Open -> Shut after 6 min do ring": [
+        "7:26 unexpected `min` here | a duration must be written without a space: `6min`"
+    ],
     "Open -> Shut on push n > 1": ["7:26 unexpected `n` here | expected `(`, `.`, `do` or `when`"],
     "event knock visitor from environment": ["7:17 unexpected `visitor` here | expected `(`, `,` or `from`"],
     "Open -> Shut on push when Open Shut and n == 1": ["7:36 unexpected `Shut` here | expected `do` or an operator"],

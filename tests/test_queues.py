@@ -222,14 +222,19 @@ system S { nodes: Node[2] { hub = hub }  hub: Hub  SYSTEM }
         (
             "send inbox.get",
             "",
-            "`inbox` has a queue for each Node: say which",
+            "`inbox` has one queue for each Node; specify which",
             "`send inbox.get to x`",
         ),
-        ("send plain.note to hub", "", "`plain` has one receiver, which is not named", "`to each Hub`"),
+        ("send plain.note to hub", "", "`plain` has one receiver, which must not be named", "`to each Hub`"),
         ("send inbox.get to hub", "", "expected `Node`, got `Hub`", ""),
         ("send inbox.get to 3", "", "unexpected `3` here", "expected an instance"),
-        ("hub.x", "invariant size(inbox) == 0", "`inbox` has a queue for each Node: say which", "`size(inbox of x)`"),
-        ("hub.x", "invariant size(plain of hub) == 0", "`plain` has one receiver, which is not named", ""),
+        (
+            "hub.x",
+            "invariant size(inbox) == 0",
+            "`inbox` has one queue for each Node; specify which",
+            "`size(inbox of x)`",
+        ),
+        ("hub.x", "invariant size(plain of hub) == 0", "`plain` has one receiver, which must not be named", ""),
         ("hub.x", "invariant size(nodes of hub) == 0", "`nodes` is not a channel", ""),
         ("hub.x", "more: Hub", "channel `plain` leads to Hub, of which there are 2 here", "`to each Hub` gives each a"),
         ("hub.x", "invariant (inbox of hub) == 0", "", ""),
@@ -268,7 +273,7 @@ def test_a_scenario_names_whose_queue_it_is() -> None:
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("deliver inbox", "`inbox` has a queue for each Process: say which"),
+        ("deliver inbox", "`inbox` has one queue for each Process; specify which"),
         ("deliver inbox of other", "expected `Process`, got `Other`"),
     ],
 )

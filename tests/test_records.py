@@ -288,9 +288,9 @@ def test_a_record_is_a_frozen_class_that_looks_at_its_parts(tmp_path: Path) -> N
     assert len({one, made.Entry(1, True)}) == 1
     with pytest.raises(AttributeError):
         one.term = 2
-    with pytest.raises(made["machinery"].OutOfRange, match=r"Entry: term is a whole number from 0 to 3, not 4"):
+    with pytest.raises(made["machinery"].OutOfRange, match=r"Entry: term must be a whole number from 0 to 3, not 4"):
         made.Entry(4, True)
-    with pytest.raises(made["machinery"].OutOfRange, match=r"Vote: bits is a whole number from -1 to 1, not 2"):
+    with pytest.raises(made["machinery"].OutOfRange, match=r"Vote: bits must be a whole number from -1 to 1, not 2"):
         made.Vote(who=None, entry=one, bits=2)
 
 
@@ -419,27 +419,27 @@ machine Node {
         ("record A { b: B }  record B { a: list<A>[1] }", "", "", "a record `A` would hold another `A`", "an instance"),
         ("record A { a: A? }", "", "", "a record `A` would hold another `A`, and so on without end", ""),
         ("record A { }", "", "", "`A` has no parts", ""),
-        ("record A { a: bool  a: 0..1 }", "", "", "`a` is a part already", ""),
-        ("record Entry { a: bool }", "", "", "`Entry` is declared already", ""),
+        ("record A { a: bool  a: 0..1 }", "", "", "`a` is already a part", ""),
+        ("record Entry { a: bool }", "", "", "`Entry` is already declared", ""),
         ("record A { a: Entri }", "", "", "there is no type `Entri`", "did you mean `Entry`?"),
         ("", "best = Entry(1)", "", "`Entry` has 2 parts, not 1", "write `Entry(term = …, value = …)`"),
         ("", "best = Entry(term = 1)", "", "`Entry` is made of all its parts: `value` missing", ""),
         ("", "best = Entry(1, value = true)", "", "name all parts, or none", "write `Entry(term = …, value = …)`"),
-        ("", "best = Entry(term = 1, term = 2, value = true)", "", "`term` is given already", ""),
+        ("", "best = Entry(term = 1, term = 2, value = true)", "", "`term` already has a value", ""),
         ("", "best = Entry(term = 1, vlue = true)", "", "`Entry` has no part `vlue`", "did you mean `value`?"),
         ("", "best = Entry(true, true)", "", "expected a number 0..3, got true or false", ""),
         ("", "best = 3", "", "expected `Entry`, got the number 3", ""),
         ("", "best.trem = 1", "", "`Entry` has no part `trem`", "did you mean `term`?"),
         ("", "best.term = true", "", "expected a number 0..3, got true or false", ""),
         ("", "maybe.term = 1", "", "`maybe` may be none, which has no parts", "assign a whole record: `maybe = …`"),
-        ("", "e.term = 1", "", "effects assign to the machine's own fields", ""),
-        ("", "add 1 to best.term", "", "effects assign to the machine's own fields", ""),
+        ("", "e.term = 1", "", "an effect can assign only to fields of its own machine", ""),
+        ("", "add 1 to best.term", "", "an effect can assign only to fields of its own machine", ""),
         ("", "", "best < best", "`Entry` has no order", "only numbers and ordered enums have one"),
         ("", "", "min(best, best) == best", "`min` does not take these", ""),
         ("", "", "best == 1", "`Entry` and the number 1 cannot be compared", ""),
-        ("", "", "best.term.x", "`best.term` is no instance, so it has no `x`", ""),
+        ("", "", "best.term.x", "`best.term` is not an instance, so it has no `x`", ""),
         ("", "", "Entry == best", "there is no name `Entry`", ""),
-        ("", "", "size(best = best) == 1", "`best = …` gives a part of a record its value", "leave out `best =`"),
+        ("", "", "size(best = best) == 1", "`best = …` is allowed only in a record constructor", "leave out `best =`"),
     ],
 )
 def test_errors_say_what_to_write(records: str, effect: str, claim: str, message: str, help: str) -> None:

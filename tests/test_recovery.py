@@ -195,8 +195,8 @@ def test_a_crash_that_fails_itself_is_not_recovered_from() -> None:
         a = answer(text.format("crash", recover))
         assert steps(a) == ["node.work", "crash"]
         assert a.explanation == (
-            "recovery does not begin: the crash itself fails, a crash finds node in `Busy`, which is volatile, and no "
-            "crash transition leads on (lost)",
+            "recovery does not begin: the crash itself fails, a crash finds node in the volatile state `Busy`, "
+            "which no `on crash` transition leaves (lost)",
         )
         assert answer(text.format("crash when node in Up", recover)).outcome == "holds"
 

@@ -429,10 +429,10 @@ def test_other_checkers_do_not_confirm_it() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("light: 0..2", "light: 0..2 colour: 0..2", ["no row says what `lamp.colour` is"]),
+        ("light: 0..2", "light: 0..2 colour: 0..2", ["`lamp.colour` is not mapped"]),
         ("On", "Lit", ["`Lamp` has no state `On`"]),
-        ("{ lamp: Lamp }", "{ lamp: Lamp more: Lamp }", ["nothing says what `more` of `Plan` is here"]),
-        ("{ lamp: Lamp }", "{ lamp: Lamp[2] }", ["`lamp` are 2 instances"]),
+        ("{ lamp: Lamp }", "{ lamp: Lamp more: Lamp }", ["`more` of `Plan` is not mapped"]),
+        ("{ lamp: Lamp }", "{ lamp: Lamp[2] }", ["`lamp` is a set of 2 instances"]),
         ("count: 0..3", "count: 0..2", []),
     ],
 )

@@ -309,7 +309,7 @@ def test_a_loop_ends_where_it_begins(tmp_path: Path) -> None:
     universe = Universe(model, only_system(model))
     trace = taken(universe, "lamp.toggle", "lamp.toggle", "lamp.toggle", loop=1)
     text = replay(Run(universe, "blink", (), moments(trace), trace.loop), PACKAGE)
-    assert "    # From here on, for ever:\n    # 2. lamp.toggle\n" in text
+    assert "    # Repeated forever from here:\n    # 2. lamp.toggle\n" in text
     assert "# And so on from step 2, for everything is as it was before that." in text
     write_one(model, text, tmp_path / "replays")
     assert pytest_on(tmp_path / "replays")[0] == 0

@@ -217,7 +217,7 @@ def test_while_an_answer_is_awaited_the_system_stands_still() -> None:
     assert fault is not None
     assert (fault.kind, run.why(fault)) == (
         "busy",
-        "`nudge` comes while m0 waits for the answer of `work`",
+        "`nudge` arrives while m0 waits for the answer to `work`",
     )
 
 
@@ -236,7 +236,7 @@ def test_an_answer_that_nobody_waits_for_is_a_fault() -> None:
     assert fault is not None
     assert (fault.kind, run.why(fault)) == (
         "unhandled",
-        "`work.ok` comes, and m0 does not wait for it",
+        "`work.ok` arrives, but m0 is not waiting for it",
     )
 
 
@@ -248,7 +248,7 @@ def test_an_async_action_holds_up_its_own_machine_only() -> None:
     assert fault is not None
     assert (fault.kind, run.why(fault)) == (
         "busy",
-        "m0 receives `poke` while it waits for the answer of `work`",
+        "m0 receives `poke` while it waits for the answer to `work`",
     )
     run.take("m1.go")
     assert run.steps() == ["m0.work.ok", "m0.work.err", "m1.work.ok", "m1.work.err"]
@@ -280,7 +280,7 @@ def test_synchronous_answers_come_in_the_order_of_the_calls() -> None:
     assert run.steps() == ["hands0.close.ok"]
     fault = fire(run.universe, run.world, OutcomeStep(2, "close", "ok")).fault
     assert fault is not None
-    assert run.why(fault) == "`close.ok` comes, and hands1 does not wait for it"
+    assert run.why(fault) == "`close.ok` arrives, but hands1 is not waiting for it"
     run.take("hands0.close.ok")
     assert run.steps() == ["hands1.close.ok"]
 

@@ -139,7 +139,7 @@ def test_what_goes_as_it_says_passes(steps: str) -> None:
         (
             "boss.report.ok",
             "boss.report.ok",
-            "this step fails: `report.ok` comes, and boss does not wait for it (unhandled)",
+            "this step fails: `report.ok` arrives, but boss is not waiting for it (unhandled)",
         ),
     ],
 )

@@ -163,7 +163,7 @@ def test_same_state_is_a_comparison_of_states() -> None:
 @pytest.mark.parametrize(
     ("condition", "code", "words"),
     [
-        ("last == Running", "FSM103", "`Running` has states inside: it is more than one value write `in Running`"),
+        ("last == Running", "FSM103", "`Running` is a composite state, not a single value write `in Running`"),
         ("last == Runing", "FSM101", "`Pod` has no state `Runing` did you mean `Running`?"),
         ("last == Pod.Waiting", "FSM103", "or one of Held, Pending"),
         ("last in {Held, Nowhere}", "FSM101", "`Pod` has no state `Nowhere`"),

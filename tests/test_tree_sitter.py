@@ -62,7 +62,7 @@ def language(library: Path) -> Any:
     return Language(capsule(made(), b"tree_sitter.Language", None))
 
 
-BEYOND = ("is a word of the language and cannot be a name", "levels deep")
+BEYOND = ("is a reserved word and cannot be used as a name", "levels deep")
 """Ends of messages about what tree-sitter cannot reject."""
 
 EVENT = re.compile(r"-> \w+ on exit do")

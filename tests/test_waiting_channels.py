@@ -122,7 +122,7 @@ def test_a_guard_without_a_value_shows_its_fault() -> None:
     assert deliveries(run) == ["deliver orders.order(0)"]
     fault = run.attempt("deliver orders").fault
     assert fault is not None
-    assert (fault.kind, run.why(fault)) == ("none", "`n` is 0 here: nothing is divided by 0")
+    assert (fault.kind, run.why(fault)) == ("none", "division by zero: `n` is 0 here")
 
 
 def test_what_two_transitions_would_take_is_an_overlap() -> None:

@@ -143,7 +143,7 @@ def test_other_machines_and_locks(spec: Path) -> None:
         ),
         (
             "xyz",
-            "no amendment has `xyz`; they go by their names, by what they have, such as `Machine.row`, or by "
+            "no amendment has `xyz`; specify an amendment by name, by element, such as `Machine.row`, or by "
             "`file:line`",
         ),
     ],

@@ -110,7 +110,7 @@ def _guard(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> It
     guard = subject.guard(machine, first)
     if subject.together(machine, leaves, [guard]) is None:
         diagnostic = NEVER.at(first.guard.span, f"the guard of `{first.name}` is never true")
-        yield diagnostic.help("correct it, or take the transition out")
+        yield diagnostic.help("correct it, or remove the transition")
         return
     if not surely_has_value(subject.model, first.guard):
         return
@@ -133,7 +133,7 @@ def _invariants(
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
             diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
-            yield diagnostic.help("say what could go wrong, or take it out")
+            yield diagnostic.help("say what could go wrong, or remove it")
 
 
 def _speaks_of_a_let(condition: m.Expr) -> bool:

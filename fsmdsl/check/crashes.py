@@ -253,9 +253,9 @@ def _unknown(subject: Subject) -> Iterator[Diagnostic]:
             crashes = bool(system.crashes) or x.machine in struck
             first = dict(x.values).get(f.name, f.default)
             if crashes and not f.durable and (x.begins_with_any(f) or _reads(first, several)):
-                message = f"a crash in `{system.name}` gives `{f.name}` back its first value, and nobody knows that"
+                message = f"a crash in `{system.name}` resets `{f.name}` to its initial value, which is unknown"
                 diagnostics.setdefault(
-                    id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it a first value")
+                    id(f), UNKNOWN.at(f.span, message).help("make it `durable`, or give it an initial value")
                 )
     yield from diagnostics.values()
 
@@ -275,13 +275,13 @@ def _spared(subject: Subject, struck: AbstractSet[str]) -> Iterator[Diagnostic]:
     for machine in subject.model.machines.values():
         transitions = triggered_by(machine, m.OnCrash)
         if transitions and machine.qualified in beside - struck:
-            message = f"no crash strikes a {machine.name}: this is never followed"
-            yield NEVER.at(transitions[0].span, message).help("name it behind `crash of`, or add `crash`")
+            message = f"no crash affects {machine.name}, so this transition is never taken"
+            yield NEVER.at(transitions[0].span, message).help(
+                "list an instance of it after `crash of`, or add `crash` to the environment"
+            )
 
 
 def _lost(shape: Shape, state: m.State, kind: Endurance) -> Diagnostic:
-    diagnostic = LOST.at(
-        state.span, f"a crash leaves `{state.name}` nowhere: it is {kind}, and has no transition `on crash`"
-    )
+    diagnostic = LOST.at(state.span, f"`{state.name}` is {kind}, but no `on crash` transition leaves it")
     goal = shape.machine.initial.name
-    return diagnostic.help(f"say where it is afterwards, such as `{state.name} -> {goal} on crash`")
+    return diagnostic.help(f"add a transition, such as `{state.name} -> {goal} on crash`")

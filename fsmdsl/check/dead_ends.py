@@ -122,7 +122,7 @@ def _left(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
     for t in shape.ways_out(state.name):
         through = "" if t.source == state.name else f", as part of `{t.source}`"
         diagnostic = LEFT.at(t.span, f"`{t.name}` leaves `{state.name}`{through}, which is final")
-        yield diagnostic.label(state.span, "declared final here").help("take `final` away, or this transition")
+        yield diagnostic.label(state.span, "declared final here").help("remove `final`, or remove this transition")
 
 
 def _stays(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
@@ -132,7 +132,7 @@ def _stays(shape: Shape, state: m.State) -> Iterator[Diagnostic]:
     diagnostic = STAYS.at(state.span, f"the transient state `{state.name}` has no way out within its round")
     if ways:
         diagnostic = diagnostic.label(ways[0].span, f"this waits for {_awaited(ways[0])}")
-    yield diagnostic.help("add an eventless transition or one on an action's outcome, or take `transient` away")
+    yield diagnostic.help("add an eventless transition or one on an action's outcome, or remove `transient`")
 
 
 def _awaited(t: m.Transition) -> str:

@@ -101,5 +101,5 @@ def _never_sent(machine: m.Machine, event: m.Event, sent: frozenset[_Dispatch]) 
     silent = [s for s in event.senders if s != "environment" and (s, machine.qualified, event.name) not in sent]
     if silent:
         names = quoted((s.rpartition(".")[2] for s in silent), "or")
-        diagnostic = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, as is declared here")
+        diagnostic = NEVER_SENT.at(event.span, f"`{event.name}` is never sent by {names}, contrary to this declaration")
         yield diagnostic.help("send it there, or correct its `from`")

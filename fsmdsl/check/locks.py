@@ -119,7 +119,7 @@ def _closed(after: Mapping[str, Mapping[str, m.LockPair]], pair: m.LockPair, cir
     for outer, inner in pairwise(circle):
         other = after[outer][inner]
         diagnostic = diagnostic.label(other.outer.span.to(other.inner.span), f"`{inner}` while `{outer}` is held")
-    return diagnostic.help("take one of the pairs out")
+    return diagnostic.help("remove one of the pairs")
 
 
 # Operations ----------------------------------------------------------------------------------------------------------

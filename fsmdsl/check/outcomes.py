@@ -143,6 +143,6 @@ def _never_comes(shape: Shape, calls: _Calls) -> Iterator[Diagnostic]:
             continue
         leaves = list(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
         if not any((trigger.action, leaf) in calls for leaf in leaves):
-            message = f"`{trigger.action}.{trigger.outcome}` never comes in {quoted(leaves, 'or')}"
+            message = f"`{trigger.action}.{trigger.outcome}` never arrives in {quoted(leaves, 'or')}"
             diagnostic = UNUSED.at(line[0].span, message)
             yield diagnostic.help(f"call `{trigger.action}` on the way there, or correct the source")

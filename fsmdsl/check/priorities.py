@@ -123,7 +123,7 @@ def _contradiction(shape: Shape, circle: Sequence[m.Transition]) -> Diagnostic:
     diagnostic = CIRCULAR.at(last, f"`priority` is circular: {' > '.join(f'`{t.name}`' for t in (*circle, circle[0]))}")
     for span, before, behind in reversed(others):
         diagnostic = diagnostic.label(span, f"this puts `{before.name}` before `{behind.name}`")
-    return diagnostic.help(f"this puts `{a.name}` before `{b.name}`: take that out, or write a single chain")
+    return diagnostic.help(f"this puts `{a.name}` before `{b.name}`: remove that, or write a single chain")
 
 
 def _span(machine: m.Machine, place: tuple[int, int]) -> Span:
@@ -140,6 +140,6 @@ def _names(subject: Subject) -> Iterator[Diagnostic]:
         for chain, spans in zip(machine.priority, machine.priority_spans, strict=True):
             for name, span in zip(chain, spans, strict=True):
                 if name not in candidates and name != "*":
-                    diagnostic = NOTHING.at(span, f"no transition answers to the name `{name}`")
+                    diagnostic = NOTHING.at(span, f"`{name}` matches no transition")
                     advice = did_you_mean(name, candidates)
                     yield diagnostic.help(advice or "name an event, a label, or a derived value that a guard asks for")

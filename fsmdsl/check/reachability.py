@@ -91,7 +91,7 @@ def _unreachable(shape: Shape) -> Iterator[Diagnostic]:
         lost = state.name not in shape.reachable
         if lost and (state.parent is None or state.parent in shape.reachable):
             diagnostic = UNREACHABLE.at(state.span, f"`{state.name}` can never be entered")
-            yield diagnostic.help("add a transition that leads to it, or take the state out")
+            yield diagnostic.help("add a transition that leads to it, or remove the state")
 
 
 def _without_end(shape: Shape) -> Iterator[Diagnostic]:

@@ -89,8 +89,10 @@ def _never_chosen(shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diag
             if winner is None:
                 return
     if winner is not None:
-        diagnostic = NEVER_CHOSEN.at(line[0].span, f"`{line[0].name}` is never followed: another one always goes first")
-        yield diagnostic.label(winner.span, f"followed {triggered(winner)}, whatever the data")
+        diagnostic = NEVER_CHOSEN.at(
+            line[0].span, f"`{line[0].name}` is never taken: another transition always takes precedence"
+        )
+        yield diagnostic.label(winner.span, f"taken {triggered(winner)}, whatever the data")
 
 
 def _chosen_before(shape: Shape, leaf: str, trigger: str, t: m.Transition) -> m.Transition | None:
@@ -114,7 +116,7 @@ def _ignored_in_vain(shape: Shape) -> Iterator[Diagnostic]:
         if last is not None and all(sure):
             states = ", ".join(f"`{i.state}`" for i in line)
             diagnostic = IGNORED_IN_VAIN.at(line[0].span, f"`{line[0].event}` is always handled in {states}")
-            yield diagnostic.label(last.span, "handled here").help("take one of the two out")
+            yield diagnostic.label(last.span, "handled here").help("remove one of the two")
 
 
 def _handled(shape: Shape, ignore: m.Ignore) -> m.Transition | None:

@@ -59,7 +59,7 @@ def _values(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnostic]:
         for name, value in instance.values:
             if value != first[name]:
                 diagnostic = ASYMMETRIC.at(value.span, f"`{name}` differs between the instances of `{group.name}`")
-                yield diagnostic.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                yield diagnostic.label(group.span, "declared symmetric here").help("remove `symmetric`")
                 return
 
 
@@ -68,6 +68,8 @@ def _singled_out(system: m.System, group: m.InstanceGroup) -> Iterator[Diagnosti
     for x in (x for e in chain(roots, recovery(system)) for x in expressions(e)):
         match x:
             case m.InstanceRef(name=group.name) | m.Apply(function="item", arguments=(m.Instances(name=group.name), _)):
-                diagnostic = ASYMMETRIC.at(x.span, f"this speaks of one instance of `{group.name}`, which is symmetric")
-                yield diagnostic.label(group.span, "said to be symmetric here").help("take `symmetric` away")
+                diagnostic = ASYMMETRIC.at(
+                    x.span, f"this refers to a single instance of the symmetric set `{group.name}`"
+                )
+                yield diagnostic.label(group.span, "declared symmetric here").help("remove `symmetric`")
                 return

@@ -82,7 +82,7 @@ def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic
             continue
         if Use("set", owner, f.name) in used:
             diagnostic = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
-            yield diagnostic.help("pass it to an action if hand-written code needs it, or take it out")
+            yield diagnostic.help("pass it to an action if hand-written code needs it, or remove it")
         else:
             yield from _unused("field", f.name, f.span, False)
     for let in machine.lets:
@@ -118,4 +118,4 @@ def _of_systems(model: m.Model, used: frozenset[Use]) -> Iterator[Diagnostic]:
 def _unused(kind: str, name: str, span: Span, used: bool) -> Iterator[Diagnostic]:
     if not used:
         diagnostic = UNUSED.at(span, f"the {kind} `{name}` is never used")
-        yield diagnostic.help("use it, or take it out")
+        yield diagnostic.help("use it, or remove it")

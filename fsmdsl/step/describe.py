@@ -156,7 +156,7 @@ def fault_message(roster: Roster, fault: Fault) -> str:
             why = "not ignored, and no guard of its transitions holds" if guarded else "neither handled nor ignored"
             return f"`{trigger}` reaches {instance_name} in `{state}`, where it is {why}"
         case NotAwaited(action, outcome):
-            return f"`{action}.{outcome}` comes, and {instance_name} does not wait for it"
+            return f"`{action}.{outcome}` arrives, but {instance_name} is not waiting for it"
         case NoTimer(transition, state):
             return f"`{_transition(roster, fault, transition).name}` cannot fire in `{state}` of {instance_name} now"
         case NoMessage(queue):
@@ -171,34 +171,34 @@ def fault_message(roster: Roster, fault: Fault) -> str:
         case Waiting(event, action):
             if event is None:
                 return f"a timer of {instance_name} fires while it waits for an answer"
-            return f"{instance_name} receives `{event}` while it waits for the answer of `{action}`"
+            return f"{instance_name} receives `{event}` while it waits for the answer to `{action}`"
         case StandsStill(what, instance, action):
-            return f"`{what}` comes while {roster.name(instance)} waits for the answer of `{action}`"
+            return f"`{what}` arrives while {roster.name(instance)} waits for the answer to `{action}`"
         case Down(what):
-            return f"`{what}` comes while the system is down: `recover` is first"
+            return f"`{what}` arrives while the system is down; `recover` must run first"
         case NoInstance(of):
             return f"`{_text(of)}` is none here"
         case NoStart():
-            return "no first state satisfies `start when`"
+            return "no initial state satisfies `start when`"
         case NoFirst(of):
-            return f"`{_text(of)}` is empty here: it has no first"
+            return f"`{_text(of)}` is empty here, so it has no first item"
         case NoItem(of, at, size):
             return f"`{_text(of)}` has {size} item{'s' * (size != 1)} here, counted from 0, and none at {at}"
         case NoKey(of, key, low, high):
             return f"`{_text(of)}` has the keys {low}..{high}, and none of them is {key}"
         case DivisionByZero(of):
-            return f"`{_text(of)}` is 0 here: nothing is divided by 0"
+            return f"division by zero: `{_text(of)}` is 0 here"
         case Unfit():
             return _unfit(fault.cause, instance_name)
         case Full(queue):
             return f"channel `{roster.queue_name(queue)}` is full: it holds {roster.queues[queue].channel.bound}"
         case Nested(event, depth):
-            return f"{instance_name} receives `{event}` after {depth} sends inside one another"
+            return f"{instance_name} receives `{event}` after {depth} nested sends"
         case EndlessRound(transition):
             name = _transition(roster, fault, transition).name
             return f"the round of {instance_name} does not end: `{name}` is followed again and again"
         case Lost(state, flag):
-            return f"a crash finds {instance_name} in `{state}`, which is {flag}, and no crash transition leads on"
+            return f"a crash finds {instance_name} in the {flag} state `{state}`, which no `on crash` transition leaves"
         case _:
             assert_never(fault.cause)
 

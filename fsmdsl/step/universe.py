@@ -109,7 +109,7 @@ class Universe(Roster):
         `free`, as far as `start when` allows. If it allows none, `fault` says so. Raises `TooManyValuesError`."""
         worlds = self._starts
         if worlds is None:
-            raise TooManyValuesError(f"more than {MAX_VALUES} first states")
+            raise TooManyValuesError(f"more than {MAX_VALUES} initial states")
         return worlds
 
     @cached_property

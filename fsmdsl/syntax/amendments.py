@@ -201,7 +201,7 @@ def _none(name: str, amendments: Sequence[Amendment]) -> str:
     if lines:
         return f"no amendment begins at `{name}`; those of `{file}` begin in lines {', '.join(lines)}"
     advice = did_you_mean(name, (n for x in amendments for n in x.names))
-    ways = "they go by their names, by what they have, such as `Machine.row`, or by `file:line`"
+    ways = "specify an amendment by name, by element, such as `Machine.row`, or by `file:line`"
     return f"no amendment has `{name}`; {advice or ways}"
 
 

@@ -235,7 +235,7 @@ class Slice(Machine):
         elif outcome == "err":
             self.alloc_err()
         else:
-            raise OutOfRange(f"{self!r}: alloc answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: alloc must answer ok or err, not {outcome!r}")
 
     def _go_on(self) -> bool:
         """Follows one transition that needs no event, if any is enabled.

@@ -589,7 +589,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.alloc_err()
         else:
-            raise OutOfRange(f"{self!r}: alloc answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: alloc must answer ok or err, not {outcome!r}")
 
     def _ask_deploy(self) -> None:
         outcome = self._actions.deploy(self)
@@ -598,7 +598,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.deploy_err()
         else:
-            raise OutOfRange(f"{self!r}: deploy answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: deploy must answer ok or err, not {outcome!r}")
 
     def _ask_start(self) -> None:
         outcome = self._actions.start(self)
@@ -607,7 +607,7 @@ class Sliver(Machine):
         elif outcome == "err":
             self.start_err()
         else:
-            raise OutOfRange(f"{self!r}: start answers ok or err, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: start must answer ok or err, not {outcome!r}")
 
     def _go_on(self) -> bool:
         """Follows one transition that needs no event, if any is enabled.

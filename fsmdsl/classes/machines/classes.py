@@ -217,7 +217,7 @@ def _asking(scope: Scope) -> Iterator[Member]:
         )
         outcomes = " or ".join(action.outcomes)
         refused = scope.file.machinery("OutOfRange")
-        refusal = f'raise {refused}(f"{{self!r}}: {action.name} answers {outcomes}, not {{outcome!r}}")'
+        refusal = f'raise {refused}(f"{{self!r}}: {action.name} must answer {outcomes}, not {{outcome!r}}")'
         called = f"outcome = self._actions.{names.actions[action.name]}({', '.join(['self', *arguments])})"
         head = f"def _{names.asking[action.name]}({signature(scope, arguments, action.parameters)}) -> None:"
         yield method(head, "", [called, If(tuple(branches), (refusal,))])

@@ -37,7 +37,7 @@ def _choice(scope: Scope, transitions: Sequence[m.Transition]) -> Member:
     trigger = Trigger(CRASH, scope, (), follow, lambda: ('return ""',))
 
     def lost() -> Block:
-        why = 'f"a crash finds {self!r}, and no crash transition leads on"'
+        why = 'f"a crash finds {self!r}, but no `on crash` transition leaves its state"'
         return (f"raise {file.machinery('Lost')}({why})",)
 
     return method("def _crash_row(self) -> str:", "", dispatch(trigger, dict.fromkeys(fleeting, lost)))

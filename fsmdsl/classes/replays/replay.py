@@ -142,7 +142,7 @@ class _Script:
         for n, moment in enumerate(self.run.moments):
             yield ""
             if n == self.run.loop:
-                yield "# From here on, for ever:"
+                yield "# Repeated forever from here:"
             yield comment(f"{n + 1}. {describe(self.universe, moment.step, world)}")
             yield from self._moment(moment, world)
             world = moment.world

@@ -30,12 +30,12 @@ PARTS = 32
 
 def too_many_digits(t: RangeType) -> str:
     """What is wrong with a number of this range."""
-    return f"this may have {len(str(max(-t.low, t.high)))} digits; {len(str(LARGEST))} are the most"
+    return f"this may have {len(str(max(-t.low, t.high)))} digits; the maximum is {len(str(LARGEST))}"
 
 
 def within(program: Program, span: Span, what: str, count: int, most: int, kind: str) -> int:
     """The count, or 1 where it is more than the most: that is reported, and what follows need not carry it."""
     if count <= most:
         return count
-    program.diagnostics.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; {most:,} are the most"))
+    program.diagnostics.append(rules.TOO_LARGE.at(span, f"{what} {count:,} {kind}; the maximum is {most:,}"))
     return 1

@@ -66,7 +66,7 @@ machine Door {
 
 Use a value of the type that the message names.
 
-A reference to an instance has no value to begin with. If it never changes, it is a parameter, which the system sets;
+A reference to an instance has no initial value. If it never changes, it is a parameter, which the system sets;
 otherwise, it is optional, and `none` until a transition assigns it:
 
 ```fsm

@@ -127,7 +127,7 @@ def _effects_with_comma(x: MistakeContext) -> CommonMistake | None:
     if do is None or x.tokens[do + 1].kind == "{" or (x.text(2) not in ("=", ",", ".", "(") and not _ends(x)):
         return None
     effects = " ".join(token.text for token in x.tokens[do + 1 : x.at])
-    return CommonMistake("unexpected `,` here", f"several effects are written in braces: `do {{ {effects}; … }}`", x.at)
+    return CommonMistake("unexpected `,` here", f"several effects must be in braces: `do {{ {effects}; … }}`", x.at)
 
 
 def _ends(x: MistakeContext) -> bool:
@@ -151,7 +151,7 @@ def _states_in_one(x: MistakeContext) -> CommonMistake | None:
         return None
     first, at = (x.text(0), x.at - 1) if plural else (x.text(-1), x.at)
     second = x.text(2 if plural else 1) or "B"
-    advice = f"each state is declared by itself: `initial state {first}  state {second}`"
+    advice = f"each state must be declared separately: `initial state {first}  state {second}`"
     return CommonMistake(f"unexpected `{x.tokens[at].text}` here", advice, at)
 
 
@@ -163,7 +163,7 @@ def _else_of_a_row(x: MistakeContext) -> CommonMistake | None:
     head = " ".join(token.text for token in x.tokens[arrow + 2 : when])
     guard = " ".join(token.text for token in x.tokens[when + 1 : x.at])
     row = f"{x.tokens[arrow - 1].text} -> {x.text(1)} {head} when not ({guard})"
-    advice = f"a transition has one target; write a second one: `{row}`"
+    advice = f"a transition can have only one target; write a second one: `{row}`"
     return CommonMistake("unexpected `else` here", advice, x.at, x.top, x.at + 2)
 
 
@@ -220,7 +220,7 @@ def _duration_in_words(x: MistakeContext) -> CommonMistake | None:
     if top is None:
         return None
     message = f"unexpected `{x.tokens[at].text}` here"
-    return CommonMistake(message, f"a duration is written without a space: `{duration}`", at, top, at + 1)
+    return CommonMistake(message, f"a duration must be written without a space: `{duration}`", at, top, at + 1)
 
 
 def _strength_without_fair(x: MistakeContext) -> CommonMistake | None:
@@ -306,8 +306,8 @@ def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     """`name: string = ""`"""
     if x.kinds(0, 1) != ["STRING"] or x.text(-1) != "=":
         return None
-    advice = "there are no texts as values; write an enum of the values that matter: `enum Color { Red | Green }`"
-    return CommonMistake("unexpected text here", advice, x.at)
+    advice = "there are no string values; declare an enum instead: `enum Color { Red | Green }`"
+    return CommonMistake("unexpected string here", advice, x.at)
 
 
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (

@@ -27,7 +27,7 @@ PHRASES = {
     "<hold>": "a lock", "<lock_use>": "a lock", "<parameter>": "a parameter", "<binder>": "`name in set`",
     "<_source>": "a state", "<_ranked>": "an event or a label", "<enum_member>": "a member", "<name>": "a name",
     "<path>": "a name", "<reference>": "a name", "<bound>": "a number", "<mapped>": "an instance", "NAME": "a name",
-    "INT": "a number", "DURATION": "a duration", "STRING": "a text in quotes", "END": "the end of the file",
+    "INT": "a number", "DURATION": "a duration", "STRING": "a string", "END": "the end of the file",
     "ENTRY": "`on entry`", "EXIT": "`on exit`", "ANY": "`*`",
 }  # fmt: skip
 """What to call a part that rules make, or a class of tokens. Other parts are named by what they begin with."""

@@ -270,7 +270,7 @@ def _without_self(place: Place) -> Mistake | None:
     if after is None:
         return None
     diagnostic = place.unexpected(
-        place.at, "did you mean `self in`? The name of a state alone says the same", "self in"
+        place.at, "did you mean `self in`? A state name alone has the same meaning", "self in"
     )
     return Mistake(diagnostic, after, place.at + 1)
 
@@ -303,7 +303,7 @@ def _reserved_label(place: Place) -> Mistake | None:
 
 
 def _is_reserved(place: Place, i: int) -> Diagnostic:
-    message = f"`{place.tokens[i].text}` is a word of the language and cannot be a name"
+    message = f"`{place.tokens[i].text}` is a reserved word and cannot be used as a name"
     return UNEXPECTED.at(place.span(i), message).help("choose another name")
 
 
@@ -355,9 +355,11 @@ def _skip(place: Place) -> Mistake:
 
 def _general(place: Place) -> Diagnostic:
     if place.token.kind == ";" and _can_begin(place, place.top, place.at + 1, 1):
-        return place.unexpected(place.at, "take it away: only effects are separated, and even they need not be")
+        return place.unexpected(place.at, "remove it: `;` can only separate effects, and it is optional even there")
     if (quantifier := _in_parentheses(place)) is not None:
-        return place.unexpected(place.at, f"parentheses stand around the whole: `({quantifier} x in xs: …)`")
+        return place.unexpected(
+            place.at, f"put the parentheses around the whole expression: `({quantifier} x in xs: …)`"
+        )
     alternatives = listing(place.table, place.top)
     return place.unexpected(place.at, None if alternatives is None else f"expected {alternatives}")
 

@@ -112,7 +112,9 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
             _check_hidden(lexed, start, end)
         case "FOREIGN_STRING":
             kind = "STRING"
-            lexed.report(start, end, "a text is in plain double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"')
+            lexed.report(
+                start, end, "strings need straight double quotes", f'write `"{text[1:-1]}"`', f'"{text[1:-1]}"'
+            )
         case "FOREIGN_NAME":
             kind = "NAME"
             bad = next(c for c in text if not (c.isascii() and c.isalnum()) and c != "_")
@@ -146,13 +148,11 @@ def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
     elif kind == "FOREIGN_SPACE":
         lexed.report(start, end, f"{_character_text(text[0])} is not a plain space", "write a space")
     elif kind == "UNENDED":
-        lexed.report(start, end, "this text in quotes has no end", 'close it with `"` on the same line')
+        lexed.report(start, end, "unterminated string", 'close it with `"` on the same line')
     elif text == "/":
-        lexed.report(
-            start, end, "`/` is not a character of the language", "a comment begins with `//`; effects follow `do`"
-        )
+        lexed.report(start, end, "unexpected character `/`", "a comment begins with `//`; effects follow `do`")
     else:
-        lexed.report(start, end, f"{_character_text(text)} is not a character of the language", "take it away")
+        lexed.report(start, end, f"unexpected character {_character_name(text)}", "remove it")
 
 
 def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
@@ -162,7 +162,7 @@ def _number(lexed: Lexed, kind: str, text: str, start: int, end: int) -> Token:
     if len(digits) <= 15 and int(digits) * unit < LARGEST:
         return Token(kind, text, start, end)
     advice = "numbers have at most 15 digits, and durations end before thirty thousand years"
-    lexed.report_number(start, end, "this number is larger than any spec needs", advice)
+    lexed.report_number(start, end, "this number is too large", advice)
     return Token(kind, f"1{text[len(digits) :]}", start, end)
 
 
@@ -186,9 +186,13 @@ def _check_hidden(lexed: Lexed, start: int, end: int) -> None:
             hit.start(),
             hit.end(),
             f"{_character_text(hit[0])} cannot be seen and may mislead readers",
-            "take it away",
+            "remove it",
         )
 
 
 def _character_text(character: str) -> str:
-    return f"`{character}`" if character.isprintable() else f"the character U+{ord(character):04X}"
+    return f"{'' if character.isprintable() else 'the character '}{_character_name(character)}"
+
+
+def _character_name(character: str) -> str:
+    return f"`{character}`" if character.isprintable() else f"U+{ord(character):04X}"

@@ -175,7 +175,7 @@ def _obstacle(folder: Path, name: str, entry: Entry | None, data: bytes, ours: O
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return f"cannot be looked at: {reason(error)}"
+        return f"cannot be inspected: {reason(error)}"
     if not path.is_file():
         return f"is {kind(mode)}, not a regular file"
     try:

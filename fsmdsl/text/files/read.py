@@ -100,5 +100,5 @@ def _limited(data: bytes, limit: int) -> bytes:
 
 def _too_large(limit: int) -> UnreadableError:
     return UnreadableError(
-        f"it is larger than {limit:,} bytes, the most that is read", "split the spec into modules, and import them"
+        f"it is larger than {limit:,} bytes, the maximum file size", "split the spec into modules, and import them"
     )

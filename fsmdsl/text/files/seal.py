@@ -53,7 +53,7 @@ def _key(path: Path) -> bytes:
     try:
         key = read_private(path, 4096)
         if hasattr(os, "geteuid") and stat.S_IMODE(os.stat(path).st_mode) & 0o077:
-            raise ValueError("others may read it; `chmod 600` it, if they have not")
+            raise ValueError("it is readable by other users; run `chmod 600` on it if nobody has read it yet")
         if len(key) < BYTES:
             raise ValueError(f"it has fewer than {BYTES} bytes")
     except ValueError as error:

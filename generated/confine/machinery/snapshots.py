@@ -57,7 +57,7 @@ def state_named(kind: type[E], value: Any) -> E:
 def named(kind: type[E], name: Any, what: str) -> E:
     """The member of an enum with a name."""
     if name not in kind.__members__:
-        raise ValueError(f"{what} is {either(kind.__members__)}, not {name!r}")
+        raise ValueError(f"{what} must be {either(kind.__members__)}, not {name!r}")
     return kind[name]
 
 
@@ -67,35 +67,35 @@ def named(kind: type[E], name: Any, what: str) -> E:
 def truth(value: Any, what: str) -> bool:
     """A truth value."""
     if type(value) is not bool:
-        raise ValueError(f"{what} is true or false, not {value!r}")
+        raise ValueError(f"{what} must be true or false, not {value!r}")
     return value
 
 
 def whole(value: Any, low: int, high: int, what: str) -> int:
     """A whole number in a range."""
     if type(value) is not int or not low <= value <= high:
-        raise ValueError(f"{what} is a whole number from {low} to {high}, not {value!r}")
+        raise ValueError(f"{what} must be a whole number from {low} to {high}, not {value!r}")
     return value
 
 
 def duration(value: Any, what: str) -> float:
     """A length of time."""
     if type(value) not in (int, float) or not 0 <= value < float("inf"):
-        raise ValueError(f"{what} is a number of seconds, not {value!r}")
+        raise ValueError(f"{what} must be a number of seconds, not {value!r}")
     return float(value)
 
 
 def items(value: Any, what: str, size: int | None = None) -> list[Any]:
     """A list, of a size if one is given."""
     if type(value) is not list or size not in (None, len(value)):
-        raise ValueError(f"{what} is a list{'' if size is None else f' of {size}'}, not {value!r}")
+        raise ValueError(f"{what} must be a list{'' if size is None else f' of {size}'}, not {value!r}")
     return value
 
 
 def reference(machines: Mapping[int, Any], number: Any, states: type[Enum], what: str) -> Any:
     """The machine with a number, if it has these states."""
     if type(number) is not int or number not in machines:
-        raise ValueError(f"{what} is the number of a machine, not {number!r}")
+        raise ValueError(f"{what} must be the number of a machine, not {number!r}")
     if not isinstance(machines[number].state, states):
-        raise ValueError(f"{what} is the number of a machine with {states.__name__}, not of {machines[number]!r}")
+        raise ValueError(f"{what} must be the number of a machine with {states.__name__}, not of {machines[number]!r}")
     return machines[number]

@@ -50,7 +50,7 @@ class Machine(Named):
 
     def __init__(self, system: System, name: str) -> None:
         if not isinstance(system, System):
-            raise OutOfRange(f"{type(self).__name__}: system is a System of this package, not {quoted(system)}")
+            raise OutOfRange(f"{type(self).__name__}: system must be a System of this package, not {quoted(system)}")
         self._system = system
         self._name = name
         self._number = system._add(self)
@@ -99,7 +99,7 @@ class Queue(Part):
 
     def __init__(self, system: System, *ends: Machine | None) -> None:
         if not isinstance(system, System):
-            raise OutOfRange(f"{type(self).__name__}: system is a System of this package, not {quoted(system)}")
+            raise OutOfRange(f"{type(self).__name__}: system must be a System of this package, not {quoted(system)}")
         self._system = system
         system._channels[type(self), tuple(x for x in ends if x is not None)] = self
 
@@ -321,7 +321,7 @@ class System:
         if machine in self._handling:
             raise ReentrantEvent(f"{machine!r} gets {event} in the middle of its own transition")
         if sum(isinstance(x, Machine) for x in self._handling) > DEEPEST_CASCADE:
-            raise EndlessRound(f"{machine!r} gets {event} after {DEEPEST_CASCADE} sends inside one another")
+            raise EndlessRound(f"{machine!r} gets {event} after {DEEPEST_CASCADE} nested sends")
 
     def _check_free(self, machine: Machine, event: str) -> None:
         """Refuses an event that comes while an answer is awaited or the system is down."""
@@ -329,15 +329,15 @@ class System:
             self._check_ready(event)
         for request in self._pending:
             if request.machine is machine:
-                raise Busy(f"{machine!r} gets {event} while it waits for the answer of {request.action}")
+                raise Busy(f"{machine!r} gets {event} while it waits for the answer to {request.action}")
 
     def _check_ready(self, event: str) -> None:
         """Refuses what comes from outside while the system is not ready."""
         if self.down:
-            raise Busy(f"{event} comes while the system is down: recover is first")
+            raise Busy(f"{event} arrives while the system is down; recover must run first")
         for request in self._pending:
             if not request.asynchronous:
-                raise Busy(f"{event} comes while {request.machine!r} waits for the answer of {request.action}")
+                raise Busy(f"{event} arrives while {request.machine!r} waits for the answer to {request.action}")
 
     def __enter__(self) -> bool:
         """Does the event come from outside, so that its arguments can be anything?"""
@@ -477,11 +477,11 @@ class System:
         self._check_thread(f"{action}.{outcome}")
         request = self._request(machine, action, ticket)
         if request is None:
-            raise StaleAnswer(f"{machine!r} does not wait for {action}.{outcome}")
+            raise StaleAnswer(f"{machine!r} is not waiting for {action}.{outcome}")
         for other in self._pending:
             first = request.asynchronous or other.ticket < request.ticket
             if other is not request and not other.asynchronous and first:
-                raise Busy(f"{action}.{outcome} comes while {other.machine!r} waits for {other.action}")
+                raise Busy(f"{action}.{outcome} arrives while {other.machine!r} waits for {other.action}")
         self._begin(machine)
         self.touch(machine)
         self._pending = tuple(x for x in self._pending if x is not request)
@@ -511,10 +511,10 @@ class System:
         """A crash of some machines, together, or of the whole system if there are none."""
         self._check_thread("a crash")
         if machines and self.down:
-            raise Busy("a crash of some comes while the system is down: recover is first")
+            raise Busy("some machines crash while the system is down; recover must run first")
         for machine in machines:
             if not isinstance(machine, Machine) or machine._system is not self:
-                raise OutOfRange(f"what crashes is a machine of this system, not {quoted(machine)}")
+                raise OutOfRange(f"only machines of this system can crash, not {quoted(machine)}")
         crashed = [x for x in self._machines.values() if not machines or x in machines]
         emptied = [] if machines else list(self._channels.values())
         self._begin(self)
@@ -595,7 +595,7 @@ class System:
         pairs = list(zip(saved_machines, self._machines.values(), strict=True))
         machines = {saved["number"]: machine for saved, machine in pairs}
         if len(machines) != len(pairs) or any(type(x) is not int for x in machines):
-            raise ForeignSnapshot(f"the machines of a snapshot have different numbers, not {list(machines)}")
+            raise ForeignSnapshot(f"the machines of a snapshot must have different numbers, not {list(machines)}")
         parts: list[tuple[Part, Saved]] = [(x, fitting(x, x._decode, saved, machines)) for saved, x in pairs]
         if "channels" in self._SAVED:
             for key, channel in self._channels.items():
@@ -620,14 +620,16 @@ def _refuse_coroutine(action: Callable[..., object], result: Any) -> None:
         if hasattr(result, "close"):
             result.close()
         name = getattr(action, "__qualname__", repr(action))
-        raise TypeError(f"the action {name} is a coroutine, which nothing awaits: an action is an ordinary function")
+        raise TypeError(
+            f"the action {name} is a coroutine, which nothing awaits: an action must be an ordinary function"
+        )
 
 
 def _request(data: Data, machines: Mapping[int, Machine]) -> Request:
     """A request of a snapshot."""
     machine, action, ticket = data["machine"], data["action"], data["ticket"]
     if (type(machine), type(action), type(ticket)) != (int, str, int):
-        raise ValueError(f"a request has a machine, an action and a ticket, not {data!r}")
+        raise ValueError(f"a request must have a machine, an action and a ticket, not {data!r}")
     return Request(machines[machine], action, ticket, truth(data["async"], "async"))
 
 

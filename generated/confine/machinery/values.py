@@ -67,7 +67,7 @@ def number_of(machine: Any) -> int:
 def divisor(number: int, what: str) -> int:
     """A divisor, unless it is 0."""
     if number == 0:
-        raise MissingReference(f"{what} is 0: nothing is divided by 0")
+        raise MissingReference(f"division by zero: {what} is 0")
     return number
 
 
@@ -77,7 +77,7 @@ def divisor(number: int, what: str) -> int:
 def in_range(value: int, low: int, high: int, name: str) -> int:
     """A number, if its variable can hold it."""
     if not low <= value <= high:
-        raise OutOfRange(f"{name} is {low} to {high}, not {value}")
+        raise OutOfRange(f"{name} must be from {low} to {high}, not {value}")
     return value
 
 
@@ -97,7 +97,7 @@ def each_in_range(values: Numbers, low: int, high: int, name: str) -> Numbers:
 def not_longer(items: tuple[T, ...], bound: int, name: str) -> tuple[T, ...]:
     """A list, if it is not too long."""
     if len(items) > bound:
-        raise Full(f"{name} holds {bound}, not {len(items)}")
+        raise Full(f"{name} holds at most {bound}, not {len(items)}")
     return items
 
 

@@ -40,7 +40,7 @@ class Kind:
 
     def refuse(self, value: Any, system: object, holder: object, label: str) -> NoReturn:
         """Refuses a value. `holder` and `label`: where it came in."""
-        raise OutOfRange(f"{holder}: {label} is {self.expected}, not {quoted(value)}")
+        raise OutOfRange(f"{holder}: {label} must be {self.expected}, not {quoted(value)}")
 
 
 class TruthKind(Kind):
@@ -143,14 +143,14 @@ class ReferenceKind(Kind):
 
     def refuse(self, value: Any, system: object, holder: object, label: str) -> NoReturn:
         elsewhere = " of another system" if self.has(value, None) else ""
-        raise OutOfRange(f"{holder}: {label} is {self.expected}, not {quoted(value)}{elsewhere}")
+        raise OutOfRange(f"{holder}: {label} must be {self.expected}, not {quoted(value)}{elsewhere}")
 
     def each(self, values: Any, system: object, holder: object, label: str) -> tuple[Any, ...]:
         """Several machines, in any collection."""
         try:
             machines = tuple(values)
         except TypeError:
-            raise OutOfRange(f"{holder}: {label} is a collection of machines, not {quoted(values)}") from None
+            raise OutOfRange(f"{holder}: {label} must be a collection of machines, not {quoted(values)}") from None
         for machine in machines:
             self.check(machine, system, holder, f"an element of {label}")
         return machines
@@ -238,7 +238,7 @@ class ListKind(Kind):
     def refuse(self, value: Any, system: object, holder: object, label: str) -> NoReturn:
         if isinstance(value, tuple):
             if len(value) > self.bound:
-                raise Full(f"{holder}: {label} holds {self.bound}, not {len(value)}")
+                raise Full(f"{holder}: {label} holds at most {self.bound}, not {len(value)}")
             for item in value:
                 self.of.check(item, system, holder, f"an item of {label}")
         super().refuse(value, system, holder, label)

@@ -531,7 +531,7 @@ class Cache(Machine):
         elif outcome == "refused":
             self.commit_refused()
         else:
-            raise OutOfRange(f"{self!r}: commit answers ok or refused, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: commit must answer ok or refused, not {outcome!r}")
 
 
 # The types of values from outside.

@@ -606,7 +606,7 @@ class Scheduler(Machine):
         elif outcome == "refused":
             self.place_refused()
         else:
-            raise OutOfRange(f"{self!r}: place answers ok or refused, not {outcome!r}")
+            raise OutOfRange(f"{self!r}: place must answer ok or refused, not {outcome!r}")
 
 
 # The types of values from outside.

@@ -103,7 +103,7 @@ def _nested(state: s.StateDecl) -> Iterator[s.StateDecl]:
 
 def _enter(machine: MachineNames, table: dict[str, T], name: s.Name, value: T, *others: Iterable[str]) -> None:
     if name.text in table or any(name.text in o for o in others):
-        machine.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
+        machine.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is already declared"))
     table.setdefault(name.text, value)
 
 

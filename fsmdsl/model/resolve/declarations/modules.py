@@ -28,7 +28,7 @@ def collect(program: Program, parsed_modules: list[s.Module]) -> list[ModuleName
         if name in by_name:
             span = syntax.name.span if syntax.name is not None else syntax.span
             other = by_name[name].syntax.span.source.name
-            program.diagnostics.append(rules.TWICE.at(span, f"module `{name}` is in `{other}` already"))
+            program.diagnostics.append(rules.TWICE.at(span, f"module `{name}` is already declared in `{other}`"))
             continue
         if syntax.name is not None:
             limits.within(program, syntax.name.span, "the name has", len(syntax.name.names), limits.PARTS, "parts")
@@ -53,7 +53,7 @@ def _declare(module: ModuleNames) -> None:
             if n is None:
                 continue
             if n.text in seen:
-                module.program.diagnostics.append(rules.TWICE.at(n.span, f"`{n.text}` is declared already"))
+                module.program.diagnostics.append(rules.TWICE.at(n.span, f"`{n.text}` is already declared"))
             seen.add(n.text)
             module.program.note(n.span, _KINDS[type(x)], module.name, n.text, declares=True)
         match x:
@@ -98,7 +98,7 @@ def _enum(module: ModuleNames, x: s.EnumDecl) -> m.EnumType:
     for n in x.members:
         module.program.note(n.name.span, "member", f"{module.name}.{x.name.text}", n.name.text, declares=True)
         if n.name.text in names:
-            module.program.diagnostics.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is a member already"))
+            module.program.diagnostics.append(rules.TWICE.at(n.name.span, f"`{n.name.text}` is already a member"))
         names.add(n.name.text)
     if not names:
         module.program.diagnostics.append(rules.RANGE.at(x.span, f"`{x.name.text}` has no members"))
@@ -162,11 +162,13 @@ def channels(module: ModuleNames) -> tuple[m.Channel, ...]:
     for x in module.channels.values():
         receiver = machine_at(module, x.receiver)
         if x.bound < 1:
-            module.program.diagnostics.append(rules.RANGE.at(x.span, f"channel `{x.name.text}` holds no message"))
+            module.program.diagnostics.append(
+                rules.RANGE.at(x.span, f"channel `{x.name.text}` must have room for at least one message")
+            )
         sender = None if x.sender is None else machine_at(module, x.sender)
         if x.sender is not None and not x.each:
             diagnostic = rules.MISPLACED.at(
-                x.receiver.span, f"each {x.sender} has a queue here, and {x.receiver} only one"
+                x.receiver.span, f"each {x.sender} has a queue here, but {x.receiver} has only one"
             )
             module.program.diagnostics.append(diagnostic.help(f"write `to each {x.receiver}`"))
         if receiver is not None and (x.sender is None or sender is not None):

@@ -65,7 +65,7 @@ def _effect(place: Place, e: s.Effect) -> m.Effect | None:
 def _loop(place: Place, binder: s.Binder, body: tuple[s.Effect, ...], span: Span) -> m.Effect:
     inner = bound(place.scope, binder, "a loop")
     if len(inner.variables) > 1:
-        diagnostic = rules.MISPLACED.at(binder.span, "a loop goes through the subsets of one size")
+        diagnostic = rules.MISPLACED.at(binder.span, "a loop over subsets needs their size")
         place.scope.report(diagnostic.help("write `subsets(nodes, 2)`"))
     name, over = inner.variables[-1]
     return m.ForEach(name, over, effects(Place(inner.scope, place.where, False), body), span)
@@ -156,7 +156,7 @@ def _assign_part(place: Place, of: m.Expr, target: s.Member, e: s.Assign) -> m.E
 
 
 def _not_own(scope: Scope, target: s.Expr) -> None:
-    diagnostic = rules.MISPLACED.at(target.span, "effects assign to the machine's own fields")
+    diagnostic = rules.MISPLACED.at(target.span, "an effect can assign only to fields of its own machine")
     scope.report(diagnostic.help("send an event to the other machine, and let it assign"))
 
 
@@ -168,7 +168,7 @@ def _entry(place: Place, e: s.Assign, target: s.Index) -> m.Effect | None:
     name, owner, type_ = location
     if not isinstance(type_, m.MapType):
         if not isinstance(type_, m.ErrorType):
-            wrong = rules.MISMATCH.at(target.span, f"`{name}` is no map, and only a map has entries to assign to")
+            wrong = rules.MISMATCH.at(target.span, f"`{name}` is not a map, so it has no entries to assign to")
             place.scope.report(wrong.help("`add x to` and `remove x from` change sets and lists"))
         return None
     before = m.Read("field", name, owner, type_, target.target.span)
@@ -210,12 +210,10 @@ def _request(place: Place, name: s.Name, arguments: tuple[s.Expr, ...], e: s.Per
         actions = () if machine is None else tuple(machine.actions)
         diagnostic = unknown("action", name.text, name.span, actions)
         if machine is not None and name.text in machine.events:
-            diagnostic = rules.MISPLACED.at(
-                name.span, f"`{name.text}` is an event, and an event is always sent to an instance"
-            )
+            diagnostic = rules.MISPLACED.at(name.span, f"`{name.text}` is an event, which must be sent to an instance")
             diagnostic = diagnostic.help(f"write `self.{name.text}`")
         elif (receiver := _machine_with(scope, name.text)) is not None:
-            message = f"`{name.text}` is an event of `{receiver}`, and an event is always sent to an instance"
+            message = f"`{name.text}` is an event of `{receiver}`, which must be sent to an instance"
             diagnostic = rules.MISPLACED.at(name.span, message).help(
                 f"write `x.{name.text}`, where `x` is a `{receiver}`"
             )
@@ -252,11 +250,11 @@ def _send(place: Place, target: s.Member, arguments: tuple[s.Expr, ...], e: s.Pe
     scope = place.scope
     if place.where == "crash":
         diagnostic = rules.MISPLACED.at(
-            e.span, "a crash transition sends nothing: it only sets fields of its own instance"
+            e.span, "a crash transition cannot send anything: it can only set fields of its own instance"
         )
         advice = "let the peer notice by a timeout (`after 30s`), or send from the `recover` block of the system"
         scope.report(diagnostic.help(advice))
-    message = f"`{target.target.span.quote}` is no instance: nothing can be sent to it"
+    message = f"`{target.target.span.quote}` is not an instance, so nothing can be sent to it"
     receiver = instance(scope, target.target, rules.MISMATCH.at(target.target.span, message))
     if receiver is None:
         return None
@@ -297,7 +295,9 @@ def _post(place: Place, e: s.Post) -> m.Effect | None:
     scope = place.scope
     target, arguments = apart(e.call)
     if not isinstance(target, s.Member):
-        scope.report(rules.MISPLACED.at(e.span, "a message goes into a channel").help("write `send channel.event`"))
+        scope.report(
+            rules.MISPLACED.at(e.span, "a message must be sent through a channel").help("write `send channel.event`")
+        )
         return None
     channel = typed(replace(scope, channel=isinstance(target.target, s.Name)), target.target)
     if not isinstance(channel, m.ChannelRef):
@@ -329,6 +329,6 @@ def _sends_through(scope: Scope, home: ModuleNames, channel: str, at: Span) -> b
     if sender is None or (scope.machine is not None and scope.machine.qualified == sender.qualified):
         return sender is not None
     who = "the system" if scope.machine is None else scope.machine.decl.name.text
-    diagnostic = rules.SENDER.at(at, f"`{channel}` leads from each {path}, and this is sent by {who}")
+    diagnostic = rules.SENDER.at(at, f"`{channel}` leads from each {path}, but this is sent by {who}")
     scope.report(diagnostic.help("send it through a channel without `from each`"))
     return False

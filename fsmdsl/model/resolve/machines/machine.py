@@ -92,7 +92,7 @@ def _field(scope: Scope, decl: s.FieldDecl, why: str | None) -> m.Field | None:
     value = default(type_, decl.span) if decl.value is None else of_type(scope, decl.value, type_)
     if value is None:
         if not isinstance(type_, m.ErrorType):
-            diagnostic = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no value to begin with")
+            diagnostic = rules.MISMATCH.at(decl.span, f"`{decl.name.text}` has no initial value")
             scope.report(diagnostic.help(_first_value_advice(decl.name.text, type_)))
         return None
     return m.Field(decl.name.text, type_, value, decl.durable, decl.doc, why, decl.span)
@@ -183,7 +183,7 @@ def _check_flags(scope: Scope, state: s.StateDecl) -> None:
         if a in flags and b in flags:
             scope.report(rules.FLAGS.at(state.name.span, f"`{state.name.text}` cannot be both {a} and {b}"))
     if state.children and flags & {"final", "resting", "transient"}:
-        message = f"`{state.name.text}` has states inside, so it cannot be final, resting or transient"
+        message = f"`{state.name.text}` is a composite state, so it cannot be final, resting or transient"
         scope.report(rules.FLAGS.at(state.name.span, message))
     for twice in sorted(f for f in flags if state.flags.count(f) > 1):
         scope.report(rules.FLAGS.at(state.name.span, f"`{twice}` is written twice"))
@@ -223,7 +223,7 @@ def _grid(scope: Scope, decls: list[s.LayoutDecl]) -> m.Grid | None:
     """Where diagrams have the states. As documented, states that only amendments declare are left out."""
     assert scope.machine is not None
     for extra in decls[1:]:
-        scope.report(rules.TWICE.at(extra.span, "a machine has one `layout`"))
+        scope.report(rules.TWICE.at(extra.span, "a machine can have only one `layout`"))
     if not decls:
         return None
     states, placed = scope.machine.states, set[str]()
@@ -233,7 +233,7 @@ def _grid(scope: Scope, decls: list[s.LayoutDecl]) -> m.Grid | None:
         elif not scope.module.program.incomplete:
             scope.report(unknown("state", n.text, n.span, tuple(states)))
         if n.text in placed:
-            scope.report(rules.TWICE.at(n.span, f"`{n.text}` has a place in the layout already"))
+            scope.report(rules.TWICE.at(n.span, f"`{n.text}` already has a place in the layout"))
         placed.add(n.text)
     ranks = (tuple(n.text for n in rank if n.text in states) for rank in decls[0].ranks)
     return m.Grid(decls[0].way, tuple(rank for rank in ranks if rank))

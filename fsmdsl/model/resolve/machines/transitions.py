@@ -138,7 +138,7 @@ def _on_event(scope: Scope, event: m.Event, on: s.On) -> tuple[m.Trigger, Scope]
     seen: set[str] = set()
     for name, variable in zip(on.arguments, event.parameters, strict=True):
         if name.text in seen:
-            scope.report(rules.TWICE.at(name.span, f"`{name.text}` stands for two arguments"))
+            scope.report(rules.TWICE.at(name.span, f"`{name.text}` is used for two arguments"))
         seen.add(name.text)
         inner = inner.bind(name, variable.type)
     return m.OnEvent(event.name, tuple(n.text for n in on.arguments)), inner
@@ -163,9 +163,7 @@ def _own_data_only(scope: Scope, guard: m.Expr) -> None:
                 continue
             case _:
                 continue
-        diagnostic = rules.MISPLACED.at(
-            e.span, f"an eventless guard reads its own machine only, and `{quote}` is another's"
-        )
+        diagnostic = rules.MISPLACED.at(e.span, f"an eventless guard can read only its own machine, not `{quote}`")
         scope.report(diagnostic.help("let the other machine send an event when this changes"))
 
 

@@ -41,7 +41,7 @@ class _Chosen:
         if isinstance(reference, m.InstanceRef):
             return self.system.number_of[reference.name, reference.index]
         if reference is None or not isinstance(reference.type, m.ErrorType):
-            message = "`start with` says how single instances begin"
+            message = "`start with` can apply only to single instances"
             help_ = "name the instance: `start with a[0].x = 1`, `start with a[0] in Busy`"
             self.scope.report(rules.MISPLACED.at(at.span, message).help(help_))
         return None
@@ -56,7 +56,7 @@ class _Chosen:
         if n in self.states:
             self._twice(x.target)
         elif not instance.states:
-            message = f"`{instance.name}` does not begin in any of several states"
+            message = f"the initial state of `{instance.name}` is fixed"
             help_ = f"write `{instance.group}: … in any` in the system, or leave this out"
             self.scope.report(rules.MISPLACED.at(x.target.span, message).help(help_))
         elif leaf and leaf not in instance.states:
@@ -77,7 +77,7 @@ class _Chosen:
         if (n, name.text) in self.fields:
             self._twice(x.target)
         elif name.text not in _free(machine, instance):
-            message = f"`{name.text}` of `{instance.name}` does not begin with any value"
+            message = f"the initial value of `{name.text}` of `{instance.name}` is fixed"
             diagnostic = rules.MISPLACED.at(x.target.span, message)
             help_ = f"write `{name.text}: … = any` in {machine.decl.name.text}, or leave this out"
             self.scope.report(diagnostic.help(help_))
@@ -85,7 +85,7 @@ class _Chosen:
             self.fields[n, name.text] = of_type(self.scope, x.value, type_)
 
     def _twice(self, target: s.Expr) -> None:
-        self.scope.report(rules.TWICE.at(target.span, f"`{target.span.quote}` has a value already"))
+        self.scope.report(rules.TWICE.at(target.span, f"`{target.span.quote}` already has a value"))
 
 
 def begun(scope: Scope, system: m.System, decl: s.ScenarioDecl) -> m.System:
@@ -100,12 +100,12 @@ def begun(scope: Scope, system: m.System, decl: s.ScenarioDecl) -> m.System:
         free = _free(machine, x)
         for name in (name for name in free if (n, name) not in chosen.fields):
             diagnostic = rules.INSTANCE.at(
-                decl.name.span, f"`{x.name}.{name}` begins with any value, and has none here"
+                decl.name.span, f"`{x.name}.{name}` has no fixed initial value, so the scenario must choose one"
             )
             help_ = f"write `start with {x.name}.{name} = …`, a value of `{type_text(machine.fields[name])}`"
             scope.report(diagnostic.help(help_))
         if x.states and n not in chosen.states:
-            message = f"`{x.name}` begins in any of several states, and in none here"
+            message = f"`{x.name}` has several possible initial states, so the scenario must choose one"
             diagnostic = rules.INSTANCE.at(decl.name.span, message)
             scope.report(diagnostic.help(f"write `start with {x.name} in {x.state}`, or another of them"))
         values = tuple((name, chosen.fields[n, name]) for name in free if (n, name) in chosen.fields)

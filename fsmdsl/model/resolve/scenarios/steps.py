@@ -108,7 +108,7 @@ def _outcome(scope: Scope, target: s.Expr) -> tuple[m.Expr, str, str] | None:
 
 
 def _elapse(scope: Scope, x: s.Elapse) -> m.Elapse | None:
-    none = rules.MISMATCH.at(x.instance.span, f"`{x.instance.span.quote}` is no instance")
+    none = rules.MISMATCH.at(x.instance.span, f"`{x.instance.span.quote}` is not an instance")
     located = instance(scope, x.instance, none)
     if located is None:
         return None

@@ -107,7 +107,7 @@ def _chosen(scope: Scope, binders: Iterable[s.Binder]) -> tuple[Scope, tuple[tup
     """The variables of a line of the environment, and where they are known."""
     variables: list[tuple[str, m.Expr]] = []
     for binder in binders:
-        inner = bound(scope, binder, "what the environment chooses")
+        inner = bound(scope, binder, "an environment choice")
         variables += inner.variables
         scope = inner.scope
     return scope, tuple(variables)
@@ -117,7 +117,9 @@ def _offer(scope: Scope, o: s.Offer) -> m.Offer | None:
     scope, variables = _chosen(scope, o.binders)
     call = o.call
     if isinstance(call, s.Name) and call.text == "crash":
-        diagnostic = rules.MISPLACED.at(call.span, "`crash` alone strikes all instances: there is nothing to choose")
+        diagnostic = rules.MISPLACED.at(
+            call.span, "`crash` without `of` affects all instances, so there is nothing to choose"
+        )
         scope.report(diagnostic.help("write `crash of x` for the crash of one"))
         return None
     target, arguments = apart(call)
@@ -137,10 +139,10 @@ def event_call(
 ) -> tuple[m.Expr, m.Event, str, tuple[m.Expr, ...]] | None:
     """`g.schedule(p)`: the instance, the event, its machine and the arguments; reports when it is none."""
     if not isinstance(target, s.Member):
-        diagnostic = rules.MISPLACED.at(target.span, "an event is sent to an instance")
+        diagnostic = rules.MISPLACED.at(target.span, "an event must be sent to an instance")
         scope.report(diagnostic.help("write `instance.event`, or `crash`"))
         return None
-    none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is no single instance")
+    none = rules.MISMATCH.at(target.target.span, f"`{target.target.span.quote}` is not a single instance")
     located = instance(scope, target.target, none.help("write `some x in …: x.event`"))
     if located is None:
         return None
@@ -162,7 +164,7 @@ def _process_crash(scope: Scope, o: s.ProcessCrash) -> m.ProcessCrash | None:
         scope.report(rules.MISPLACED.at(o.call.span, ONLY_CRASHES).help("write `crash of x`"))
         return None
     if o.kind != "anywhere":
-        why = f"some instances alone crash between two steps: `{o.kind}` is for a crash of everything"
+        why = f"individual instances can crash only between steps; `{o.kind}` applies to a crash of the whole system"
         scope.report(rules.MISPLACED.at(o.span, why).help("write `crash of x`, or `crash` without `of`"))
         return None
     targets = struck(scope, o.targets)
@@ -172,14 +174,14 @@ def _process_crash(scope: Scope, o: s.ProcessCrash) -> m.ProcessCrash | None:
     return m.ProcessCrash(variables, tuple(targets), tuple(targets.values()), guard, o.span)
 
 
-ONLY_CRASHES = "only `crash` is followed by `of` and instances"
+ONLY_CRASHES = "only `crash` can be followed by `of` and instances"
 
 
 def struck(scope: Scope, targets: Sequence[s.Expr]) -> dict[m.Expr, str] | None:
     """The instances behind `crash of`, with their machines; reports what is none, and what is named twice."""
     machines: dict[m.Expr, str] = {}
     for x in targets:
-        none = rules.MISMATCH.at(x.span, f"`{x.span.quote}` is no single instance")
+        none = rules.MISMATCH.at(x.span, f"`{x.span.quote}` is not a single instance")
         located = instance(scope, x, none.help("name each: `crash of a, b`; or choose: `some x in …: crash of x`"))
         if located is None:
             return None

@@ -83,7 +83,9 @@ def extended(module: ModuleNames, decl: s.SystemDecl) -> bool:
     if again is not None and again[1] is decl:
         diagnostic = rules.CIRCULAR.at(decl.extends.span, f"`{decl.name.text}` extends itself")
         module.program.diagnostics.append(
-            diagnostic.help("a system has what the one has that it extends: name another, or none")
+            diagnostic.help(
+                "a system inherits everything from the one it extends; extend another system, or remove `extends`"
+            )
         )
     return last.extends is None
 
@@ -143,13 +145,14 @@ def _takes_the_place(program: Program, x: Member[s.SystemMember], before: Member
                 machine_at(x.home, new.machine)
                 return False
             diagnostic = rules.INSTANCE.at(
-                new.machine.span, f"`{new.name.text}` is of `{old.machine}`, and cannot become one of `{new.machine}`"
+                new.machine.span,
+                f"`{new.name.text}` has machine `{old.machine}`, which cannot be overridden with `{new.machine}`",
             )
-            help = "only another number of instances of the same machine takes its place"
+            help = "an override can change only the number of instances, not their machine"
             program.diagnostics.append(diagnostic.label(old.span, "declared here").help(help))
             return False
         case s.InstanceDecl() | s.LetDecl() as new, s.InstanceDecl() | s.LetDecl() as old if type(new) is not type(old):
-            diagnostic = rules.TWICE.at(new.name.span, f"`{new.name.text}` is declared already, as something else")
+            diagnostic = rules.TWICE.at(new.name.span, f"`{new.name.text}` is already declared as something else")
             program.diagnostics.append(diagnostic.label(old.span, "in the system that is extended"))
             return False
         case _:

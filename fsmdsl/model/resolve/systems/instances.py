@@ -62,7 +62,7 @@ def name_elements(names: SystemNames) -> None:
 def take(names: SystemNames, name: s.Name, table: dict[str, T], value: T) -> None:
     """Add a set of instances or a `let`; reports a name that comes twice."""
     if name.text in names.groups or name.text in names.lets:
-        names.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is declared already"))
+        names.module.program.diagnostics.append(rules.TWICE.at(name.span, f"`{name.text}` is already declared"))
     table.setdefault(name.text, value)
 
 
@@ -120,7 +120,7 @@ def _values(
             of = machine.decl.name.text
             scope.report(unknown("parameter or field", initial.name.text, initial.name.span, names, of))
         elif initial.name.text in (*dict(values), *free):
-            scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` has a value already"))
+            scope.report(rules.TWICE.at(initial.name.span, f"`{initial.name.text}` already has a value"))
         elif isinstance(initial.value, s.AnyValue):
             free.append(initial.name.text)
             check_any(scope, initial.value, type_)

@@ -75,7 +75,7 @@ def _unique(
         if n is not None:
             program.note(n.span, kind, x.owner, n.text, declares=x.owner == names.qualified)
         if n is not None and n.text in seen:
-            program.diagnostics.append(rules.TWICE.at(n.span, f"there is a `{n.text}` before"))
+            program.diagnostics.append(rules.TWICE.at(n.span, f"`{n.text}` is already declared"))
         seen.add(n.text if n is not None else "")
 
 
@@ -103,9 +103,9 @@ def _each(scope: Scope, f: s.Fairness) -> None:
     """Behind `for each` stand parameters that every event in front has, in every machine that is meant."""
     for d in f.deliveries:
         diagnostic = rules.MISPLACED.at(
-            d.span, "`deliver` goes without `for each`: each message is meant by itself already"
+            d.span, "`deliver` cannot be combined with `for each`: it already applies to each message separately"
         )
-        scope.report(diagnostic.help(f"give it a `fair` of its own: `{f.strength} fair deliver {d}`"))
+        scope.report(diagnostic.help(f"write a separate assumption for it: `{f.strength} fair deliver {d}`"))
     for path in () if scope.module.program.incomplete else f.names:
         for x in _machines(scope):
             for event in events_meant(x, str(path)):
@@ -117,9 +117,9 @@ def _parameter(scope: Scope, f: s.Fairness, path: s.Path, x: MachineNames, event
     """One of those behind `for each`, for one of the names in front."""
     if event is None:
         diagnostic = rules.UNKNOWN.at(
-            p.span, f"`{path}` is no event of {x.decl.name.text}, so it has no parameter `{p}`"
+            p.span, f"`{path}` is not an event of {x.decl.name.text}, so it has no parameter `{p}`"
         )
-        scope.report(diagnostic.help(f"give what has none a `fair` of its own: `{f.strength} fair {path}`"))
+        scope.report(diagnostic.help(f"write a separate assumption for it: `{f.strength} fair {path}`"))
         return
     parameters = tuple(v.name for v in event.parameters)
     if str(p) in parameters:

@@ -114,7 +114,7 @@ class _Mapping:
             if at is None and group.single:
                 return group, (0,)
             if at is None:
-                diagnostic = rules.MAPPING.at(name.span, f"`{name.text}` are {group.count} instances")
+                diagnostic = rules.MAPPING.at(name.span, f"`{name.text}` is a set of {group.count} instances")
                 self._report(diagnostic.help(f"write `{name.text}[i]` for all of them, `{name.text}[0]` for one"))
             elif isinstance(at, int) and at >= group.count:
                 last = f"`{name.text}` has instances 0 to {group.count - 1}"
@@ -137,9 +137,9 @@ class _Mapping:
         if state.children:
             inside = sorted(leaves(state))
             diagnostic = rules.MAPPING.at(
-                x.state.span, f"`{x.state.text}` has states inside, and an instance is in one of them"
+                x.state.span, f"`{x.state.text}` is a composite state; name one of its states"
             )
-            self._report(diagnostic.help(f"write which: {' or '.join(f'`{y}`' for y in inside)}"))
+            self._report(diagnostic.help(f"write {' or '.join(f'`{y}`' for y in inside)}"))
             return None
 
         def add(rows: _Rows, bound: tuple[tuple[str, int], ...]) -> None:
@@ -166,7 +166,7 @@ class _Mapping:
 
         def add(rows: _Rows, bound: tuple[tuple[str, int], ...]) -> None:
             if x.target.text in rows.fields:
-                diagnostic = rules.TWICE.at(x.span, f"`{x.target.text}` is mapped already")
+                diagnostic = rules.TWICE.at(x.span, f"`{x.target.text}` is already mapped")
                 self._report(diagnostic.label(rows.fields[x.target.text].span, "here"))
             rows.fields[x.target.text] = m.MapField(value, bound, x.span)
 
@@ -180,9 +180,7 @@ class _Mapping:
         one = group.name if group.single else f"{group.name}[i]"
         leaf = next((x.name.text for x in machine.states.values() if not x.children), "…")
         if not spoken:
-            diagnostic = rules.MAPPING.at(
-                self.at, f"nothing says what `{group.name}` of `{self.abstract.name}` is here"
-            )
+            diagnostic = rules.MAPPING.at(self.at, f"`{group.name}` of `{self.abstract.name}` is not mapped")
             self._report(diagnostic.label(group.span, "declared here").help(f"write `map {one} in {leaf} when …`"))
             return
         if len(self.module.program.diagnostics) > self.before:
@@ -192,10 +190,10 @@ class _Mapping:
             rows = self.rows.get(self.abstract.number_of[group.name, i], _Rows())
             name = group.name if group.single else f"{group.name}[{i}]"
             if not rows.states:
-                diagnostic = rules.MAPPING.at(self.at, f"no row says in which state `{name}` is")
+                diagnostic = rules.MAPPING.at(self.at, f"the state of `{name}` is not mapped")
                 missing.setdefault("in", diagnostic.help(f"write `map {one} in {leaf} when …`"))
             for unmapped in (x for x in _needed(machine) if x not in rows.fields):
-                diagnostic = rules.MAPPING.at(self.at, f"no row says what `{name}.{unmapped}` is")
+                diagnostic = rules.MAPPING.at(self.at, f"`{name}.{unmapped}` is not mapped")
                 missing.setdefault(unmapped, diagnostic.help(f"write `map {one}.{unmapped} = …`"))
         self.module.program.diagnostics.extend(missing.values())
 
@@ -223,7 +221,7 @@ class _Mapping:
                         self._report(_refers(diagnostic, stranger))
             elif any(x.outcomes for x in machine.actions.values()):
                 action = next(x.name for x in machine.actions.values() if x.outcomes)
-                why = f"`{group.name}` waits for the answer to `{action}`, and no row can say when it does"
+                why = f"`{group.name}` waits for the answer to `{action}`, but no row can specify when"
                 diagnostic = rules.MAPPING.at(self.at, why)
                 self._report(
                     diagnostic.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it")
@@ -237,7 +235,7 @@ class _Mapping:
             machine = self.module.program.machines[group.machine]
             sent = [e for e in machine.events.values() if channel in e.senders]
             if sent and group.name not in self.same:
-                why = f"`{group.name}` has messages in `{short}`, and no row can say which"
+                why = f"`{group.name}` has messages in `{short}`, but no row can specify which ones"
                 diagnostic = rules.MAPPING.at(self.at, why)
                 self._report(
                     diagnostic.help(f"let `{self.impl.name}` have the same `{group.name}`, without rows for it")
@@ -253,7 +251,7 @@ _Add = Callable[[_Rows, tuple[tuple[str, int], ...]], None]
 
 def _refers(diagnostic: Diagnostic, stranger: str) -> Diagnostic:
     return diagnostic.help(
-        f"only what both systems have can be referred to in both, and `{stranger}` is not the same in both"
+        f"mapped values can refer only to instances that both systems share, and `{stranger}` is not one of them"
     )
 
 

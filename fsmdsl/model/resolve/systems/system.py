@@ -47,7 +47,7 @@ def _system(module: ModuleNames, decl: s.SystemDecl) -> m.System:
     scope = Scope(module, system=names)
     recovers = of_kind(members, s.RecoverDecl)
     for extra in recovers[1:]:
-        scope.report(rules.TWICE.at(extra.decl.span, "a system has one `recover`"))
+        scope.report(rules.TWICE.at(extra.decl.span, "a system can have only one `recover`"))
     lines = _environment(names, members)
     return m.System(
         decl.name.text,

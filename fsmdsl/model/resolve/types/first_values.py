@@ -48,7 +48,7 @@ def check_any(scope: Scope, at: s.AnyValue, t: m.Type) -> None:
     if not _is_enumerable(t):
         diagnostic = rules.MISMATCH.at(at.span, f"the values of `{type_text(t)}` cannot be listed")
         scope.report(
-            diagnostic.help("only a field of numbers, truth values, members of an enum, or instances begins with any")
+            diagnostic.help("only types made of ranges, `bool`, enums and machines allow the initial value `any`")
         )
 
 

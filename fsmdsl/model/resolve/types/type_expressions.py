@@ -22,14 +22,16 @@ def type_of(module: ModuleNames, t: s.TypeExpr) -> m.Type:
             return m.ERROR if machine is None else state_type(machine)
         case s.RangeType(low, high, span):
             if low > high:
-                module.program.diagnostics.append(rules.RANGE.at(span, f"{low}..{high} holds no number"))
+                module.program.diagnostics.append(rules.RANGE.at(span, f"the range {low}..{high} is empty"))
                 return m.ERROR
             return m.RangeType(low, high)
         case s.SetType(of):
             return m.SetType(_inside(module, of))
         case s.ListType(of, bound, span):
             if bound < 1:
-                module.program.diagnostics.append(rules.RANGE.at(span, "this list holds nothing"))
+                module.program.diagnostics.append(
+                    rules.RANGE.at(span, "this list must have room for at least one item")
+                )
             most = limits.within(module.program, span, "the list holds", bound, limits.ITEMS, "items")
             return m.ListType(_inside(module, of), most)
         case s.MapType():
@@ -45,7 +47,7 @@ def _inside(module: ModuleNames, of: s.TypeExpr) -> m.Type:
     inner = type_of(module, of)
     if not isinstance(inner, m.MapType):
         return inner
-    wrong = rules.MISMATCH.at(of.span, "a map is not in another value")
+    wrong = rules.MISMATCH.at(of.span, "a map cannot be part of another value")
     module.program.diagnostics.append(wrong.help("make it a field, a parameter or an argument of its own"))
     return m.ERROR
 
@@ -65,9 +67,7 @@ def _map(module: ModuleNames, t: s.MapType) -> m.Type:
             return m.ERROR
         case _:
             wrong = rules.MISMATCH.at(t.key.span, "these keys cannot be listed")
-            help_ = (
-                "a map has a value for every number of a range, member of an enum, instance of a machine, or for `bool`"
-            )
+            help_ = "the keys of a map must be a range, an enum, a machine or `bool`"
             module.program.diagnostics.append(wrong.help(help_))
             return m.ERROR
     return m.MapType(key, of)
@@ -115,7 +115,7 @@ def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
     for p in decl.parts:
         home.program.note(p.name.span, "part", qualified, p.name.text, declares=True)
         if p.name.text in parts:
-            home.program.diagnostics.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is a part already"))
+            home.program.diagnostics.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is already a part"))
         parts.setdefault(p.name.text, _inside(home, p.type))
     if not parts:
         home.program.diagnostics.append(rules.RANGE.at(decl.span, f"`{decl.name.text}` has no parts"))
@@ -123,8 +123,8 @@ def _record(home: ModuleNames, decl: s.RecordDecl, qualified: str) -> m.Type:
     return m.ERROR if wrong else m.RecordType(qualified, tuple(parts.items()))
 
 
-_RANGE = "a number has a range: `0..3`"
-_ENUM = "there are no texts as values: declare an enum, `enum Color { Red | Green }`, or an `opaque` type"
+_RANGE = "a number must have a range: `0..3`"
+_ENUM = "there are no string values; declare an enum, `enum Color { Red | Green }`, or an `opaque` type"
 
 ELSEWHERE: dict[str, str] = {
     **dict.fromkeys(("int", "integer", "nat", "natural", "number", "uint", "long", "i32", "i64", "u32", "u64"), _RANGE),
@@ -138,7 +138,7 @@ def variables(module: ModuleNames, parameters: tuple[s.Parameter, ...], of: str 
     seen: set[str] = set()
     for p in parameters:
         if p.name.text in seen:
-            module.program.diagnostics.append(rules.TWICE.at(p.name.span, f"there is a `{p.name.text}` before"))
+            module.program.diagnostics.append(rules.TWICE.at(p.name.span, f"`{p.name.text}` is already declared"))
         seen.add(p.name.text)
         if of:
             module.program.note(p.name.span, "parameter", of, p.name.text, declares=True)

@@ -67,16 +67,15 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
     if isinstance(low.type, m.ErrorType) or isinstance(high.type, m.ErrorType):
         return _nothing(scope, binder)
     if not isinstance(low.type, m.RangeType) or not isinstance(high.type, m.RangeType):
-        scope.report(rules.MISMATCH.at(span, "the ends of a range are numbers"))
+        scope.report(rules.MISMATCH.at(span, "the bounds of a range must be numbers"))
         return _nothing(scope, binder)
     first, last = _constant(scope, low), _constant(scope, high)
     if fixed is not None and (first is None or last is None):
-        diagnostic = rules.MISPLACED.at(
-            span, f"the range of {fixed} begins and ends with numbers that no state decides"
+        diagnostic = rules.MISPLACED.at(span, f"the bounds of the range of {fixed} must not depend on the state")
+        advice = (
+            "use numbers or the `size` of a set of instances as bounds, and put state-dependent parts in a condition"
         )
-        scope.report(
-            diagnostic.help("use numbers and `size` of a set of instances, and a condition for what depends on states")
-        )
+        scope.report(diagnostic.help(advice))
         return _nothing(scope, binder, m.RangeType(low.type.low, max(low.type.low, high.type.high)))
     hidden = next((x for e in (low, high) for x in expressions(e) if _is_called(x, binder.name.text)), None)
     if hidden is not None and (first is None or last is None):
@@ -135,8 +134,8 @@ def _subsets(scope: Scope, binder: s.Binder, of: m.Expr, e: s.Call) -> Bound:
         return _nothing(scope, binder)
     most = _most(scope, of)
     if most is None:
-        diagnostic = rules.MISPLACED.at(e.span, "how many elements the set can have is known in a system only")
-        scope.report(diagnostic.help(f"say how many a subset has: `subsets({of.span.quote}, 2)`"))
+        diagnostic = rules.MISPLACED.at(e.span, "the size of this set is known only in a system")
+        scope.report(diagnostic.help(f"specify the size of the subsets: `subsets({of.span.quote}, 2)`"))
         return _nothing(scope, binder, of.type)
     size = binder.name.text + "_size"
     while size in scope.locals or size in binder.span.source.text:

@@ -97,9 +97,7 @@ def _same_state(scope: Scope, e: s.Call, a: m.Expr, b: m.Expr) -> m.Expr:
 def _stuck(scope: Scope, e: s.Call, target: m.Expr) -> m.Expr:
     """`stuck(x)`: x can never move again. Only who knows all runs can say."""
     if not scope.temporal:
-        diagnostic = rules.MISPLACED.at(
-            e.span, "`stuck` speaks of what can still come, and has a meaning only in a `property`"
-        )
+        diagnostic = rules.MISPLACED.at(e.span, "`stuck` is about future steps and is allowed only in a `property`")
         scope.report(diagnostic.help("write `property free: all x in …: always not stuck(x)`"))
     elif not isinstance(target.type, m.RefType | m.ErrorType):
         scope.report(rules.MISMATCH.at(e.span, "`stuck` does not take this").help("it takes an instance"))
@@ -125,7 +123,7 @@ _WANTS = {
     "rest": "it takes a list",
     "same_state": "it takes two instances of one machine",
     "state": "it takes an instance",
-    "subsets": "it takes a set and how many of it",
+    "subsets": "it takes a set and the size of the subsets",
 }
 
 
@@ -183,9 +181,7 @@ def settled(scope: Scope, e: m.Expr) -> m.Expr:
     of."""
     match e:
         case m.Apply("filled", (value,), m.MapType(of=of)) if not holds(of, value.type):
-            diagnostic = rules.MISMATCH.at(
-                e.span, f"this may be outside of {type_text(of)}, and stands for a map of such"
-            )
+            diagnostic = rules.MISMATCH.at(e.span, f"this value fills a map, but may be outside {type_text(of)}")
             scope.report(diagnostic.help("write `max(…, min(…, x))` around it"))
         case _:
             pass

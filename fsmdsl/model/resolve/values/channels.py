@@ -47,14 +47,14 @@ def ends(
     written = ["", "of x", "from x to y"][len(paths)]
     if not expressions:
         owner = f"each pair of {decl.sender} and {receiver}" if decl.sender is not None else f"each {receiver}"
-        missing = rules.ARGUMENTS.at(at, f"`{channel}` has a queue for {owner}: say which")
+        missing = rules.ARGUMENTS.at(at, f"`{channel}` has one queue for {owner}; specify which")
         scope.report(missing.help(f"write `{help(written)}`"))
     elif paths:
         owner = "pair" if decl.sender is not None else "receiver"
-        wrong = rules.MISPLACED.at(at, f"each {owner} has a queue of `{channel}`, which is named otherwise")
+        wrong = rules.MISPLACED.at(at, f"`{channel}` has one queue for each {owner}, which must be written differently")
         scope.report(wrong.help(f"write `{help(written)}`"))
     else:
-        wrong = rules.MISPLACED.at(expressions[-1].span, f"`{channel}` has one receiver, which is not named")
+        wrong = rules.MISPLACED.at(expressions[-1].span, f"`{channel}` has one receiver, which must not be named")
         scope.report(wrong.help(f"leave it out, or declare the channel `to each {receiver}`"))
     return None
 

@@ -58,7 +58,7 @@ def expression(scope: Scope, e: s.Expr, expected: m.Type | None) -> m.Expr:
         case s.Collection():
             return _collection(scope, e, expected)
         case s.NamedArgument(name=part):
-            diagnostic = rules.MISPLACED.at(e.span, f"`{part.text} = …` gives a part of a record its value")
+            diagnostic = rules.MISPLACED.at(e.span, f"`{part.text} = …` is allowed only in a record constructor")
             scope.report(diagnostic.help(f"leave out `{part.text} =`, or write `==` to compare"))
             return m.Constant(None, m.ERROR, e.span)
         case s.Queue():
@@ -128,12 +128,8 @@ def _item(scope: Scope, e: s.Index) -> m.Expr:
         case m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
         case _:
-            diagnostic = rules.MISMATCH.at(
-                e.target.span, f"this is {described(container.type)}, and has no items by number"
-            )
-            scope.report(
-                diagnostic.help("a list has, a set of instances of a system, by its name, and a map by its keys")
-            )
+            diagnostic = rules.MISMATCH.at(e.target.span, f"{described(container.type)} cannot be indexed")
+            scope.report(diagnostic.help("only lists, maps and named sets of instances can be indexed"))
             return m.Constant(None, m.ERROR, e.span)
 
 
@@ -164,8 +160,8 @@ def _unary(scope: Scope, e: s.Unary) -> m.Expr:
 
 def _only_in_properties(scope: Scope, operator: str, span: Span) -> None:
     if not scope.temporal:
-        diagnostic = rules.MISPLACED.at(span, f"`{operator}` speaks of runs, and has a meaning only in a `property`")
-        scope.report(diagnostic.help("an `invariant` holds always, without saying so"))
+        diagnostic = rules.MISPLACED.at(span, f"`{operator}` is about whole runs and is allowed only in a `property`")
+        scope.report(diagnostic.help("an `invariant` is implicitly `always`; for other operators, write a `property`"))
 
 
 def _not_number(scope: Scope, e: m.Expr) -> m.Expr:
@@ -262,7 +258,7 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
     match left.type, right.type, join(left.type, right.type):
         case m.RangeType() as a, m.RangeType() as b, _ if arithmetic is not None:
             if may_divide_by_zero(arithmetic, (b.low, b.high)) and b.low == b.high:
-                return wrong(scope, right.span, "nothing is divided by 0")
+                return wrong(scope, right.span, "division by zero")
             result = arithmetic_type(arithmetic, a, b)
             if max(-result.low, result.high) > LARGEST:
                 scope.report(rules.TOO_LARGE.at(e.span, too_many_digits(result)))

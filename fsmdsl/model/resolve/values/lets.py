@@ -33,7 +33,7 @@ def let_of(scope: Scope, owner: str, name: str, span: Span) -> m.Let | None:
     key = (owner, name)
     if key in program.lets:
         if program.lets[key] is None:
-            scope.report(rules.CIRCULAR.at(span, f"`{name}` needs itself"))
+            scope.report(rules.CIRCULAR.at(span, f"`{name}` depends on itself"))
         return program.lets[key]
     home, decl, amended = _declaration(scope, owner, name)
     program.lets[key] = None

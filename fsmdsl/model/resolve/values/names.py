@@ -220,7 +220,7 @@ def member(scope: Scope, e: s.Member) -> m.Expr:
     if machine is None:
         if not isinstance(target.type, m.ErrorType):
             diagnostic = rules.MISMATCH.at(
-                e.target.span, f"`{e.target.span.quote}` is no instance, so it has no `{e.name.text}`"
+                e.target.span, f"`{e.target.span.quote}` is not an instance, so it has no `{e.name.text}`"
             )
             scope.report(diagnostic)
         return m.Constant(None, m.ERROR, e.span)
@@ -278,7 +278,7 @@ def _no_member(scope: Scope, enum: m.EnumType, name: s.Name, *others: str) -> Di
     machine = scope.module.program.machines[enum.machine]
     if name.text not in machine.states:
         return unknown("state", name.text, name.span, (*machine.states, *others), _last(enum.machine))
-    diagnostic = rules.MISMATCH.at(name.span, f"`{name.text}` has states inside: it is more than one value")
+    diagnostic = rules.MISMATCH.at(name.span, f"`{name.text}` is a composite state, not a single value")
     return diagnostic.help(f"write `in {name.text}`, or one of {', '.join(sorted(leaves(machine.states[name.text])))}")
 
 

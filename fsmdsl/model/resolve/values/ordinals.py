@@ -49,7 +49,7 @@ def _chosen(scope: Scope, e: m.Apply, of: m.Instances, index: int) -> m.Expr:
     if isinstance(at, int) and 0 <= at < group.count:
         return m.InstanceRef(group.name, at, m.RefType(group.machine), e.span)
     if at is None:
-        diagnostic = rules.MISPLACED.at(e.arguments[1].span, "the number of an instance is computed of numbers here")
+        diagnostic = rules.MISPLACED.at(e.arguments[1].span, "the index of an instance may depend only on numbers here")
         scope.report(diagnostic.help("use `index`, numbers, `size` of a set of instances, and operators"))
     else:
         message = f"`{group.name}` has instances 0 to {group.count - 1}, and `{e.arguments[1].span.quote}` is {at}"

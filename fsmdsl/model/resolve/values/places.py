@@ -60,7 +60,7 @@ def remedy(e: s.Expr, actual: m.Type, expected: m.Type) -> str | None:
         case s.Number(number), m.RangeType(), m.DurationType():
             return f"write a unit: `{number}s`"
         case _, m.RangeType(), m.DurationType():
-            return "a duration has a unit: `30s`, `5min`"
+            return "a duration must have a unit: `30s`, `5min`"
         case _:
             return None
 

@@ -55,7 +55,7 @@ def _part_values(scope: Scope, e: s.Call, name: str, t: m.RecordType) -> dict[st
         if x.name.text not in parts:
             scope.report(unknown("part", x.name.text, x.name.span, tuple(parts), name))
         elif x.name.text in values:
-            scope.report(rules.TWICE.at(x.name.span, f"`{x.name.text}` is given already"))
+            scope.report(rules.TWICE.at(x.name.span, f"`{x.name.text}` already has a value"))
         values[x.name.text] = x.value
     missing = [f"`{part}`" for part in parts if part not in values]
     if missing and values.keys() <= set(parts):
