@@ -172,7 +172,7 @@ def test_the_cache_is_shown_and_cleared(folder: Path, monkeypatch: pytest.Monkey
     assert "2 files removed" in fsm("cache", "clear", cwd=folder).stdout
     assert [x.name for x in place.iterdir()] == ["mine"]
     place.chmod(0o777)
-    assert "others may write to it (mode 0777)" in fsm("cache", cwd=folder).stderr
+    assert "other users can write to it (mode 0777)" in fsm("cache", cwd=folder).stderr
 
 
 # The cache -----------------------------------------------------------------------------------------------------------

@@ -360,8 +360,8 @@ def test_what_others_can_write_is_not_believed(tmp_path: Path, monkeypatch: pyte
     assert read_private(path, 1) == b"x"
     for mode in (0o664, 0o646):
         path.chmod(mode)
-        assert "others may write" in str(distrust(path))
-        with pytest.raises(ValueError, match="others may write"):
+        assert "other users can write" in str(distrust(path))
+        with pytest.raises(ValueError, match="other users can write"):
             read_private(path, 1)
     path.chmod(0o600)
     (tmp_path / "link").symlink_to(path)
@@ -382,7 +382,7 @@ def test_seals_are_those_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert is_sealed(b"x", given)
     assert not is_sealed(b"y", given)
     assert not is_sealed(b"x", None)
-    for mode, why in ((0o644, "it is readable by other users"), (0o666, "others may write")):
+    for mode, why in ((0o644, "it is readable by other users"), (0o666, "other users can write")):
         key.chmod(mode)
         with pytest.raises(ValueError, match=why):
             is_sealed(b"x", given)

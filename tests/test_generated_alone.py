@@ -35,7 +35,7 @@ def test_a_fault_changes_nothing_in_a_machine_that_stands_alone(made: Callable[[
     package = made(ALONE)
     light = package.Light(left=1)
     light.toggle()
-    with pytest.raises(package["machinery"].OutOfRange, match="left is 0 to 3, not -1"):
+    with pytest.raises(package["machinery"].OutOfRange, match="left must be from 0 to 3, not -1"):
         light.dim(2)
     saved = json.loads(json.dumps(light.snapshot()))
     assert saved == {"version": package["light"].VERSION, "state": "On", "fields": {"level": 0, "left": 1}}

@@ -230,7 +230,7 @@ def test_constructors_refuse_machines_of_another_system_and_what_is_no_system(of
             with pytest.raises(refused, match="system must be a System of this package, not"):
                 kind(system)
     for values in ((None, True), (4, True), (1, None), (1, 1)):
-        with pytest.raises(refused, match=r"Entry: (term|fine) is"):
+        with pytest.raises(refused, match=r"Entry: (term|fine) must be"):
             package.Entry(*values)
     assert (len(office.system.machines), len(office.elsewhere.machines)) == (2, 2)
 

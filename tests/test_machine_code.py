@@ -272,7 +272,7 @@ def test_a_cache_that_others_can_write_to_is_not_used_and_a_note_says_so(
     finally:
         tmp_path.chmod(0o700)
     assert x.complete
-    assert f"compiled code is not cached: others may write to it (mode 0777): `{tmp_path}`" in str(x.note)
+    assert f"compiled code is not cached: other users can write to it (mode 0777): `{tmp_path}`" in str(x.note)
 
 
 @needs_compiler

@@ -110,7 +110,7 @@ def test_a_folder_that_others_can_write_to_is_refused(folder: Path, monkeypatch:
     for path, mode in ((folder, 0o777), (folder / read.MANIFEST, 0o666), (part, 0o620)):
         before = path.stat().st_mode
         path.chmod(mode)
-        with pytest.raises(SavedError, match="is not believed: others may write to it"):
+        with pytest.raises(SavedError, match="is not believed: other users can write to it"):
             resumed(folder)
         path.chmod(before)
     with monkeypatch.context() as patched:

@@ -133,7 +133,7 @@ def _invariants(
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
             diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
-            yield diagnostic.help("say what could go wrong, or remove it")
+            yield diagnostic.help("write a condition that can be violated, or remove it")
 
 
 def _speaks_of_a_let(condition: m.Expr) -> bool:

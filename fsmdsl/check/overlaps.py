@@ -125,8 +125,8 @@ def _both(a: m.Transition, b: m.Transition) -> str:
 
 def _advice(a: m.Transition, b: m.Transition) -> str:
     if a.label and b.label and a.label != b.label:
-        return f"make their guards exclude each other, or say which goes first: `priority {a.label} > {b.label}`"
-    return "make their guards exclude each other, or give them labels and say which goes first with `priority`"
+        return f"make their guards exclude each other, or rank them: `priority {a.label} > {b.label}`"
+    return "make their guards exclude each other, or label them and rank them with `priority`"
 
 
 def _too_many(group: tuple[m.Transition, ...]) -> Diagnostic:

@@ -33,7 +33,7 @@ def losses(selection: Selection, tool: str) -> Iterator[Lost]:
     machine = selection.machine
     for t in machine.transitions:
         if isinstance(t.trigger, m.OnCrash):
-            yield Lost(f"the row `{t.source} -> {t.target or t.source} on crash`: a crash is no event", t.span)
+            yield Lost(f"the row `{t.source} -> {t.target or t.source} on crash`: a crash is not an event", t.span)
     if any(f.durable for f in machine.fields) or any(s.persistent or s.volatile for s in machine.states):
         yield Lost("what a crash leaves as it is: `durable`, `persistent`, `volatile`", machine.span)
     for level in selection.rivals():

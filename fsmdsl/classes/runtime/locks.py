@@ -37,7 +37,7 @@ class LockOrder:
         """Raises `LockOrderBroken` if this thread may not take a lock now."""
         stack = self.held()
         if any(x.lock is holding.lock for x in stack):
-            raise LockOrderBroken(f"this thread holds {holding.lock.kind} already, and would wait for itself")
+            raise LockOrderBroken(f"this thread already holds {holding.lock.kind}, and would wait for itself")
         if stack and not any(_allows(pair, stack[-1], holding) for pair in self.pairs):
             raise LockOrderBroken(f"{holding!r} may not be taken while {stack[-1]!r} is held")
 

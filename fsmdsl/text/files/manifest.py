@@ -169,7 +169,7 @@ def _obstacle(folder: Path, name: str, entry: Entry | None, data: bytes, ours: O
             return f"is behind the link `{inner}`; remove the link"
     path = folder / name
     if path.is_symlink():
-        return None if force else f"is a link to `{os.readlink(path)}`; remove it, or replace it by `--force`"
+        return None if force else f"is a link to `{os.readlink(path)}`; remove it, or replace it with `--force`"
     try:
         mode = os.lstat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -186,7 +186,7 @@ def _obstacle(folder: Path, name: str, entry: Entry | None, data: bytes, ours: O
     if owned or force:
         return None
     why = "has changed since it was written" if entry is not None else "was not written by this command"
-    return f"{why}; move it away, choose another folder, or overwrite it by `--force`"
+    return f"{why}; move it away, choose another folder, or overwrite it with `--force`"
 
 
 def _folders(folder: Path, name: str) -> Iterator[Path]:

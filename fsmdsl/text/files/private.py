@@ -25,7 +25,7 @@ def distrusted(status: os.stat_result) -> str | None:
     if status.st_uid != os.geteuid():
         return f"it belongs to another user (number {status.st_uid})"
     if stat.S_IMODE(status.st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"others may write to it (mode {stat.S_IMODE(status.st_mode):04o})"
+        return f"other users can write to it (mode {stat.S_IMODE(status.st_mode):04o})"
     return None
 
 

@@ -86,9 +86,7 @@ def _range(scope: Scope, binder: s.Binder, ends: Sequence[m.Expr], fixed: str | 
         return _nothing(scope, binder)
     least, most = low.type.low if first is None else first, high.type.high if last is None else last
     if most - least >= MAX_SIZE:
-        scope.report(
-            rules.TOO_LARGE.at(span, f"this range has {most - least + 1} numbers; at most {MAX_SIZE} are allowed")
-        )
+        scope.report(rules.TOO_LARGE.at(span, f"this range has {most - least + 1} numbers; the maximum is {MAX_SIZE}"))
         return _nothing(scope, binder, m.RangeType(least, most))
     t = m.RangeType(least, max(least, most))
     if first is not None and last is not None:

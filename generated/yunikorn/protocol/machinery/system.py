@@ -311,8 +311,8 @@ class System:
         """Refuses what comes from another thread than the step in progress."""
         if self._handling and self._running_thread != get_ident():
             raise ConcurrentStep(
-                f"{what} comes while another thread is inside a step of this system: one thread at a time may use a "
-                "system, so guard it with a lock"
+                f"{what} comes while another thread is inside a step of this system: only one thread at a time may use "
+                "a system, so guard it with a lock"
             )
 
     def _check_inner(self, machine: Machine, event: str) -> None:
