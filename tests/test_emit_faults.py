@@ -30,7 +30,7 @@ machine Node {
 
 
 @pytest.mark.parametrize(
-    ("event", "why"), [("go", "n is 0 to 1, not 2"), ("ask", "Entry: term is a whole number from 0 to 3, not 4")]
+    ("event", "why"), [("go", "n must be from 0 to 1, not 2"), ("ask", "Entry: term must be a whole number from 0 to 3, not 4")]
 )
 def test_of_two_faults_the_one_that_is_computed_first_is_raised(event: str, why: str, tmp_path: Path) -> None:
     """A map holds what it is made of before it is sent to a machine that is busy; what is handed to an action is
@@ -49,10 +49,10 @@ def test_a_first_value_that_does_not_fit_is_no_matter_where_another_is_given(tmp
     system = made.System()
     node = made.Node(system, Calls(), kept=made.Table(0))
     assert node.kept[True] == 0
-    with pytest.raises(made.StepRefused, match="2 is 0 to 1, not 2"):
+    with pytest.raises(made.StepRefused, match="2 must be from 0 to 1, not 2"):
         made.Node(system, Calls())
     long: Any = Generated(tmp_path, TWICE_WRONG.replace("Few([1])", "Few([1, 2])"))
-    with pytest.raises(long.StepRefused, match="few holds 1, not 2"):
+    with pytest.raises(long.StepRefused, match="few holds at most 1, not 2"):
         long.Node(long.System(), Calls())
 
 
