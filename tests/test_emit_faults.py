@@ -30,7 +30,8 @@ machine Node {
 
 
 @pytest.mark.parametrize(
-    ("event", "why"), [("go", "n must be from 0 to 1, not 2"), ("ask", "Entry: term must be a whole number from 0 to 3, not 4")]
+    ("event", "why"),
+    [("go", "n must be from 0 to 1, not 2"), ("ask", "Entry: term must be a whole number from 0 to 3, not 4")],
 )
 def test_of_two_faults_the_one_that_is_computed_first_is_raised(event: str, why: str, tmp_path: Path) -> None:
     """A map holds what it is made of before it is sent to a machine that is busy; what is handed to an action is
