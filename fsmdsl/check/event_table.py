@@ -104,7 +104,9 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
             diagnostic = INCOMPLETE.at(machine.span, f"`{machine.name}` does not take every event in every state")
             for part in parts:
                 diagnostic = diagnostic.note(part)
-            yield diagnostic.help("`fsm verify` reports those that arrive; if they should have no effect, `ignore` them")
+            yield diagnostic.help(
+                "`fsm verify` reports those that arrive; if they should have no effect, `ignore` them"
+            )
 
 
 def _may_be_a_fault(model: m.Model, sender: str) -> bool:
