@@ -167,7 +167,7 @@ def run(arguments: list[str], folder: Path, most: float, interrupt: float | None
 
 def first_line(ended: Ended) -> str:
     """The first line of what was said, and whether a traceback was among it."""
-    if "Traceback" in ended.errors or "mistake of fsm" in ended.errors:
+    if "Traceback" in ended.errors or "internal error" in ended.errors:
         return "TRACEBACK " + ended.errors.strip().splitlines()[-1][:60]
     lines = [x for x in (ended.output or ended.errors).splitlines() if x.strip()]
     return lines[0][:70].strip() if lines else "nothing"

@@ -91,7 +91,7 @@ def recheck(
     for name in sorted({*now, *then}):
         if now.get(name) != then.get(name):
             raise RefusedError(
-                f"the certificate is of another text of module `{name}`; name the specs it was made from"
+                f"the certificate was made from a different version of module `{name}`; pass the specs it was made from"
             )
     for about in certificate.systems:
         if about.system not in loaded.model.systems:
@@ -105,7 +105,7 @@ def recheck(
 
 def _other_options(certificate: Certificate, here: str) -> str:
     there = options(certificate.settings, certificate.as_documented)
-    repeat = f"repeat `{there}` after the specs" if there else f"take `{here}` away"
+    repeat = f"repeat `{there}` after the specs" if there else f"remove `{here}`"
     return (
         f"the certificate was made with {f'`{there}`' if there else 'no options'}, and this command has "
         f"{f'`{here}`' if here else 'none'}: it shows nothing of other sizes and parameters; {repeat}"
@@ -127,7 +127,7 @@ def confirm(universe: Universe, about: CertifiedSystem) -> Confirmed:
     if [x for x, _, _ in all_invariants] != list(about.invariants):
         raise RefusedError(f"{name}: the certificate lists other invariants than the system has")
     if universe.fault is not None:
-        raise RefusedError(f"{name}: the system has no first state; `fsm verify` says why")
+        raise RefusedError(f"{name}: the system has no initial state; `fsm verify` says why")
     if about.worlds is None:
         worlds, failing = _reached(universe, about.states)
     else:
@@ -166,7 +166,7 @@ def _closed(universe: Universe, worlds: dict[str, World]) -> tuple[dict[str, Wor
     """The states of a certificate, once it is shown that no step leads out of them. Two states are the same if their
     lines are: Python takes more for equal."""
     if not all(encoded(x) in worlds for x in universe.starts):
-        raise RefusedError(f"{universe.system.qualified}: a first state is missing")
+        raise RefusedError(f"{universe.system.qualified}: an initial state is missing")
     failing = 0
     for world in worlds.values():
         after, fails = _next(universe, world)
@@ -252,7 +252,7 @@ def _run(arguments: Namespace) -> int:
     except Exception as error:
         if os.environ.get("FSM_TRACEBACK"):
             raise
-        _complain(f"a mistake of fsm itself, not yours: {type(error).__name__}; please report it, with both files")
+        _complain(f"internal error: {type(error).__name__}; please report it, with both files")
         return INTERNAL
     _print(outcome, options(arguments.settings, arguments.as_documented))
     return 0

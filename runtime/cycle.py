@@ -159,7 +159,7 @@ class Cycle:
                 self._proceed(gang, pod, info)
             slot = _slot(gang.name, gang.places, pod, info)
             if gang.assigned.get(pod.uid, slot) is not slot:
-                raise UserError(f"pod {pod.key} has another place in gang {gang.name} already")
+                raise UserError(f"pod {pod.key} already has another place in gang {gang.name}")
             gang.assign(pod, slot)
         except UserError:
             if not was_known:

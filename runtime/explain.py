@@ -32,7 +32,7 @@ def explain(configuration: Configuration) -> Iterator[str]:
             yield f"warning: {tenant.name} is promised nothing: all its gangs have to be opportunistic"
     settings = configuration.settings
     yield f"listens on {settings.web_server}; API server: {settings.kube_api_server or 'as the kubeconfig says'}"
-    yield from (f"warning: {note}; HiveD passes over it, and so do we" for note in configuration.notes)
+    yield from (f"warning: {note}; ignored, as in HiveD" for note in configuration.notes)
 
 
 def _own(tenant: VirtualCluster, chain: str) -> Iterator[tuple[int, int]]:

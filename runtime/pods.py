@@ -64,7 +64,7 @@ class PodSpec:
     def check_form(self) -> None:
         """Refuses what no pod can be: HiveD does so when it reads the annotation, and the rest when the pod asks."""
         if not OPPORTUNISTIC <= self.priority <= HIGHEST:
-            raise UserError(f"priority is {OPPORTUNISTIC} (opportunistic) to {HIGHEST}, not {self.priority}")
+            raise UserError(f"priority must be {OPPORTUNISTIC} (opportunistic) to {HIGHEST}, not {self.priority}")
         if self.leaf_cells < 1:
             raise UserError(f"a pod needs at least one leaf cell, not {self.leaf_cells}")
         if not self.gang.name:

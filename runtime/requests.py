@@ -66,7 +66,7 @@ def check_open(gang: Gang, pod: Pod) -> None:
     size = pod.spec.leaf_cells
     if gang.open_slot(size) is None:
         slots = len(gang.places.slots.get(size, ()))
-        raise UserError(f"gang {gang.name} has all its {slots} pods of {size} leaf cells already")
+        raise UserError(f"gang {gang.name} already has all its {slots} pods of {size} leaf cells")
 
 
 def disagreements(gang: Gang, pod: Pod, among: Mapping[str, str] = PREFERENCES) -> list[str]:

@@ -65,7 +65,9 @@ def _check(spec: PodSpec, written: list[PodPlacement]) -> None:
         if len(place.preassigned_types) != len(place.leaf_cells):
             raise UserError(f"the bind info names {len(place.preassigned_types)} types for {place}")
     if sizes != spec.gang.sizes:
-        raise UserError(f"the bind info has pods {sizes} by leaf cells, but gang {spec.gang.name} {spec.gang.sizes}")
+        raise UserError(
+            f"the bind info has {sizes} pods by leaf cell count, but gang {spec.gang.name} has {spec.gang.sizes}"
+        )
     devices = [(place.node, index) for place in written for index in place.leaf_cells]
     if len(set(devices)) < len(devices):
         raise UserError(f"the bind info of gang {spec.gang.name} names a device twice")

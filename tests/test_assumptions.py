@@ -62,7 +62,10 @@ def test_the_event_is_named_with_the_run_that_breaks_the_property() -> None:
     v = verdicts(app(f"p: {LEFT}"))["p"]
     assert v.relies is not None
     assert (v.outcome, v.relies.steps) == ("holds", ("App.more",))
-    assert v.relies.headline == "relies on `App.more`, which no fairness promises: a run that stands still breaks it"
+    assert (
+        v.relies.headline
+        == "relies on `App.more`, which no fairness assumption guarantees: a run that takes no further step violates it"
+    )
     assert v.trace is not None
     assert (v.trace.steps(), v.trace.loop) == (["app.drop"], 1)
     assert v.explanation == (v.relies.headline, *v.relies.reasons)
@@ -264,7 +267,7 @@ def test_a_search_that_was_cut_short_says_nothing() -> None:
 def test_every_format_says_it(tmp_path: Path) -> None:
     spec = tmp_path / "app.fsm"
     spec.write_text(app(f"p: {LEFT}", f"q: {LEFT}"))
-    headline = "relies on `App.more`, which no fairness promises"
+    headline = "relies on `App.more`, which no fairness assumption guarantees"
 
     def printed(*options: str) -> str:
         done = CliRunner().invoke(cli, ["verify", *options, str(spec)])
@@ -292,4 +295,7 @@ def test_the_report_says_it_beside_the_verdict(tmp_path: Path) -> None:
     spec.write_text(app(f"p: {LEFT}"))
     done = CliRunner().invoke(cli, ["report", str(spec), "--out", str(out)])
     assert "0 violations" in done.output
-    assert "<li>relies on <code>App.more</code>, which no fairness promises" in (out / "index.html").read_text()
+    assert (
+        "<li>relies on <code>App.more</code>, which no fairness assumption guarantees"
+        in (out / "index.html").read_text()
+    )

@@ -137,7 +137,7 @@ def test_invariants_and_reachable_are_asked_beyond_and_nothing_is_behind() -> No
     }  # fmt: skip
     assert named(x, "few").basis == "within the bound: 4 states, 1 of them beyond it"
     told = [d.message for d in diagnostics(x)]
-    assert "no state of `S` within its bound shows `past`" in told
+    assert "no state of `S` within its bound satisfies `past`" in told
 
 
 def test_a_step_that_would_fail_beyond_the_bound_is_not_followed() -> None:
@@ -330,7 +330,7 @@ def test_symmetric_sets_are_reduced_where_the_bound_tells_none_apart() -> None:
     apart = explored(text % "cs[0].n < 3", Means(compiled=False))
     assert apart.reduced == ()
     assert apart.note is not None
-    assert "`cs[0]` is spoken of by itself" in apart.note
+    assert "`cs[0]` is referred to individually" in apart.note
 
 
 def test_a_search_that_was_saved_goes_on_within_the_bound(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def of_another_system(x: dict[str, Any]) -> None:
 
 TAMPERED: dict[Callable[[dict[str, Any]], None], str] = {
     without_a_state: "a step leads to a state that is missing: ",
-    without_the_first: "a first state is missing",
+    without_the_first: "an initial state is missing",
     without_a_state_and_well_counted: "a step leads to a state that is missing: ",
     with_another_digest: "the states have another digest",
     with_a_state_that_breaks_an_invariant: "does not hold in ",
@@ -181,7 +181,7 @@ def test_the_certificate_of_another_text_is_refused(
     text = spec.read_text("utf-8")
     assert before in text
     spec.write_text(text.replace(before, after), "utf-8")
-    with pytest.raises(RefusedError, match="the certificate is of another text of module `lease`"):
+    with pytest.raises(RefusedError, match="the certificate was made from a different version of module `lease`"):
         recheck(certificate, [spec])
 
 
@@ -233,7 +233,7 @@ def test_a_system_with_a_limit_gets_no_certificate(tmp_path: Path) -> None:
 
 
 def test_misuse_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "`--with-states` says what `--certificate` writes" in certified(LEASE, "--with-states")
+    assert "`--with-states` requires `--certificate`" in certified(LEASE, "--with-states")
     with pytest.raises(SystemExit) as end:
         main([])
     assert end.value.code == 2

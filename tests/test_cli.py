@@ -249,7 +249,7 @@ def test_scenarios_that_are_left_out_are_told(folder: Path) -> None:
         0,
         [
             "1 scenario: all pass",
-            "1 left out, for they speak of what only amendments declare; `--verbose` names them",
+            "1 left out for referring to something that only an amendment declares; `--verbose` names them",
         ],
     )
     named = fsm("test", "--as-documented", "--verbose", cwd=folder).stdout
@@ -267,14 +267,14 @@ def test_systems_that_are_left_out_are_told(folder: Path) -> None:
     (folder / "specs" / "door.fsm").write_text(text)
     assert "Forced" in fsm("verify", cwd=folder).stdout
     done = fsm("verify", "--as-documented", cwd=folder)
-    told = "left out  door.Forced: it speaks of what only amendments declare, for `Door` has no event `force`"
+    told = "left out  door.Forced: it refers to something that only an amendment declares: `Door` has no event `force`"
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, told)
     assert len(done.stdout.splitlines()) == 2  # the other system is explored
     (left,) = data("verify", "--as-documented", cwd=folder)["systems_left_out"]
     assert (left["module"], left["name"], left["why"]) == ("door", "Forced", "`Door` has no event `force`")
     asked = fsm("verify", "--as-documented", "--system", "Forced", cwd=folder)
     assert asked.returncode == 2
-    assert "as documented there is no system `Forced`, for `Door` has no event `force`" in asked.stderr
+    assert "as documented there is no system `Forced`: `Door` has no event `force`" in asked.stderr
     assert data("verify", cwd=folder)["systems_left_out"] == []
     # What only it uses is no mistake of the document.
     text = text.replace("machine Door", "let ajar(d: Door) = d in Open\nmachine Door")

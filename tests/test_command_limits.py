@@ -131,7 +131,7 @@ def test_a_picture_of_a_part_of_the_states_is_not_drawn(folder: Path) -> None:
     (folder / "slow.fsm").write_text(SLOW)
     done = fsm("draw", "slow.fsm", "--overlay", "explored", "--format", "dot", "--max-seconds", "1.5", cwd=folder)
     assert done.returncode == 3
-    assert "stopped after 1.5 seconds, before all was drawn, so nothing was written" in done.stdout
+    assert "stopped after 1.5 seconds, before all diagrams were drawn, so nothing was written" in done.stdout
     assert not (folder / "diagrams").exists()
 
 

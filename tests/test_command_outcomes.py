@@ -632,7 +632,7 @@ def test_init_does_not_add_to_specs_that_are_there(folder: str, specs: Path) -> 
     before = sorted(specs.rglob("*"))
     done = fsm("init", folder, cwd=specs)
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"`{folder}` has specs already, such as `specs/" in done.stderr
+    assert f"`{folder}` already contains specs, such as `specs/" in done.stderr
     assert "`fsm init demo`" in done.stderr
     assert sorted(specs.rglob("*")) == before
 

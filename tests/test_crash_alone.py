@@ -198,7 +198,7 @@ def test_a_crash_of_any_of_them_keeps_a_set_symmetric() -> None:
     found = [explored(text.replace("CRASH", line)) for line in lines]
     assert [x.states for x in found] == [35, 35, 256]
     assert found[2].note is not None
-    assert "`nodes[0]` is spoken of by itself" in found[2].note
+    assert "`nodes[0]` is referred to individually" in found[2].note
 
 
 def test_recovers_asks_about_crashes_of_everything() -> None:

@@ -54,7 +54,7 @@ def test_revisions(repository: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert "has lost its guard" in done.stdout
     assert "only HEAD~1:specs allows these 3 steps:" in done.stdout
-    assert done.stdout.endswith("1 change, 2 behave differently, 8 other answers\n")
+    assert done.stdout.endswith("1 change, 2 behave differently, 8 changed verdicts\n")
     renamed = quickly("diff", "HEAD~1", "specs", "--quick", cwd=repository)
     assert renamed.stdout == ("machine hived.Cell\n  ~ state `Free` is called `Idle` now\n1 change\n")
     assert quickly("diff", "HEAD", "HEAD", "specs", cwd=repository).returncode == 0
@@ -91,7 +91,7 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
     (tmp_path / "a.fsm").write_text("machine A { initial state X }")
     done = fsm("diff", "HEAD", "a.fsm", cwd=tmp_path)
     assert done.returncode == 2
-    assert "outside of a git repository" in done.stderr
+    assert "requires a git repository" in done.stderr
 
 
 def test_a_version_with_errors_is_not_compared(repository: Path) -> None:
@@ -186,7 +186,7 @@ def test_hostile_names_are_text() -> None:
 
 def test_markdown(repository: Path) -> None:
     done = quickly("diff", "HEAD~1", "HEAD", "--format", "markdown", "--output", "summary.md", cwd=repository)
-    assert (done.returncode, done.stdout) == (1, "1 change, 2 behave differently, 8 other answers\n")
+    assert (done.returncode, done.stdout) == (1, "1 change, 2 behave differently, 8 changed verdicts\n")
     told = (repository / "summary.md").read_text("utf-8")
     assert told.startswith("### fsm diff `HEAD~1:specs` → `HEAD:specs`: 1 change, 2 behave differently")
     assert told.count("<details>") == told.count("</details>") == 3

@@ -204,7 +204,7 @@ def test_markdown_has_the_tables(spec: Path) -> None:
 def test_options_that_make_no_sense_with_it(options: list[str], spec: Path) -> None:
     result = each(*options)
     assert result.exit_code == 2
-    assert f"`--each-amendment` prints a table of verdicts: take `{options[0]}` away" in result.stderr
+    assert f"`--each-amendment` cannot be combined with `{options[0]}`" in result.stderr
 
 
 def test_without_a_system_nothing_is_known(spec: Path) -> None:

@@ -142,7 +142,7 @@ def test_a_name_that_ends_frees_its_instance() -> None:
     x = explained(log(*told))
     assert x.failure is not None
     assert (x.failure.record.line, x.failure.worlds) == (7, 1)
-    assert "one name too many for the 2 of `gangs` (`a` is g0, `b` is g1)" in x.failure.reasons[0]
+    assert "all 2 instances of `gangs` are bound to other names (`a` is g0, `b` is g1)" in x.failure.reasons[0]
     ends = EVENTS.replace('event = "finish"', 'event = "finish"\nends = true')
     assert explained(log(*told), ends).outcome == "explained"
 
@@ -162,7 +162,7 @@ def test_a_state_is_compared_after_the_step() -> None:
     assert steps(x) == ["g0.grow 1", "g0.grow 2,3"]
     x = explained(log("a grow", "a now"), EVENTS + STATE)
     assert x.failure is not None
-    assert x.failure.reasons == ("g0 is in Half, and the line says Running",)
+    assert x.failure.reasons == ("g0 is in Half, but the line says Running",)
 
 
 def test_a_state_and_fields_of_a_line_with_an_event() -> None:
@@ -170,10 +170,10 @@ def test_a_state_and_fields_of_a_line_with_an_event() -> None:
     assert explained(log("a grow"), both).outcome == "explained"
     wrong = explained(log("a grow", "a grow"), both)
     assert wrong.failure is not None
-    assert wrong.failure.reasons == ("after g0.grow, g0 is in Running, and the line says Half",)
+    assert wrong.failure.reasons == ("after g0.grow, g0 is in Running, but the line says Half",)
     other = explained(log("a grow"), both.replace("gpus = 1", "gpus = 2"))
     assert other.failure is not None
-    assert other.failure.reasons[0] == "after g0.grow, g0.gpus is 1, and the line says 2"
+    assert other.failure.reasons[0] == "after g0.grow, g0.gpus is 1, but the line says 2"
 
 
 # Hidden steps --------------------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ def test_a_line_that_nothing_explains() -> None:
 def test_the_states_that_handle_an_event_are_named() -> None:
     x = explained(log("a grow", "a finish"))
     assert x.failure is not None
-    assert x.failure.reasons == ("g0 is in `Half`, where no transition is for `finish`; it is handled in Running",)
+    assert x.failure.reasons == ("g0 is in `Half`, where no transition handles `finish`; it is handled in Running",)
     assert set(x.failure.enabled) == {"g0.grow", "g1.grow"}
 
 
@@ -301,7 +301,7 @@ def test_other_arguments() -> None:
     line = b'{"id": "a", "msg": "grow", "n": 2}\n'
     x = explained(line, mapping, spec)
     assert x.failure is not None
-    assert x.failure.reasons[0] == "g0.grow(1) is possible, and the line has other arguments"
+    assert x.failure.reasons[0] == "g0.grow(1) is possible, but the line has other arguments"
     assert explained(line.replace(b"2", b'"1"'), mapping, spec).outcome == "explained"
 
 
@@ -617,7 +617,7 @@ def test_a_pattern_that_takes_too_long_is_interrupted(folder: Path) -> None:
         (TOML + 'fields = { gpu = "{n}" }\n', 17, "there is no field `gpu` of these instances; did you mean `gpus`?"),
         (TOML.replace('of = "gangs"\ninstance = "{id}"\n', "", 1), 4, "an event of an instance needs `instance`"),
         ('spec = "gang.fsm"\n[names]\na = "h0"\n' + EVENTS, 3, "there is no instance `h0` in the system"),
-        (TOML.replace('instance = "{id}"', "instance = 3", 1), 5, "`instance` must be a text"),
+        (TOML.replace('instance = "{id}"', "instance = 3", 1), 5, "`instance` must be a string"),
         ("line = 3\n", 1, "`line` must be a `[[line]]` table"),
         ("line = [3]\n", 1, "`line` must be a table"),
     ],

@@ -159,8 +159,8 @@ def test_metrics_of_a_log_that_is_there(folder: Path, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--follow", "--show"], "`--show` needs the whole log"),
-        (["--metrics-port", "0"], "add `--follow`"),
+        (["--follow", "--show"], "`--show` cannot be combined with `--follow`"),
+        (["--metrics-port", "0"], "requires `--follow`"),
         (["--metrics", "run.log/fsm.prom"], "cannot be written"),
     ],
 )

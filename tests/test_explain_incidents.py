@@ -49,29 +49,29 @@ class Incident:
 
 INCIDENTS = [
     Incident("hived/holes/h01_pod_by_pod", "OneByOne", "together", ("pod_deleted",), "c0 in Reserved",
-             "c0 is in Reserving, and the line says Reserved", "e9"),
+             "c0 is in Reserving, but the line says Reserved", "e9"),
     Incident("hived/holes/h02_pod_gone_before", "Leak", "s2", ("pod_deleted",), "c0 in Used",
-             "c0 is in Free, and the line says Used", "e4"),
+             "c0 is in Free, but the line says Used", "e4"),
     Incident("hived/holes/h05_no_way_back", "CalledOff", "s9", ("pods_deleted",), "g0 in BeingPreempted",
-             "g0 is in Allocated, and the line says BeingPreempted", "e4"),
+             "g0 is in Allocated, but the line says BeingPreempted", "e4"),
     Incident("hived/holes/h06_overwritten_by_e8", "Overwritten", "s7", ("pods_deleted",), "g1 in Preempting",
-             "g1 is in Pending, and the line says Preempting", "e8"),
+             "g1 is in Pending, but the line says Preempting", "e8"),
     Incident("hived/holes/h08_whose_priority", "Stolen", "s12", ("proceed",), "g1.schedule(choice = c0)",
              "`priority > choice.reserver.priority` is false: priority is 1, choice.reserver.priority is 2", "e1"),
     Incident("hived/holes/h09_equals", "Equals", "settles", ("proceed",), "g2.schedule(choice = c0)",
              "`priority > choice.reserver.priority` is false: priority is 1, choice.reserver.priority is 1", "e1"),
     Incident("hived/holes/h11_restarts_apart", "Restarts", "known", ("restart", "crash"), "g0 in BeingPreempted",
-             "g0 is in Allocated, and the line says BeingPreempted", "ec"),
+             "g0 is in Allocated, but the line says BeingPreempted", "ec"),
     Incident("confine/holes/h04_stale_death", "OneSliver", "Q3", ("died",), "sliver in fail_start",
-             "sliver is in started, and the line says fail_start"),  # its repair is an entry effect, not a row
+             "sliver is in started, but the line says fail_start"),  # its repair is an entry effect, not a row
     Incident("confine/holes/h10_tag_in_use", "OneTag", "X1", ("fetched",), "s0 in register",
-             "s0 is in releasing, and the line says register", "Z6"),
+             "s0 is in releasing, but the line says register", "Z6"),
     Incident("grove/holes/a05_never_fits", "LittleRoom", "q11", ("timeout",), "clique in Breached",
-             "clique is in Healthy, and the line says Breached", "T1"),
+             "clique is in Healthy, but the line says Breached", "T1"),
     Incident("grove/holes/a07_failed_bind", "OneGang", "q6", ("place",), "gang in Binding",
-             "gang is in Pending, and the line says Binding", "bind_failed"),
+             "gang is in Pending, but the line says Binding", "bind_failed"),
     Incident("grove/holes/a08_stale_phase", "OneGang", "q2", (), "gang in Scheduled",
-             "gang is in Unset, and the line says Scheduled", "T3"),
+             "gang is in Unset, but the line says Scheduled", "T3"),
 ]  # fmt: skip
 
 

@@ -162,7 +162,7 @@ def test_a_world_without_a_next_step_is_a_deadlock_unless_it_is_final() -> None:
     x = explored(ending % "final" + "system S { m: M }")
     v = verdict(x, "no deadlock")
     assert (v.outcome, steps(v)) == ("violated", ["m.e"])
-    assert v.explanation[0] == "no step leads on from here: m in B"
+    assert v.explanation[0] == "no step is possible here: m in B"
     both = "machine M { initial state A  final state B  event e from environment  A -> B on e } system S { ms: M[2] }"
     assert verdict(explored(both), "no deadlock").outcome == "holds"
 
@@ -315,9 +315,9 @@ def test_reasons_name_the_derived_value_that_a_part_stands_in() -> None:
     ("formula", "basis"),
     [
         ("always m not in D", "a trace of 2 steps"),
-        ("m in A ~> m in D", "a run of 3 steps, the last 2 of them for ever"),
+        ("m in A ~> m in D", "a run of 3 steps, the last 2 of them forever"),
         ("always eventually m in A", "a run of 2 steps, and then nothing more"),
-        ("m in A ~> m not in A", "a run of 2 steps, the last of them for ever"),
+        ("m in A ~> m not in A", "a run of 2 steps, the last of them forever"),
     ],
 )
 def test_a_run_without_end_says_how_it_ends(formula: str, basis: str) -> None:

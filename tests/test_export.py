@@ -465,7 +465,7 @@ def test_a_system_without_a_first_state_has_no_graph(tmp_path: Path) -> None:
     (tmp_path / "doors.fsm").write_text(DOORS.replace("depth: Door", "depth: Door { opened = size(g) + size(g) }"))
     done = fsm("export", "doors.fsm", "--to", "graphml", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "`Two` has no first state: `opened` of depth begins as 4, outside 0..2" in done.stderr
+    assert "`Two` has no initial state: `opened` of depth begins as 4, outside 0..2" in done.stderr
 
 
 def test_without_networkx_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

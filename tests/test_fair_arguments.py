@@ -182,7 +182,7 @@ def test_a_property_that_promises_too_much_by_itself_takes_no_room_from_the_othe
 
 def test_properties_that_promise_too_much_together_are_named() -> None:
     found = properties("tell for each n", "work for each k", "0..40")
-    why = "together with that of `p`, its fairness has more than 62 obligations, which is the most in one system"
+    why = "together with that of `p`, its fairness has more than 62 obligations, the limit for one system"
     assert found["p"][0] == "holds"
     assert found["q"] == ("not checked", why)
     assert {x for x, _ in properties("tell for each n", "work for each k", "0..30").values()} == {"holds"}
@@ -339,6 +339,6 @@ def test_members_that_arguments_name_are_told_apart() -> None:
     x = explore(model, only_system(model), means=Means(compiled=False))
     assert x.reduced == ()
     assert x.note is not None
-    assert "`p` assumes fairness of each of them" in x.note
+    assert "`p` assumes fairness of each member" in x.note
     model = compiled(text.replace("WHAT", ""))
     assert explore(model, only_system(model), means=Means(compiled=False)).reduced == ("as",)

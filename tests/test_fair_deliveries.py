@@ -173,7 +173,7 @@ def test_too_many_messages_are_not_decided() -> None:
     model = compiled(text.replace("FAIR", "fair deliver data"))
     v = next(v for v in explore(model, only_system(model), means=PLAIN).verdicts if v.kind == "property")
     assert (v.outcome, v.basis) == (
-        "not checked", "`numbers.data` carries more than 31 messages that fairness would speak of"
+        "not checked", "`numbers.data` carries more than 31 messages that fairness would refer to"
     )  # fmt: skip
 
 
@@ -182,9 +182,7 @@ def test_of_a_channel_that_leads_nowhere_nothing_is_promised() -> None:
     model = compiled(text)
     v = next(v for v in explore(model, only_system(model), means=PLAIN).verdicts if v.kind == "property")
     assert v.outcome == "violated"
-    assert (
-        "no instance has the `deliver data` that is named after `under`, so nothing is promised of it" in v.explanation
-    )
+    assert "no instance has `deliver data`, named after `under`, so that assumption has no effect" in v.explanation
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -319,4 +317,4 @@ def test_members_that_messages_name_are_told_apart() -> None:
     x = explore(model, only_system(model), means=Means(compiled=False))
     assert x.reduced == ()
     assert x.note is not None
-    assert "`p` assumes fairness of each of them" in x.note
+    assert "`p` assumes fairness of each member" in x.note

@@ -171,7 +171,7 @@ def test_a_run_that_ends_stays_where_it_is() -> None:
     x = explored(text % "p: always eventually m in A under fair go")
     assert x.outcomes() == {"p": "violated"}
     assert (x.trace("p").steps(), x.trace("p").loop) == (["m.go"], 1)
-    assert lines(x.trace("p"))[-1].strip() == "and nothing more, for ever"
+    assert lines(x.trace("p"))[-1].strip() == "then nothing more happens"
 
 
 def test_a_step_that_fails_is_no_step_of_a_run() -> None:

@@ -452,7 +452,7 @@ def test_scenarios(name: str) -> None:
     [
         ("core.SoftGang", "`Run` reaches app in `Running`, where it is neither handled nor ignored", 4),
         ("shim.OneTask", "`AppTaskCompleted` reaches app in `Running`, where it is neither handled nor ignored", 1),
-        ("shim.CoreAndShim", "no step leads on from here: core in Expired, shim in Failing", 5),
+        ("shim.CoreAndShim", "no step is possible here: core in Expired, shim in Failing", 5),
     ],
 )
 def test_as_documented_the_holes_show(system: str, hole: str, steps: int) -> None:

@@ -243,7 +243,7 @@ def test_each_first_state_refines_one() -> None:
         (one,) = (v for v in explore(model, system, means=Means(compiled=False)).verdicts if v.kind == "refinement")
         assert one.outcome == outcome
         if one.trace is not None:
-            assert one.explanation == ("it begins with a: Y → X in place of what `Plan` begins with",)
+            assert one.explanation == ("its initial state is not an initial state of `Plan`: a: Y → X",)
 
 
 class Lamp:

@@ -146,7 +146,7 @@ def test_a_system_without_a_first_state_is_violated() -> None:
             ("no initial state satisfies `start when`",),
         )
         rest = [v for v in x.verdicts if v is not wrong]
-        assert {(v.outcome, v.basis) for v in rest} == {("not checked", "there is no first state")}
+        assert {(v.outcome, v.basis) for v in rest} == {("not checked", "there is no initial state")}
         assert {v.kind for v in rest} == {"invariant", "deadlock"}
         assert (x.states, x.transitions, exploration.verdict(x)) == (0, 0, "violated")
         assert [d.rule.code for d in diagnostics(x)] == ["FSM303"]
@@ -166,11 +166,11 @@ NOWHERE = COUNTERS + "system S { c: Counter  start when c.n > 2  invariant fine:
 def test_what_cannot_begin_is_not_exported_certified_or_simulated(tmp_path: Path) -> None:
     model, system = of(NOWHERE)
     for export in (promela, tla):
-        with pytest.raises(RefusedError, match="no first state satisfies"):
+        with pytest.raises(RefusedError, match="no initial state satisfies"):
             export(model, system)
-    assert certify(model, system, True, Budget()) == "there is no first state"
+    assert certify(model, system, True, Budget()) == "there is no initial state"
     about = CertifiedSystem(system.qualified, ("fine",), 1, "0" * 64, ())
-    with pytest.raises(recheck.RefusedError, match="the system has no first state"):
+    with pytest.raises(recheck.RefusedError, match="the system has no initial state"):
         recheck.confirm(Universe(model, system), about)
     with pytest.raises(NoSuchError, match="`S` cannot begin: no initial state satisfies `start when`"):
         begin(model, system)
@@ -362,7 +362,7 @@ def test_each_first_state_refines_one() -> None:
         assert one.outcome == outcome
         if one.trace is not None:
             assert one.trace.start.fields == ((1,),)
-            assert one.explanation == ("it begins with a.n: 0 → 1 in place of what `Plan` begins with",)
+            assert one.explanation == ("its initial state is not an initial state of `Plan`: a.n: 0 → 1",)
 
 
 def test_recovery_compares_with_what_is_reached_from_any_first_state() -> None:
@@ -386,7 +386,7 @@ def test_a_certificate_has_every_first_state(tmp_path: Path) -> None:
     assert confirmed.states == len(certificate["systems"][0]["worlds"])
     only = next(x for x in certificate["systems"][0]["worlds"] if "[0,0,true]" in x)
     certificate["systems"][0]["worlds"].remove(only)
-    with pytest.raises(RefusedError, match="a first state is missing"):
+    with pytest.raises(RefusedError, match="an initial state is missing"):
         recheck(parse(json.dumps(certificate).encode()), [spec])
 
 

@@ -1,4 +1,4 @@
-"""What a certificate says is not believed: forged ones are refused, and no file makes `recheck` fail."""
+"""What a certificate says is not trusted: forged ones are refused, and no file makes `recheck` fail."""
 
 from __future__ import annotations
 
@@ -279,7 +279,7 @@ def test_modules_of_the_library_are_part_of_the_text(tmp_path: Path, monkeypatch
     assert {*text.modules} == {"mine", "kubernetes"}
     assert recheck.recheck(text, [spec]).confirmed
     (tmp_path / "kubernetes.fsm").write_text("module kubernetes\n", "utf-8")
-    with pytest.raises(RefusedError, match="another text of module `kubernetes`"):
+    with pytest.raises(RefusedError, match="different version of module `kubernetes`"):
         recheck.recheck(text, [spec])
 
 
@@ -288,7 +288,7 @@ def test_a_system_that_cannot_begin_is_not_certified(tmp_path: Path) -> None:
     spec.write_text(GANGS.replace("gang: Gang ", "gang: Gang  start when gang in Running  "), "utf-8")
     path = tmp_path / "certificate.json"
     output = CliRunner().invoke(cli, ["verify", str(spec), "--certificate", str(path), "--system", "Small"]).output
-    assert "no certificate for c.Small: not explored: there is no first state" in output
+    assert "no certificate for c.Small: not explored: there is no initial state" in output
 
 
 def test_a_system_without_first_states_is_refused(gangs: Path) -> None:
@@ -296,7 +296,7 @@ def test_a_system_without_first_states_is_refused(gangs: Path) -> None:
     gangs.write_text(GANGS.replace("gang: Gang ", "gang: Gang  start when gang in Running  "), "utf-8")
     about = certificates.parse(text)
     now = recheck.texts(recheck.load([gangs]).model)  # type: ignore[arg-type]
-    with pytest.raises(RefusedError, match=r"c\.Small: the system has no first state"):
+    with pytest.raises(RefusedError, match=r"c\.Small: the system has no initial state"):
         recheck.recheck(replace(about, modules=now), [gangs])
 
 
@@ -360,8 +360,8 @@ CHANGES: dict[str, tuple[str, str]] = {
     '"c": "': ('"c": "z', "64 hexadecimal digits"),
     '"modules": {': ('"modules": {"d": [], ', "`modules`, the digest of a module: expected 64 hexadecimal digits"),
     '"digest": "': ('"digest": "F', "`digest`: expected 64 hexadecimal digits"),
-    '"invariants": [': ('"invariants": [1, ', "`invariants`, an item: expected text, not 1"),
-    '"worlds": [': ('"worlds": [null, ', "`worlds`, an item: expected text, not null"),
+    '"invariants": [': ('"invariants": [1, ', "`invariants`, an item: expected a string, not 1"),
+    '"worlds": [': ('"worlds": [null, ', "`worlds`, an item: expected a string, not null"),
     '"systems": [': ('"systems": [[], ', "`systems`, item 1: expected an object, not []"),
     '"system": "c.Small"': ('"system": "c.Small\\u202e"', "there is no system `c.Small\\u202e`"),
 }
@@ -452,7 +452,7 @@ def test_a_mistake_of_our_own_is_no_confirmation(
     path = certificate(gangs)
     monkeypatch.setattr(recheck, "_next", lambda *_: 1 // 0)
     assert recheck.main([str(path), str(gangs)]) == 70
-    assert capsys.readouterr().err.startswith("a mistake of fsm itself, not yours: ZeroDivisionError")
+    assert capsys.readouterr().err.startswith("internal error: ZeroDivisionError")
 
 
 def test_a_reader_that_has_gone(gangs: Path) -> None:

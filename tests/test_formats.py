@@ -145,7 +145,7 @@ def test_the_format_of_a_file(folder: Path) -> None:
     assert (folder / "summary").read_text("utf-8").startswith("### ✓ fsm check: ")
     unclear = quickly("check", "--output", "summary", cwd=folder)
     assert unclear.returncode == 2
-    assert "in which format is `summary` to be?" in unclear.stderr
+    assert "cannot tell the output format from `summary`" in unclear.stderr
 
 
 def test_a_limit_is_no_success_in_any_format(folder: Path) -> None:

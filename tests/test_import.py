@@ -130,7 +130,7 @@ def test_the_test_of_rows_notices_a_row_that_is_lost() -> None:
     rows = (Row("A", "B", "go"), Row("B", "A", "back"))
     model = clean(spec_text(Imported((Table("M", "A", states, rows),)), "m.py")[0])
     found = drift(model, Imported((Table("M", "A", states, (*rows, Row("A", None, "back"))),)), {}, {}).changes
-    assert [x.message for x in found] == ["M: the row `A on back` is in the code, and not in the spec"]
+    assert [x.message for x in found] == ["M: the row `A on back` is in the code, but not in the spec"]
 
 
 def test_a_spec_does_not_drift_from_what_it_was_imported_from() -> None:

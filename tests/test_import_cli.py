@@ -76,8 +76,8 @@ def test_drift_names_each_row_with_places_in_both(folder: Path) -> None:
     told = {x["message"] for x in found["diagnostics"]}
     assert told == {
         "Door: the state `Bolted` of the spec is `Locked` in the code",
-        "Door: the row is `Shut on pull` in the spec, and `Shut -> Open on pull` in the code",
-        "Door: the row `Bolted -> Shut on unlock` is in the spec, and not in the code",
+        "Door: the row is `Shut on pull` in the spec, but `Shut -> Open on pull` in the code",
+        "Door: the row `Bolted -> Shut on unlock` is in the spec, but not in the code",
     }
     text = fsm("drift", "door.fsm", "door.py", cwd=folder).stdout
     assert "--> door.fsm:11:5" in text

@@ -83,7 +83,7 @@ def test_a_part_that_was_not_read_belongs_to_its_table() -> None:
     model = clean(spec_text(result, "m.py")[0])
     assert drift(model, result, {"A": "a"}, {}).same
     assert [x.text for x in drift(model, result, {"B": "b"}, {}).unread] == [
-        "a row that only running the code would tell: `make()`"
+        "a row that is known only at run time: `make()`"
     ]
     assert not drift(model, result, {}, {}).same
 
@@ -299,7 +299,7 @@ def test_a_description_is_no_row_and_no_name(name: str, write: object) -> None:
 
 def test_the_label_of_the_first_arrow_is_listed() -> None:
     result = imported({"m.mmd": state_diagram("[*] --> A : enqueue", "A --> B : go", "B --> A : back")})
-    message = "`enqueue` on the arrow to `A`, where it begins: that is no event of an instance"
+    message = "`enqueue` on the arrow to `A`, where it begins: that is not an event of an instance"
     assert [x.text for x in result.left_out] == [message]
 
 
@@ -497,33 +497,33 @@ MACHINE = "m = Machine(states=['a', 'b'], transitions=[['go', 'a', 'b'], ['back'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("for x in names():\n    m.add_transition(x, 'a', 'b')\n", "a row that only running the code would tell"),
-        ("m.add_transition(**options)\n", "arguments that only running the code would tell: `**options`"),
-        ("m.add_transition(*row)\n", "arguments that only running the code would tell: `*row`"),
-        ("m.add_transitions([[x, 'a', 'b'] for x in xs if x])\n", "a row that only running the code would tell"),
+        ("for x in names():\n    m.add_transition(x, 'a', 'b')\n", "a row that is known only at run time"),
+        ("m.add_transition(**options)\n", "arguments that are known only at run time: `**options`"),
+        ("m.add_transition(*row)\n", "arguments that are known only at run time: `*row`"),
+        ("m.add_transitions([[x, 'a', 'b'] for x in xs if x])\n", "a row that is known only at run time"),
         (
             "rows = []\nif debug:\n    rows = [['x', 'a', 'b']]\nm.add_transitions(rows)\n",
-            "a row that only running the code would tell: `if debug`",
+            "a row that is known only at run time: `if debug`",
         ),
         (
             "if debug:\n    r = [['x', 'a', 'b']]\nelse:\n    r = []\nm.add_transitions(r)\n",
-            "a row that only running the code would tell: `if debug`",
+            "a row that is known only at run time: `if debug`",
         ),
         (
             "rows = []\nif debug:\n    rows.append(['x', 'a', 'b'])\nm.add_transitions(rows)\n",
-            "a row that only running the code would tell: `rows.append(['x', 'a', 'b']) if debug`",
+            "a row that is known only at run time: `rows.append(['x', 'a', 'b']) if debug`",
         ),
         ("kw = dict(trigger='x', source='a', dest='b')\ndel kw['dest']\nm.add_transitions([kw])\n", "`del kw['dest']`"),
         ("if debug:\n    m.add_transition('x', 'a', 'b')\n", "depends on `debug`: it is read as if that holds"),
-        ("m.remove_transition('go')\n", "nothing is taken away again"),
+        ("m.remove_transition('go')\n", "removals are not applied"),
         ("m.add_transition('x', 'a', 'nowhere')\n", "there is no such state"),
         ("m.add_transition('x', 'a', 'b', wen='y')\n", "unknown parts of a row: `wen`"),
         ("m.add_transitions([{'trigger': 'x', 'source': 'a', 'dest': 'b', **more}])\n", "`**more`"),
-        ("m.add_states(more)\n", "a state that only running the code would tell: `more`"),
-        ("m.add_transitions(load())\n", "a row that only running the code would tell: `load()`"),
+        ("m.add_states(more)\n", "a state that is known only at run time: `more`"),
+        ("m.add_transitions(load())\n", "a row that is known only at run time: `load()`"),
         (
             "n = Machine(states=['x', 'y'], transitions=[['t', 'x', 'y']], initial=first())\n",
-            "an initial state that only",
+            "an initial state that is known only",
         ),
         ("rows = []\nrows.remove(1)\nm.add_transitions(rows)\n", "`rows.remove(1)`"),
     ],
@@ -563,19 +563,19 @@ def test_states_of_another_file_are_those_that_rows_name() -> None:
         f"{HEAD}from .const import STATES\nm = Machine(states=STATES, initial='a')\nm.add_transition('go', 'a', 'b')\n"
     )
     result = imported({"m.py": text})
-    assert unread(result) == [(3, "a state that only running the code would tell: `STATES`")]
+    assert unread(result) == [(3, "a state that is known only at run time: `STATES`")]
     assert rows(result.tables[0]) == {("a", "go", "b")}
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("    x = a.to(b) | more\n", "rows that only running the code would tell: `x = a.to(b) | more`"),
-        ("    x = a.to(c())\n", "a row that only running the code would tell: `a.to(c())`"),
-        ("    x = a.to(b, **more)\n", "a part that only running the code would tell: `**more`"),
-        ("    x = a.to(b, event=name())\n", "an event that only running the code would tell: `name()`"),
+        ("    x = a.to(b) | more\n", "rows that are known only at run time: `x = a.to(b) | more`"),
+        ("    x = a.to(c())\n", "a row that is known only at run time: `a.to(c())`"),
+        ("    x = a.to(b, **more)\n", "a part that is known only at run time: `**more`"),
+        ("    x = a.to(b, event=name())\n", "an event that is known only at run time: `name()`"),
         ("    c = State(final=last())\n    x = a.to(c)\n", "`final` of the state `c`: `last()`"),
-        ("    s = States(load())\n    x = a.to(b)\n", "states that only running the code would tell: `States(load())`"),
+        ("    s = States(load())\n    x = a.to(b)\n", "states that are known only at run time: `States(load())`"),
     ],
 )
 def test_unknown_parts_of_python_statemachine(text: str, message: str) -> None:
@@ -591,7 +591,7 @@ def test_a_machine_without_states_that_were_read() -> None:
     with pytest.raises(ImportFailedError):
         imported({"m.py": head})
     result = imported({"m.py": head + "class N(StateMachine):\n    a = State()\n    go = a.to.itself()\n"})
-    assert unread(result) == [(3, "states that only running the code would tell: `States(load())`")]
+    assert unread(result) == [(3, "states that are known only at run time: `States(load())`")]
 
 
 def test_a_class_of_another_file_may_declare_more() -> None:
@@ -638,7 +638,7 @@ def go(text: str) -> Imported:
          "an event of the table"),
         ('rows := make(fsm.Events, n)\nreturn fsm.NewFSM("a", rows, nil)', "the events are not a list"),
         ('return fsm.NewFSM("a", fsm.Events{ROWS, {Name: "x", Src: []string{get()}, Dst: "b"}}, nil)',
-         "a row that only running the code would tell"),
+         "a row that is known only at run time"),
     ],
 )  # fmt: skip
 def test_unknown_parts_of_go(body: str, message: str) -> None:
@@ -701,7 +701,7 @@ def test_a_callback_that_is_assigned_under_a_condition_is_listed() -> None:
     text = 'func New() *fsm.FSM {\ncalls := fsm.Callbacks{}\nif debug { calls["enter_b"] = p.log }\n'
     result = go(text + f'return fsm.NewFSM("a", fsm.Events{{{ROWS}}}, calls)\n}}\n')
     assert [s.entry for s in result.tables[0].states] == [(), ()]
-    assert [x.text for x in result.left_out] == ["a callback whose name only running the code would tell: `p.log`"]
+    assert [x.text for x in result.left_out] == ["a callback whose name is known only at run time: `p.log`"]
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_a_new_file_is_begun_beside_another(server: Served, folder: Path) -> Non
     assert (folder / "specs" / "gate.fsm").read_text() == "module gate\n"
     assert server.ask("read", {"name": made["name"]}).json()["version"] == made["version"]
     again = server.ask("create", {**asked, "text": "module other\n"})
-    assert (again.status_code, "is there already" in again.json()["error"]) == (400, True)
+    assert (again.status_code, "already exists" in again.json()["error"]) == (400, True)
     for other in ({"beside": "secret.fsm"}, {"name": "../out"}, {"name": "a.b"}, {"text": "\ud800", "name": "half"}):
         body, sent = json.dumps({**asked, **other}), {"x-fsm-token": server.token}
         assert httpx.post(f"{server.origin}/api/create", content=body, headers=sent, timeout=60).status_code == 400
@@ -472,7 +472,7 @@ def test_a_run_is_walked_and_saved_as_a_scenario_that_passes(server: Served, fol
     assert done.exit_code == 0, done.output
     assert "1 scenario" in done.output
     again = server.ask("save-run", {"id": run["id"], "at": 3, "name": "thrice"})
-    assert (again.status_code, "is there already" in again.json()["error"]) == (400, True)
+    assert (again.status_code, "already exists" in again.json()["error"]) == (400, True)
     for name in ("../out", "a b", "", "x/y", "<b>"):
         assert server.ask("save-run", {"id": run["id"], "at": 3, "name": name}).status_code == 400
 

@@ -315,16 +315,16 @@ def test_an_old_answer_does_not_replace_the_choices(started: Served, watched: Wa
     watched.simulate("system two.First")
     page.click(".choices button:has-text('lamp.press')")
     expect(page, "#run .stepper-bar output").to_have_text("Step 1 of 1")
-    expect(page, ".choices").to_contain_text("No step leads on from here")
+    expect(page, ".choices").to_contain_text("No step is possible here")
     move = Held(page, "move")
     page.click("#run button:has-text('Undo')")
     move.wait()
     page.click("#run button:has-text('Redo')")
     move.let_go()
     expect(page, "#run .stepper-bar output").to_have_text("Step 1 of 1")
-    expect(page, ".choices").to_contain_text("No step leads on from here")
+    expect(page, ".choices").to_contain_text("No step is possible here")
     move.end()
-    expect(page, ".choices").to_contain_text("No step leads on from here")
+    expect(page, ".choices").to_contain_text("No step is possible here")
 
 
 def test_diagrams_that_come_during_a_click_do_not_lose_it(started: Served, watched: Watched) -> None:

@@ -168,8 +168,8 @@ def test_a_guard_that_is_never_true_is_marked(e: Editor, folder: Path) -> None:
     found = e.settled(u, lambda d: "FSM209" in codes(d))
     assert marked(e, u, next(d for d in found if d["code"] == "FSM209")) == "use == idle and use == busy"
     titles = actions(e, u, "use == idle and")
-    assert "take the transition out" in titles
-    assert "c2:" not in titles["take the transition out"]
+    assert "remove the transition" in titles
+    assert "c2:" not in titles["remove the transition"]
 
 
 def test_a_violated_property_is_marked_with_its_run(e: Editor, folder: Path) -> None:
@@ -376,7 +376,7 @@ def test_rename_in_all_files(e: Editor, folder: Path) -> None:
     ("words", "by", "name", "why"),
     [
         ("state Used", 6, "Free", "`Free` is already declared"),
-        ("state Used", 6, "machine", "a word of the language"),
+        ("state Used", 6, "machine", "a reserved word"),
         ("state Used", 6, "a b", "not a name"),
         ("g.start(c)", 0, "c", "cannot be called `c`"),
         ("g0.start", 0, "first", "is made of the name `groups`"),
@@ -454,7 +454,7 @@ def test_what_is_unused_can_be_taken_out(e: Editor, folder: Path) -> None:
     u = uri(folder)
     e.edit(u, "    action release\n", "    /// never\n    action idle_one\n    action release\n")
     offered = actions(e, u, "idle_one")
-    assert offered["take it out"] == CELL
+    assert offered["remove it"] == CELL
 
 
 # Explorations, lenses, commands --------------------------------------------------------------------------------------
@@ -505,7 +505,7 @@ def test_verify_draw_and_trace(e: Editor, folder: Path) -> None:
         run("fsm.verify", u, "Large")
     with pytest.raises(RefusedError, match="address of a spec"):
         run("fsm.verify")
-    with pytest.raises(RefusedError, match="asks nothing called"):
+    with pytest.raises(RefusedError, match="has no property"):
         run("fsm.trace", u, "Small", "nothing")
 
 

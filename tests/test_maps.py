@@ -221,7 +221,7 @@ def test_a_map_from_members_to_members_is_not_reduced_and_that_is_said() -> None
     model = compiled(text)
     x = explore(model, only_system(model))
     assert (x.reduced, x.states) == ((), 81)
-    assert "`pair` of Node maps them to members of a symmetric set" in str(x.note)
+    assert "`pair` of Node maps the members to members of a symmetric set" in str(x.note)
 
 
 # Generated classes ---------------------------------------------------------------------------------------------------

@@ -442,7 +442,7 @@ def test_a_process_that_ends_while_the_others_do_not_ends_all() -> None:
     code, _, err = ended(2, "--misused", "1", "verify", *SIZED)
     assert code != 0
     assert "there is no system `Nobody`" in err
-    assert "process 1 of 2 has ended with exit code 2, and others have not" in err
+    assert "process 1 of 2 has ended with exit code 2, but others have not" in err
 
 
 def processes_of(parent: int) -> list[int]:

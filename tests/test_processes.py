@@ -114,7 +114,7 @@ def test_a_process_that_dies_is_a_mistake_of_ours(tmp_path: Path, monkeypatch: p
 
     spec = folder(tmp_path, *(broken(f"S{n}", n) for n in (3, 2)))
     result = serve(monkeypatch, spec, die)
-    assert "x.S3` has ended with -9" in str(result.exception)
+    assert "x.S3` ended with exit code -9" in str(result.exception)
 
 
 def test_who_needs_more_than_the_share_of_one_gets_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

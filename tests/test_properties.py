@@ -192,15 +192,15 @@ def test_conditions_without_a_value_are_false_in_whole_formulas() -> None:
     [
         (
             "(count l in lamps: eventually l in On) == 2",
-            "`count l in lamps: eventually l in On` looks for a value",
+            "`count l in lamps: eventually l in On` searches for a value",
         ),
-        ("(always lamps[0] in On) in {true}", "`(always lamps[0] in On) in {true}` looks for a value"),
+        ("(always lamps[0] in On) in {true}", "`(always lamps[0] in On) in {true}` searches for a value"),
     ],
 )
 def test_what_is_not_checked_says_why(formula: str, reason: str) -> None:
     found = answer(LAMP % (2, "", formula))
     assert found.outcome == "not checked"
-    assert found.reason == f"{reason} in what speaks of whole runs"
+    assert found.reason == f"{reason} in a formula about whole runs"
 
 
 def test_too_many_parts_are_not_checked() -> None:

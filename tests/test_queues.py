@@ -161,7 +161,7 @@ def test_fairness_is_of_the_messages_of_each_queue() -> None:
     model = compiled(PROMISED)
     x = explore(model, only_system(model), means=PLAIN)
     assert x.reduced == ()
-    assert "assumes fairness of each of them" in str(x.note)
+    assert "assumes fairness of each member" in str(x.note)
     found = {v.name: v.outcome for v in x.verdicts if v.kind == "property"}
     assert found == {"every": "holds", "weak": "violated", "some_": "holds", "alone": "violated"}
 

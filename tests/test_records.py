@@ -266,7 +266,7 @@ def test_a_set_of_records_that_refer_to_members_tells_them_apart() -> None:
     text = next(x for x in map(members, range(200)) if "seen: set<Pair>" in x)
     model = compiled(text)
     why = reducible(Universe(model, only_system(model))).refused["nodes"]
-    assert why.startswith("`seen` holds sets of records that refer to them (")
+    assert why.startswith("`seen` holds sets of records that refer to the members (")
     assert explore(model, only_system(model), means=PLAIN).reduced == ()
 
 
@@ -275,7 +275,7 @@ def test_a_set_of_them_in_an_expression_does_so_too() -> None:
     text = text.replace("H on tell(p) do {", "H on tell(p) do { for q in {p, pair} { pair = q };")
     model = compiled(text)
     why = reducible(Universe(model, only_system(model))).refused["nodes"]
-    assert why.startswith("`{p, pair}` is a set of records that refer to them (")
+    assert why.startswith("`{p, pair}` is a set of records that refer to the members (")
 
 
 # Generated classes ---------------------------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def test_a_write_that_a_crash_cuts_off_is_named() -> None:
     a = pair("crash between writes")
     assert (a.outcome, a.basis, steps(a)) == ("violated", "a trace of 1 step", ["crash after 1 write of m.flip"])
     assert a.explanation == (
-        "after the crash m.a is 1 while m.b is 0; without a crash the former comes only together with m.b = 1",
+        "after the crash m.a is 1 while m.b is 0; without a crash the former occurs only together with m.b = 1",
         "the write `m.b = 1` of `m.flip` was lost",
     )
 
@@ -87,8 +87,8 @@ def test_a_recovery_that_repairs_the_wrong_half() -> None:
     a = pair("crash", "m.b = 1 - m.a")
     assert steps(a) == ["crash", "recover"]
     assert a.explanation == (
-        "after recovery m.a is 0 while m.b is 1; without a crash the former comes only together with m.b = 0",
-        "`recover` makes it `m.b = 1`, where without a crash there is `m.b = 0`",
+        "after recovery m.a is 0 while m.b is 1; without a crash the former occurs only together with m.b = 0",
+        "`recover` leads to `m.b = 1`; without a crash it would be `m.b = 0`",
     )
 
 
@@ -102,7 +102,7 @@ def test_without_names_all_fields_are_compared() -> None:
     a = pair("crash", on="")
     assert steps(a) == ["m.flip", "crash"]
     assert a.explanation == (
-        "after the crash m.a is 1 while m.seen is 0; without a crash the former comes only together with m.seen = 1",
+        "after the crash m.a is 1 while m.seen is 0; without a crash the former occurs only together with m.seen = 1",
         "the write `m.seen = 1` was lost in the crash: `seen` is not durable",
     )
 
@@ -230,11 +230,11 @@ def test_a_crash_right_behind_recovery_is_tried_where_one_can_come() -> None:
     a = answer(text.format("crash"))
     assert steps(a) == ["crash", "recover", "crash", "recover"]
     assert a.explanation == (
-        "recovery is not idempotent: a second crash right behind it, with its recovery, changes box.n from 1 to 2",
+        "recovery is not idempotent: an immediate second crash, with its recovery, changes box.n from 1 to 2",
     )
     assert answer(text.format("crash when box.n == 0")).outcome == "holds"
     a = answer(text.format("crash when box.n == 0  crash during recovery when box.n == 0"))
-    assert a.explanation[0].startswith("recovery is not idempotent: a second crash right behind it")
+    assert a.explanation[0].startswith("recovery is not idempotent: an immediate second crash")
 
 
 def test_what_recover_does_twice_but_only_to_other_fields_makes_no_difference() -> None:
@@ -257,7 +257,7 @@ def test_crash_transitions_must_be_idempotent_too() -> None:
         """
     )
     assert steps(a) == ["crash", "crash"]
-    assert a.explanation == ("recovery is not idempotent: a second crash at once changes node.left from 1 to 0",)
+    assert a.explanation == ("recovery is not idempotent: an immediate second crash changes node.left from 1 to 0",)
 
 
 # Interrupted recovery ------------------------------------------------------------------------------------------------
@@ -294,6 +294,6 @@ def test_a_log_that_is_closed_before_it_is_worked_off() -> None:
     a = answer(REDO.format(crash="crash during recovery", recover=WRONG))
     assert steps(a) == ["crash after 2 writes of m.set(1)", "crash after 2 writes of recover", "recover"]
     assert a.explanation == (
-        "after recovery m.a is 1 while m.b is 0; without a crash the former comes only together with m.b = 1",
+        "after recovery m.a is 1 while m.b is 0; without a crash the former occurs only together with m.b = 1",
         "the write `m.b = 1` of `recover` was lost",
     )

@@ -57,7 +57,7 @@ def test_fields_of_several_machines_belong_together() -> None:
     a = lent("durable", "", "crash")
     assert steps(a) == ["g0.schedule({c0})", "crash"]
     assert a.explanation == (
-        "after the crash c0.user is g0 while g0.cells is {}; without a crash the former comes only together with "
+        "after the crash c0.user is g0 while g0.cells is {}; without a crash the former occurs only together with "
         "g0.cells = {c0}",
         "the write `g0.cells = {c0}` was lost in the crash: `cells` is not durable",
     )
@@ -67,7 +67,7 @@ def test_a_write_that_is_left_over() -> None:
     a = lent("durable", "durable", "crash between writes", effects=TAKE_FIRST, size=2)
     assert steps(a) == ["crash after 1 write of g0.schedule({c0, c1})"]
     assert a.explanation == (
-        "after the crash g0.cells is {} while c0.user is g0; without a crash the former comes only together with "
+        "after the crash g0.cells is {} while c0.user is g0; without a crash the former occurs only together with "
         "c0.user = none or g1",
         "the write `c0.user = g0` of `g0.schedule({c0, c1})` is left over: the rest of that step was lost",
     )
@@ -88,7 +88,7 @@ def test_a_change_of_state_that_was_lost() -> None:
     a = answer(text.format(""))
     assert steps(a) == ["crash after 1 write of door.push"]
     assert a.explanation == (
-        "after the crash door.count is 1 while door is in Shut; without a crash the former comes only together with "
+        "after the crash door.count is 1 while door is in Shut; without a crash the former occurs only together with "
         "door in Open",
         "the change `door in Open` of `door.push` was lost",
     )
@@ -111,9 +111,9 @@ def test_a_crash_transition_that_does_too_much() -> None:
     )
     assert steps(a) == ["lamp.press", "crash"]
     assert a.explanation == (
-        "after the crash lamp.count is 1 while lamp.lit is false; without a crash the former comes only together with "
+        "after the crash lamp.count is 1 while lamp.lit is false; without a crash the former occurs only together with "
         "lamp.lit = true",
-        "the crash makes it `lamp.lit = false`, by a transition `on crash`: `lamp.lit = true` was lost",
+        "an `on crash` transition leads to `lamp.lit = false`, and `lamp.lit = true` was lost",
     )
 
 
@@ -123,7 +123,7 @@ def test_a_value_that_never_comes_without_a_crash() -> None:
     a = answer(JOBS.format(more="ignore retry in Idle, Done", crash="crash", recover="job.tries = 2"))
     assert a.explanation == (
         "after recovery job.tries is 2, which it never is without a crash",
-        "`recover` makes it `job.tries = 2`, where without a crash there is `job.tries = 0`",
+        "`recover` leads to `job.tries = 2`; without a crash it would be `job.tries = 0`",
     )
 
 
@@ -147,9 +147,9 @@ def test_a_gang_of_which_a_part_is_gone_before_the_crash() -> None:
     )
     assert steps(a) == ["gang.preempt", "gang.pod_gone", "crash"]
     assert a.explanation == (
-        "after the crash gang.held is 1 while gang is in Allocated; without a crash the former comes only together "
+        "after the crash gang.held is 1 while gang is in Allocated; without a crash the former occurs only together "
         "with gang in Leaving",
-        "the crash makes it `gang in Allocated`, by a transition `on crash`: `gang in Leaving` was lost",
+        "an `on crash` transition leads to `gang in Allocated`, and `gang in Leaving` was lost",
     )
 
 
@@ -181,7 +181,9 @@ system S {{ m: Wide  environment {{ m.flip m.up {crash} }}  {recover}  property 
 
 def test_a_limit_makes_unknown_what_was_not_found() -> None:
     a = answer(WIDE.format(most=50, crash="crash", recover=""), Limits(states=20))
-    assert a == Answer("unknown", "bounded: stopped at 20 states; nor was all seen that is reached without a crash")
+    assert a == Answer(
+        "unknown", "bounded: stopped at 20 states; not every state reachable without a crash was explored"
+    )
     a = answer(WIDE.format(most=50, crash="crash", recover=""))
     assert a.outcome == "holds"
 

@@ -115,7 +115,7 @@ def test_a_first_state_that_is_different() -> None:
     rows = "map lamp in On when relay in {Open, Closed} map lamp in Off map lamp.light = 0"
     found = verdict(BUILT % rows)
     assert (found.outcome, steps(found)) == ("violated", [])
-    assert found.explanation == ("it begins with lamp: Off → On in place of what `Plan` begins with",)
+    assert found.explanation == ("its initial state is not an initial state of `Plan`: lamp: Off → On",)
     assert seen(found) == (("Off",), ("On",))
 
 
@@ -124,7 +124,7 @@ def test_a_step_too_many() -> None:
     found = verdict(BUILT % ROWS.replace("else 0", "else relay.count / 3"))
     assert (found.outcome, steps(found)) == ("violated", ["relay.count_up"] * 3)
     assert found.explanation == (
-        "the last step changes lamp.light: 0 → 1, and no step of `Plan` does that",
+        "the last step changes lamp.light: 0 → 1, but no step of `Plan` does that",
         "`Plan` can do `lamp.up` there: lamp: Off → On, lamp.light: 0 → 1",
     )
 
@@ -166,7 +166,7 @@ def test_a_state_for_which_no_row_is_true() -> None:
     ("value", "told"),
     [
         ("relay.count", "`lamp.light` would be 3, which `light: 0..2` cannot be"),
-        ("if relay.count == 3 then 1 / (relay.count - 3) else 0", "it cannot be said what `lamp.light` is: "),
+        ("if relay.count == 3 then 1 / (relay.count - 3) else 0", "cannot determine what `lamp.light` is: "),
     ],
 )
 def test_a_field_without_a_value(value: str, told: str) -> None:
@@ -190,7 +190,9 @@ def test_a_mapping_by_which_nothing_is_seen_is_vacuous() -> None:
     text = BUILT % "map lamp in Off map lamp.light = 0"
     found = verdict(text)
     assert found.outcome == "holds"
-    assert found.explanation == ("vacuous: no step of `Built` is one of `Plan`: nothing is seen to change there",)
+    assert found.explanation == (
+        "vacuous: no step of `Built` corresponds to a step of `Plan`: the mapped state never changes",
+    )
     model = compiled(text)
     told = diagnostics(explore(model, model.systems["test.Built"]))
     assert [(d.rule.code, d.message.partition(",")[0]) for d in told] == [("FSM306", "`refines Plan` holds in `Built`")]
@@ -270,7 +272,7 @@ def test_instances_that_are_interchangeable_are_told_apart() -> None:
     (found,) = (v for v in x.verdicts if v.kind == "refinement")
     assert (found.outcome, x.states, x.reduced) == ("holds", 12**3, ())
     assert x.note is not None
-    assert "each of them is compared with `Plan`" in x.note
+    assert "each member is compared with `Plan`" in x.note
 
 
 def test_a_limit_leaves_it_unknown_and_what_was_found_stays() -> None:
@@ -343,7 +345,7 @@ def test_systems_of_the_specs_that_refine(name: str) -> None:
 def test_a_victim_whose_pods_still_run_is_seen_as_running() -> None:
     found = refines(edited("hived/gangs.fsm", ("{Allocated, BeingPreempted}", "Allocated")), "hived.gangs.OnCells")
     assert steps(found)[1].startswith("g1.schedule(")
-    assert found.explanation[0].endswith("g0: Running → Waiting, and no step of `Gangs` does that")
+    assert found.explanation[0].endswith("g0: Running → Waiting, but no step of `Gangs` does that")
 
 
 def test_a_recovered_allocation_takes_an_application_two_steps_on() -> None:
@@ -353,14 +355,14 @@ def test_a_recovered_allocation_takes_an_application_two_steps_on() -> None:
     )
     assert steps(found) == ["work.submit(app, true)", "work.recover"]
     assert (
-        found.explanation[0] == "the last step changes app: New → Starting, and no step of `OneApplication` does that"
+        found.explanation[0] == "the last step changes app: New → Starting, but no step of `OneApplication` does that"
     )
 
 
 def test_an_accepted_application_that_the_core_refuses_would_run() -> None:
     name, edit = "yunikorn.shim.CoreAndShim", ("core.Reject when shim in Submitted", "core.Reject")
     found = refines(edited("yunikorn/shim.fsm", edit), name)
-    assert found.explanation[0].endswith("app: Running → Refused, and no step of `OneSubmission` does that")
+    assert found.explanation[0].endswith("app: Running → Refused, but no step of `OneSubmission` does that")
 
 
 def test_names_of_what_is_refined_lead_to_it() -> None:

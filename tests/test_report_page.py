@@ -309,7 +309,7 @@ def test_a_step_is_chosen_in_the_list_and_the_formula_follows(page: Page) -> Non
 def test_a_run_for_ever_says_where_it_begins_again(page: Page) -> None:
     attend(page, "waiting.Room: property lit")
     run = page.locator(".run", has_text="property lit").first
-    assert "for ever" in run.locator(".stepper-loop").inner_text()
+    assert "forever" in run.locator(".stepper-loop").inner_text()
 
 
 def test_a_witness_opens_where_its_verdict_points(page: Page) -> None:

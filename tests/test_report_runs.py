@@ -98,7 +98,7 @@ def test_a_run_is_told_by_what_changes() -> None:
         for n, value in step["changes"]:
             now[places[n]] = value
         seen.append(
-            (step["text"], now["a", ""], now["", "letters"], now["", "waits for the answer of"], now["box", "got"])
+            (step["text"], now["a", ""], now["", "letters"], now["", "waits for the answer to"], now["box", "got"])
         )
     assert seen == [
         ("a.go", "Waiting", "[letter(0)]", "a.ask", "{}"),

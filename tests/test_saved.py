@@ -82,7 +82,7 @@ def forge_part(folder: Path, change: Callable[[bytearray], None]) -> None:
 
 
 def test_what_was_saved_here_is_believed(folder: Path, little: int) -> None:
-    assert "not believed" not in str(resumed(folder))
+    assert "not trusted" not in str(resumed(folder))
     forge(folder, content_of(folder), sealed=True)
     resumed(folder)
 
@@ -92,7 +92,7 @@ def test_a_search_that_says_it_is_done_is_not_believed(folder: Path, little: int
     content = content_of(folder)
     content.update(expanded=content["states"], level_end=content["states"])
     forge(folder, content, sealed=False)
-    with pytest.raises(SavedError, match="is not believed: it was not saved by this user"):
+    with pytest.raises(SavedError, match="is not trusted: it was not saved by this user"):
         resumed(folder)
 
 
@@ -110,7 +110,7 @@ def test_a_folder_that_others_can_write_to_is_refused(folder: Path, monkeypatch:
     for path, mode in ((folder, 0o777), (folder / read.MANIFEST, 0o666), (part, 0o620)):
         before = path.stat().st_mode
         path.chmod(mode)
-        with pytest.raises(SavedError, match="is not believed: other users can write to it"):
+        with pytest.raises(SavedError, match="is not trusted: other users can write to it"):
             resumed(folder)
         path.chmod(before)
     with monkeypatch.context() as patched:
@@ -164,7 +164,7 @@ def test_manifests_that_no_search_has_written(name: str, folder: Path, little: i
     content = content_of(folder)
     MANIFESTS[name](content)
     forge(folder, content, sealed=True)
-    with pytest.raises(SavedError, match=r"damaged|not believed"):
+    with pytest.raises(SavedError, match=r"damaged|not trusted"):
         resumed(folder)
 
 

@@ -316,7 +316,7 @@ def test_a_first_state_that_is_none_is_refused() -> None:
     universe = Universe(model, system)
     later = run(universe, [STOP]).end
     opinion = Judge().opinion(model, system, 9, BUDGET)
-    assert opinion.refusal("p", Trace(universe, later)) == "the run does not begin in a first state"
+    assert opinion.refusal("p", Trace(universe, later)) == "the run does not begin in an initial state"
 
 
 # The command ---------------------------------------------------------------------------------------------------------

@@ -167,20 +167,20 @@ def test_a_choice_is_meant_by_number_by_text_or_by_a_part_that_only_one_has() ->
 @pytest.mark.parametrize(
     ("before", "text", "answer"),
     [
-        ([], "sell", "shop is in `Shut`, where no transition is for `sell`; it is handled in Open"),
+        ([], "sell", "shop is in `Shut`, where no transition handles `sell`; it is handled in Open"),
         ([], "bill", "shop ignores `bill` in `Shut`; it is handled in Open"),
-        ([], "shop.audit", "shop is in `Shut`, where no transition is for `audit`; no state handles it"),
+        ([], "shop.audit", "shop is in `Shut`, where no transition handles `audit`; no state handles it"),
         ([], "shop.push", "shop.push is possible: opens Shut → Open"),
         ([], "late", "timer `late` of shop does not run in `Shut`"),
         ([], "timeout shop", "timer `late` of shop does not run in `Shut`"),
-        ([], "count.ok", "shop does not wait for an answer of `count`"),
+        ([], "count.ok", "shop is not waiting for an answer to `count`"),
         ([], "recover", "the system has no `recover` block"),
         ([], "shop.pusch", "there is no event, answer or timer `shop.pusch` here; did you mean `shop.push`?"),
         (["push"], "shop.sell(2)", "shop.sell(2): the guard of `sale` does not hold: `n <= stock` is false"),
         (["push"], "bill", "`bill` comes only from shop.wire, not from the environment"),
         (["push", "sell(1)"], "shop.leave", "shop.leave: the environment sends it only when `clerk in Idle and"),
-        (["push", "leave"], "clerk.write", "clerk.write: the system stands still until shop.count is answered"),
-        (["push"], "clerk.call", "clerk.call is possible, and fails: `audit` reaches shop in `Open`"),
+        (["push", "leave"], "clerk.write", "clerk.write: the system is blocked until shop.count is answered"),
+        (["push"], "clerk.call", "clerk.call is possible, but fails: `audit` reaches shop in `Open`"),
     ],
 )  # fmt: skip
 def test_why_something_is_not_possible(before: list[str], text: str, answer: str) -> None:
@@ -248,9 +248,9 @@ def test_a_run_without_an_end_keeps_its_loop_until_it_is_left() -> None:
         (lambda d: d["steps"][1]["world"].update(down=True), "leads to another state than the run tells"),
         (lambda d: d["start"].update(down=True), "begins in another state"),
         (lambda d: d.update(steps=None), "has no `steps`"),
-        (lambda d: d["steps"].append(7), "says no `step`"),
-        (lambda d: d.update(loop=99), "`loop` is no place"),
-        (lambda d: d.update(loop=True), "`loop` is no place"),
+        (lambda d: d["steps"].append(7), "has no `step`"),
+        (lambda d: d.update(loop=99), "`loop` is not a position"),
+        (lambda d: d.update(loop=True), "`loop` is not a position"),
     ],
 )
 def test_a_run_of_another_spec_is_refused(change: object, message: str) -> None:
@@ -344,7 +344,7 @@ def test_a_script_walks_and_saves_a_scenario_that_passes(folder: Path) -> None:
     assert "state 2, after shop.sell(1)" in out
     refusal = "  shop.sell(1): the guard of `sale` does not hold: `n <= stock` is false: stock is 0"
     assert refusal in out
-    assert "`clerk` may be any of these; say more, or its number" in out
+    assert "`clerk` is ambiguous; type more of it, or its number" in out
     assert "saved; `fsm test sold.fsm specs` runs it" in out
     assert "cannot write `x/y.fsm`: no such file or directory" in out
     assert out[-1].strip() == ">"

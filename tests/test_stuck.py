@@ -105,7 +105,7 @@ def test_it_is_asked_of_one_instance_that_is_known() -> None:
     found = verdicts(text)["odd"]
     assert (found.outcome, found.basis) == (
         "not checked",
-        "`forks[0].holder` changes, and `stuck` asks of one instance for ever",
+        "`stuck` needs one fixed instance, but `forks[0].holder` can change",
     )
 
 

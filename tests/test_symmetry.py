@@ -294,54 +294,66 @@ def crowded(**parts: str) -> str:
 
 
 REFUSED = [
-    ({"system": "invariant i1 in A or i1 in B"}, "`i1` is spoken of by itself (test.fsm:37:15)"),
-    ({"system": "let one = items[2] in B reachable one"}, "`items[2]` is spoken of by itself (test.fsm:37:15)"),
-    ({"system": "environment { i0.go boss.tick }"}, "`i0` is spoken of by itself (test.fsm:37:19)"),
-    ({"system": "environment { boss.tick crash } recover { i0.n = 0 }"}, "`i0` is spoken of by itself"),
+    ({"system": "invariant i1 in A or i1 in B"}, "`i1` is referred to individually (test.fsm:37:15)"),
+    ({"system": "let one = items[2] in B reachable one"}, "`items[2]` is referred to individually (test.fsm:37:15)"),
+    ({"system": "environment { i0.go boss.tick }"}, "`i0` is referred to individually (test.fsm:37:19)"),
+    ({"system": "environment { boss.tick crash } recover { i0.n = 0 }"}, "`i0` is referred to individually"),
     ({"begin": "{ weight = index }"}, "i0 and i1 begin with different `weight`"),
     ({"begin": "{ weight = 1, n = min(index, 1) }"}, "i0 and i1 begin with different `n`"),
     ({"held": "last = i2"}, "`last` of boss tells i1 from i2 in the beginning"),
-    ({"item": PEER, "system": CRASH}, "in a crash, `peer.n` may read what another of them has just changed"),
-    ({"item": SHIFT, "system": CRASH}, "in a crash, `ahead` may read what another of them has just changed"),
+    ({"item": PEER, "system": CRASH}, "in a crash, `peer.n` may read what another member has just changed"),
+    ({"item": SHIFT, "system": CRASH}, "in a crash, `ahead` may read what another member has just changed"),
     ({"boss": "for p in subsets(items, 2) { n = size(p) }"}, "a loop visits subsets of them one after the other"),
-    ({"system": "property soon: all i in items: i in A ~> i in B"}, "`soon` follows them one by one through a run"),
+    (
+        {"system": "property soon: all i in items: i in A ~> i in B"},
+        "`soon` follows the members one by one through a run",
+    ),
     ({"system": "property soon: boss in Idle ~> boss in Busy under fair go"}, "`soon` assumes fairness of each of"),
     (
         {"system": "property soon: boss in Idle ~> some i in items: i.owner.n == 2"},
-        "whether `some i in items: i.owner.n == 2` has a value depends on their order",
+        "whether `some i in items: i.owner.n == 2` has a value depends on the order of the members",
     ),
-    ({"system": f"{CRASH} property back: recovers on n"}, "`back` speaks of recovery"),
+    ({"system": f"{CRASH} property back: recovers on n"}, "`back` is about recovery"),
     (
         {"item": "peer: Item?", "count": "7"},
         "5,040 arrangements would have to be compared in every state, more than 720",
     ),
     # By what comes up in the search.
-    ({"boss": "for i in items { last = i }"}, "what `for i in items` comes to depends on their order (test.fsm:24:31)"),
-    ({"boss": "for i in items { add i to queue }"}, "what `for i in items` comes to depends on their order"),
-    ({"boss": "for i in items { n = i.n + 1 }"}, "what `for i in items` comes to depends on their order"),
+    (
+        {"boss": "for i in items { last = i }"},
+        "what `for i in items` comes to depends on the order of the members (test.fsm:24:31)",
+    ),
+    (
+        {"boss": "for i in items { add i to queue }"},
+        "what `for i in items` comes to depends on the order of the members",
+    ),
+    ({"boss": "for i in items { n = i.n + 1 }"}, "what `for i in items` comes to depends on the order of the members"),
     ({"boss": "for i in items { if size(box) < 2 { send box.note(i) } }"}, "what `for i in items` comes to depends"),
     ({"boss": "for i in items { if n == 0 { i.poke(self); n = 1 } }"}, "what `for i in items` comes to depends on"),
     ({"boss": "for i in items { for j in items - {i} { last = j } }"}, "what `for j in items - {i}` comes to depends"),
-    ({"boss": "for i in items { n = min(n + i.n, 3) }", "count": "9"}, "`for i in items` has too many of them to try"),
+    (
+        {"boss": "for i in items { n = min(n + i.n, 3) }", "count": "9"},
+        "`for i in items` visits too many members to try",
+    ),
     (
         {"system": "reachable rich: some i in items: i.owner.n == 2"},
-        "whether `some i in items: i.owner.n == 2` has a value depends on their order (test.fsm:37:21)",
+        "whether `some i in items: i.owner.n == 2` has a value depends on the order of the members (test.fsm:37:21)",
     ),
     (
         {"system": "environment { some i in items: i.go when some j in items: j.owner.n == i.n }"},
-        "whether `some j in items: j.owner.n == i.n` has a value depends on their order",
+        "whether `some j in items: j.owner.n == i.n` has a value depends on the order of the members",
     ),
     (
         {"item": "B -> A when wait and n == 0", "boss": "for i in items { i.poke(self) }"},
-        "which of them steps first without an event may make a difference",
+        "which member steps first without an event may make a difference",
     ),
     (
         {"item": LOST, "boss": "for i in items { if i in A { i.poke(self) } }", "system": CRASH},
-        "which of them is lost first in a crash makes a difference",
+        "which member is lost first in a crash makes a difference",
     ),
     (
         {"item": "A -> A on crash when owner.n == 0", "system": CRASH},
-        "which of them fails first in a crash may make a difference",
+        "which member fails first in a crash may make a difference",
     ),
 ]
 
@@ -548,7 +560,7 @@ def test_subsets_are_visited_in_some_order() -> None:
     x = explored(text)
     assert x.note is not None
     assert "whether `some p in subsets(all_of_them - out, 1)" in x.note
-    assert "has a value depends on their order" in x.note
+    assert "has a value depends on the order of the members" in x.note
 
 
 @pytest.mark.parametrize("groups", ["one: Item  items: Item[3] symmetric", "items: Item[3] symmetric  one: Item"])

@@ -189,7 +189,7 @@ def test_a_deadlock_is_told_anew_for_its_simplest_run() -> None:
     assert cost(trace_of(v)) < cost(trace_of(before))
     assert len(trace_of(v).entries) > len(trace_of(before).entries)
     where = [f"{n} in {s}" for n, s in zip(("core", "shim"), trace_of(v).end.states, strict=True)]
-    assert v.explanation[0] == f"no step leads on from here: {', '.join(where)}"
+    assert v.explanation[0] == f"no step is possible here: {', '.join(where)}"
 
 
 def cheapest(universe: Universe, wanted: Goal, most: int) -> Cost | None:
@@ -469,30 +469,30 @@ def test_a_loop_is_told_in_every_form() -> None:
     assert story(trace) == [
         "0  start         lamp: Off",
         "1  lamp.toggle   Off → On",
-        "   from here on, for ever:",
+        "   repeated forever from here:",
         "2  lamp.toggle   On → Off",
         "3  lamp.toggle   Off → On",
     ]
-    assert lines(trace)[2] == "   from here on, for ever:"
+    assert lines(trace)[2] == "   repeated forever from here:"
     assert data(trace)["loop"] == 1
     assert data(replace(trace, loop=None))["loop"] is None
     drawn = chart("blink", trace)
     kinds = [type(i) for i in drawn.items]
     assert kinds.index(LoopBegins) == 3
     assert kinds[-1] is LoopEnds
-    assert "    loop for ever\n" in as_mermaid(drawn)
+    assert "    loop forever\n" in as_mermaid(drawn)
     assert as_mermaid(drawn).endswith("    end\n")
-    assert "\nloop for ever\n" in as_plantuml(drawn)
+    assert "\nloop forever\n" in as_plantuml(drawn)
     assert as_plantuml(drawn).endswith("\nend\n@enduml\n")
-    assert "for ever</text>" in as_svg(drawn)
+    assert "forever</text>" in as_svg(drawn)
     assert as_svg(drawn).count('stroke-width="2"') == 1
 
 
 def test_a_run_in_which_nothing_more_happens() -> None:
     trace = took(BLINK, "lamp.toggle", loop=1)
-    assert story(trace)[-1] == "   and nothing more, for ever"
+    assert story(trace)[-1] == "   then nothing more happens"
     items = chart("stuck", trace).items
-    assert items[-1] == Note(None, "and nothing more, for ever")
+    assert items[-1] == Note(None, "then nothing more happens")
     assert not any(isinstance(i, LoopBegins | LoopEnds) for i in items)
 
 

@@ -107,7 +107,7 @@ def test_planted_faults_are_found(old: str, new: str, difference: str, steps: in
 
 BROKEN = {
     "sys.exit(3)": "the program ended with code 3, without a reply to `event`",
-    'print("hello", flush=True)': "the reply is no JSON: hello",
+    'print("hello", flush=True)': "the reply is not JSON: hello",
     "print('[1]', flush=True)": 'the reply has neither \\"states\\" nor \\"error\\": [1]',
     """print('{"states": 1}', flush=True)""": '\\"states\\" in the reply is not an object: {\\"states\\": 1}',
     """print('{"error": "no node"}', flush=True); continue""": "ProgramError('no node')",
@@ -147,7 +147,7 @@ def test_a_reply_that_takes_too_long_is_an_error() -> None:
 
 def test_a_program_that_writes_too_many_lines_is_reported() -> None:
     made = variant("print(json.dumps(reply), flush=True)", "print(json.dumps(reply) + chr(10) + chr(10), flush=True)")
-    with pytest.raises(DifferenceError, match=r"wrote more than one line for a request|the reply is no JSON"):
+    with pytest.raises(DifferenceError, match=r"wrote more than one line for a request|the reply is not JSON"):
         made().test_follows_every_row()
 
 

@@ -260,7 +260,7 @@ def test_a_crash_that_never_comes_tests_no_recovery() -> None:
 def test_fairness_that_promises_nothing_is_told() -> None:
     model = compiled(CLOCK % "clock in Tock ~> clock in Tick under fair swing, strike", as_documented=True)
     (v,) = (v for v in explore(model, only_system(model)).verdicts if v.kind == "property")
-    assert v.explanation == ("no instance has the `strike` that is named after `under`, so nothing is promised of it",)
+    assert v.explanation == ("no instance has `strike`, named after `under`, so that assumption has no effect",)
     assert v.untested == ()
 
 

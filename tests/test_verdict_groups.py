@@ -118,7 +118,7 @@ OTHER = "machine N { param m: M  initial state A  event g from environment  A on
     [
         (f"{E}  event f from N  state B  A -> B on e  A on f", "`f` is unhandled in `B` of `M`"),
         (f"{E}  event f from N  async action ask -> ok  A on e do ask  A on f  A on ask.ok",
-         "`f` arrives while `M` waits for the answer of `ask`"),
+         "`f` arrives while `M` waits for the answer to `ask`"),
     ],
     ids=["unhandled", "busy"],
 )  # fmt: skip

@@ -172,7 +172,7 @@ def test_messages_that_nobody_takes_are_a_deadlock(text: str, why: str | None) -
     model = compiled(text)
     (found,) = (v for v in explore(model, only_system(model)).verdicts if v.kind == "deadlock")
     assert found.outcome == ("holds" if why is None else "violated")
-    assert found.explanation[:1] == (() if why is None else (f"no step leads on from here: {why}",))
+    assert found.explanation[:1] == (() if why is None else (f"no step is possible here: {why}",))
 
 
 def test_an_instance_whose_message_is_never_taken_is_stuck() -> None:

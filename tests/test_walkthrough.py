@@ -144,7 +144,7 @@ def test_a_step_that_fails_leaves_everything_as_it_was(folder: Path) -> None:
     told = walk("2", "2", "list draw", "2", "save failing", "1")
     failing = [line for line in told if "fails:" in line]
     assert failing == ["    fails: channel `power` is full: it holds 2 (overflow)"]
-    assert "everything is as it was before; another step, or `save` to keep this" in told
+    assert "the step failed and the state is unchanged; take another step, or `save` this run" in told
     text = (folder / "failing.fsm").read_text()
     assert "    fails lamp.draw with overflow\n" in text
     assert fsm("test", "failing.fsm", "specs") == 0
@@ -153,7 +153,7 @@ def test_a_step_that_fails_leaves_everything_as_it_was(folder: Path) -> None:
 def test_a_run_is_saved_as_a_scenario_that_passes(folder: Path) -> None:
     told = walk("1", "list ask", "1", "2", "save walks", "save walks", "save", "save /no/such/place/x", "save a\0b")
     assert after(told, "save walks") == ["saved; `fsm test walks.fsm specs` runs it"]
-    assert "`walks.fsm` is there already; choose another name" in told
+    assert "`walks.fsm` already exists; choose another name" in told
     assert "`save NAME [FILE]`: what is it called?" in told
     assert any(line.startswith("cannot write `/no/such/place/x.fsm`: ") for line in told)
     assert (folder / "walks.fsm").read_text().startswith("module walks\n\nimport lamp\n\nscenario walks ")

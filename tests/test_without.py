@@ -162,7 +162,10 @@ def test_where_there_are_none() -> None:
 def test_systems_that_need_it_are_left_out_with_it(spec: Path) -> None:
     found = CliRunner().invoke(cli, ["verify", str(spec), "--without", "Desk.lost"])
     assert "desk.One" in found.stdout
-    assert "left out  desk.Losing: it speaks of what only amendments declare, for `Desk` has no event" in found.stdout
+    assert (
+        "left out  desk.Losing: it refers to something that only an amendment declares: `Desk` has no event"
+        in found.stdout
+    )
 
 
 def test_what_it_is_for(spec: Path) -> None:
@@ -171,7 +174,7 @@ def test_what_it_is_for(spec: Path) -> None:
     assert "holds     desk.One" in whole.stdout
     found = CliRunner().invoke(cli, ["verify", str(spec), "--system", "One", "--without", "Desk.take"])
     assert found.exit_code == 1
-    assert "no step leads on from here: d0 in Taken" in found.stdout
+    assert "no step is possible here: d0 in Taken" in found.stdout
 
 
 def test_others_that_need_it_say_what_is_missing(spec: Path) -> None:

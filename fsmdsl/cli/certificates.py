@@ -37,11 +37,11 @@ def certificate_options(command: F) -> F:
 def check_options(certificate: Path | None, with_states: bool, without: Sequence[str]) -> None:
     """What does not go together ends the command with 2."""
     if with_states and certificate is None:
-        misuse("`--with-states` says what `--certificate` writes")
+        misuse("`--with-states` requires `--certificate`")
     if certificate is not None and several():
-        misuse("`--certificate` is for one process")
+        misuse("`--certificate` cannot be used with several processes")
     if certificate is not None and without:
-        misuse("`--certificate` is for all amendments, or with `--as-documented` for none: take `--without` away")
+        misuse("`--certificate` cannot be combined with `--without`")
 
 
 def write_certificate(
@@ -69,7 +69,7 @@ def write_certificate(
             systems.append(certified)
     content = rendered(Certificate(texts(model), as_documented, tuple(settings), tuple(systems)))
     if len(content) > MAX_BYTES:
-        misuse(f"`{path}` would have {len(content):,} bytes, more than is read; take `--with-states` away")
+        misuse(f"`{path}` would have {len(content):,} bytes, more than can be read; remove `--with-states`")
     write(path, content)
     out.say(f"{path} certifies {len(systems)} of {len(explorations)} systems")
 
@@ -87,7 +87,7 @@ def certify(model: m.Model, system: m.System, with_states: bool, budget: Budget)
 
     universe = Universe(model, system)
     if universe.fault is not None:
-        return "there is no first state"
+        return "there is no initial state"
     search = run(universe, Limits(), Means(symmetry=False), budget=budget)
     if search.stopped is not None:
         return search.stopped

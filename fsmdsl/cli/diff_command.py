@@ -122,7 +122,7 @@ def command(
         write(output, unstyled(revisions.substitute(text)) + "\n")
         say(tally(difference))
     if out is not None:
-        with within(budget.renewed(), paths, "document", before="all was drawn, so no page was written"):
+        with within(budget.renewed(), paths, "document", before="all diagrams were drawn, so no page was written"):
             files = _page(difference, names, revisions.substitute)
         write_folder(out, "diff", files, ours=earlier(is_drawing), force=force)
         count = len(files) - 1

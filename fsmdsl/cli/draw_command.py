@@ -108,9 +108,9 @@ def command(
     format, the diagrams of machines that no longer exist are removed.
     """
     if theme != "auto" and form not in ("svg", "json"):
-        misuse(f"`--theme` colours SVG; `--format {form}` has one theme")
+        misuse(f"`--theme` applies only to SVG and cannot be combined with `--format {form}`")
     printed: Form = "json" if form == "json" else "document" if out == "-" else "text"
-    with within(budget, paths, printed, before="all was drawn, so nothing was written"):
+    with within(budget, paths, printed, before="all diagrams were drawn, so nothing was written"):
         model = model_or_exit(paths, "json" if form == "json" else "text", as_documented=as_documented, without=without)
         machines = _chosen(model, names)
         if form == "json":
@@ -147,7 +147,7 @@ def _marks(
     model: m.Model, machines: list[m.Machine], overlay: str | None, counts: Path | None, budget: Budget
 ) -> Mapping[str, Overlay]:
     if overlay is not None and counts is not None:
-        misuse("a picture has one overlay: either `--overlay` or `--counts`")
+        misuse("`--overlay` cannot be combined with `--counts`")
     if counts is not None:
         from fsmdsl.report.counts import marks
 

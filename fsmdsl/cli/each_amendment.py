@@ -59,9 +59,9 @@ def _refuse_others(o: VerifyOptions) -> None:
         "--second-opinion": o.other, "--certificate": o.certificate,
     }  # fmt: skip
     for option in (name for name, value in others.items() if value):
-        misuse(f"`--each-amendment` prints a table of verdicts: take `{option}` away")
+        misuse(f"`--each-amendment` cannot be combined with `{option}`")
     if several():
-        misuse("`--each-amendment` is for one process")
+        misuse("`--each-amendment` cannot be used with several processes")
 
 
 def _say(x: Table, out: Printing, *, is_first: bool) -> None:

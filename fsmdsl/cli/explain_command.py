@@ -94,7 +94,7 @@ def command(
         return
     others = (specs, system, settings, show, coverage, counts, follow, keep_going, metrics, as_documented)
     if any(others) or not (hidden is metrics_port is budget.seconds is None):
-        misuse("a log is explained by a mapping: name it with `--mapping FILE`")
+        misuse("explaining a log requires a mapping: pass it with `--mapping FILE`")
     _explain_rules(what, form)
 
 

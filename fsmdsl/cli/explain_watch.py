@@ -41,13 +41,12 @@ class Watch:
 def check(watch: Watch, *, whole: bool) -> None:
     """Refuse what does not go together."""
     if watch.follow and whole:
-        misuse("`--show` needs the whole log, and `--follow` waits for more of it; the last steps are shown anyway")
+        why = "which has no complete log; the last steps are shown in any case"
+        misuse(f"`--show` cannot be combined with `--follow`, {why}")
     if watch.keep_going and whole:
-        misuse(
-            "`--show` shows one run, and behind a line that nothing explains there is another; leave one of them out"
-        )
+        misuse("`--show` cannot be combined with `--keep-going`: after an unexplained line, a new run begins")
     if watch.port is not None and not watch.follow:
-        misuse("`--metrics-port` is for a log that grows: add `--follow`, or write the metrics with `--metrics FILE`")
+        misuse("`--metrics-port` requires `--follow`; without it, write the metrics with `--metrics FILE`")
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def command(
         misuse(f"`--to {target}` writes a system; say which with `--system`")
     if machine is not None and name is not None:
         misuse("`--system` or `--machine`, not both")
-    with within(budget, paths, "document", before="the export was made, so nothing was written"):
+    with within(budget, paths, "document", before="the export was complete, so nothing was written"):
         loaded = loaded_or_exit(paths, as_documented=as_documented, without=without, settings=settings_of(settings))
         text = _exported(loaded, target, name, machine, max_states)
     if output is None:
@@ -121,7 +121,7 @@ def _states(model: m.Model, system: m.System, most: int) -> Any:
         say(f"fsm: {error}; a part of them would answer most questions wrongly: raise `--max-states`", err=True)
     except FaultError as error:
         why = fault_message(Universe(model, system), error.fault)
-        say(f"fsm: {error.fault.span}: `{system.name}` has no first state: {why}", err=True)
+        say(f"fsm: {error.fault.span}: `{system.name}` has no initial state: {why}", err=True)
     sys.exit(FINDINGS)
 
 

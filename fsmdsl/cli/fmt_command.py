@@ -28,7 +28,9 @@ from fsmdsl.text.diagnostics import Diagnostic
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, budget: Budget, form: Form) -> None:
     """Format specs in place. `-` formats standard input to standard output. Files with errors are not changed."""
-    with within(budget, paths, "document" if form == "text" else form, before="all was read, so nothing was written"):
+    with within(
+        budget, paths, "document" if form == "text" else form, before="all files were read, so nothing was written"
+    ):
         parsed, problems = read(existing(paths), follow_links=follows_links())
         texts = [(p, format_source(p)) for p in parsed if not serious(p.diagnostics)]
     changed: list[str] = []

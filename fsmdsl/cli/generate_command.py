@@ -63,7 +63,7 @@ def command(
     neither removed nor overwritten.
     """
     files: dict[str, str] = {}
-    with within(budget, paths, form, before="the code was made, so nothing was written"):
+    with within(budget, paths, form, before="the code was generated, so nothing was written"):
         model = model_or_exit(paths, form, as_documented=as_documented, without=without)
         for module in model.modules:
             files.update(emit.TARGETS[target](model, module.name))

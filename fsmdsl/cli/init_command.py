@@ -26,12 +26,12 @@ def command(folder: Path, form: str) -> None:
     try:
         other = next(folder.rglob("*.fsm"), None)
         if other is not None and other != path:
-            why = f"`{folder}` has specs already, such as `{other}`, and nothing was written"
+            why = f"`{folder}` already contains specs, such as `{other}`, and nothing was written"
             misuse(f"{why}; name a new folder: `fsm init demo`")
         folder.mkdir(parents=True, exist_ok=True)
         create(path, files("fsmdsl.cli").joinpath(EXAMPLE).read_text("utf-8"))
     except FileExistsError:
-        misuse(f"`{path}` exists already; nothing was written")
+        misuse(f"`{path}` already exists; nothing was written")
     except (OSError, ValueError) as error:
         misuse(f"cannot write `{path}`: {reason(error)}")
     if form == "json":

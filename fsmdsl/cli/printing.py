@@ -134,5 +134,6 @@ def printing(form: str | None, outputs: tuple[Path, ...]) -> Printing:
     unclear = [path for path in outputs if form is None and path.suffix not in ENDINGS]
     if unclear:
         endings = ", ".join(f"`{ending}`" for ending in ENDINGS)
-        misuse(f"in which format is `{unclear[0]}` to be? Say so with `--format`, or end its name in one of {endings}")
+        message = f"cannot tell the output format from `{unclear[0]}`"
+        misuse(f"{message}; pass `--format`, or use one of the extensions {endings}")
     return Printing("text", tuple((path, form or ENDINGS[path.suffix]) for path in outputs))

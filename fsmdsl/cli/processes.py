@@ -190,7 +190,7 @@ class _ProcessPool(Generic[T]):
         except EOFError:
             process, name = self._processes[here], self._work.names[self._busy[here]]
             process.join()
-            why = f"the process that explored `{name}` has ended with {process.exitcode}"
+            why = f"the process exploring `{name}` ended with exit code {process.exitcode}"
             return _Answer(error=RuntimeError(why))
         return message
 

@@ -73,7 +73,7 @@ def _ended_by(between: Mpi, command: Callable[[], None]) -> None:
     except SystemExit as end:
         if between.meet(MEETING_TIMEOUT):
             raise
-        message = f"has ended with exit code {end.code}, and others have not"
+        message = f"has ended with exit code {end.code}, but others have not"
     except FullError as error:
         message = f"cannot continue: {error}"
     except Exception as error:

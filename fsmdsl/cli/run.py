@@ -68,8 +68,8 @@ def _run(arguments: list[str] | None, begun: float | None) -> int:
             complain(f"cannot write the output: {os.strerror(error.errno).lower()}")
             return _silenced(MISUSE)
         first, *rest = str(error).split("\n")
-        complain(f"a mistake of fsm itself, not yours: {type(error).__name__}: {first}", *rest)
-        complain("please report it, with the spec and what FSM_TRACEBACK=1 makes it print")
+        complain(f"internal error: {type(error).__name__}: {first}", *rest)
+        complain("this is a bug in fsm; please report it, with the spec and the output with FSM_TRACEBACK=1 set")
         return INTERNAL
 
 

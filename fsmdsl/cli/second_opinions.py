@@ -44,10 +44,10 @@ def installed(other: str | None, tool: str | None, *, stutters: bool) -> Tool | 
     `--stutter`."""
     if other is None:
         if tool is not None:
-            misuse("`--tool` says where the checker of `--second-opinion` is")
+            misuse("`--tool` requires `--second-opinion`")
         return None
     if several():
-        misuse("`--second-opinion` is for one process")
+        misuse("`--second-opinion` cannot be used with several processes")
     if stutters and other != "graph":
         misuse("`--stutter` is supported by `--second-opinion graph` only")
     from fsmdsl.interop.second_opinion import MissingError

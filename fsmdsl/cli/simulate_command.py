@@ -49,7 +49,7 @@ def command(
     """
     if system is not None and machine is not None:
         misuse("`--system` or `--machine`, not both")
-    with within(budget, paths, before="the first state was there"):
+    with within(budget, paths, before="the initial state was computed"):
         model = model_or_exit(paths, as_documented=as_documented, without=without, settings=settings_of(settings))
         try:
             session = begin(model, subject(model, system, machine))

@@ -67,7 +67,7 @@ def _chosen(loaded: Loaded, names: tuple[str, ...]) -> list[m.System]:
     left_out = {name: x for qualified, x in systems_left_out(model) for name in (x.name, qualified)}
     for name in names:
         if name in left_out and name not in by_name:
-            misuse(f"as documented there is no system `{name}`, for {left_out[name].why}")
+            misuse(f"as documented there is no system `{name}`: {left_out[name].why}")
         if name not in by_name:
             advice = (
                 did_you_mean(name, by_name) or f"there are {', '.join(f'`{x.name}`' for x in model.systems.values())}"

@@ -96,7 +96,7 @@ def _left_out(out: Printing, model: m.Model, verbose: bool, summary: str) -> Non
     out.say(summary)
     if omissions:
         hint = "" if verbose else "; `--verbose` names them"
-        out.say(f"{len(omissions)} left out, for they speak of what only amendments declare{hint}")
+        out.say(f"{len(omissions)} left out for referring to something that only an amendment declares{hint}")
 
 
 def _tally(done: int, failed: int, undecided: int) -> str:

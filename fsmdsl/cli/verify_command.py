@@ -188,7 +188,8 @@ def _report(options: VerifyOptions, task: _Task, explorations: list[Exploration]
         rest = arguments_again(options.paths, as_documented=options.as_documented, without=options.without)
         _walk(explorations[0], model, rest, own=bool(options.settings))
     for name, left in () if options.names else systems_left_out(model):
-        out.say(f"{paint('left out', 'warning')}  {name}: it speaks of what only amendments declare, for {left.why}")
+        why = f"it refers to something that only an amendment declares: {left.why}"
+        out.say(f"{paint('left out', 'warning')}  {name}: {why}")
     for line in alternative_lines(model, task.systems):
         out.say(line)
     if not explorations:
@@ -278,9 +279,10 @@ def _write_replays(
 def _one(systems: list[m.System], out: Printing) -> list[m.System]:
     """The system to walk through."""
     if out.formal or out.files:
-        misuse(f"`--explore` is for a person: it has no `{'--output' if out.files else f'--format {out.form}'}`")
+        other = "--output" if out.files else f"--format {out.form}"
+        misuse(f"`--explore` is interactive and cannot be combined with `{other}`")
     if several():
-        misuse("`--explore` is for one process")
+        misuse("`--explore` cannot be used with several processes")
     if len(systems) != 1:
         names = ", ".join(f"`{x.name}`" for x in systems)
         misuse(f"`--explore` walks through one system; say which with `--system`: {names or 'there is none'}")

@@ -208,11 +208,11 @@ def _git(*arguments: str, stdin: bytes | None = None, or_empty: bool = False) ->
     try:
         process = subprocess.run(["git", *arguments], input=stdin, capture_output=True, check=False)
     except OSError:
-        misuse("a revision is asked for, and `git` is not installed")
+        misuse("comparing with a revision requires `git`, which is not installed")
     if process.returncode and or_empty:
         return b""
     if process.returncode and "rev-parse" not in arguments:
         misuse(*f"git: {process.stderr.decode('utf-8', 'replace').strip()}".split("\n"))
     if process.returncode and b"not a git repository" in process.stderr:
-        misuse("a revision is asked for outside of a git repository")
+        misuse("comparing with a revision requires a git repository")
     return process.stdout

@@ -133,7 +133,7 @@ class _Walk:
         if explain and offer.problem is not None:
             say(offer.problem)
         elif explain and not offer.choices:
-            say("no step leads on from here; `back` undoes the last")
+            say("no step is possible here; `back` undoes the last")
         return offer.choices
 
     # Walking
@@ -153,7 +153,7 @@ class _Walk:
         if len(fitting) == 1:
             self.take(fitting[0])
         elif fitting:
-            say(f"`{short(text)}` may be any of these; say more, or its number")
+            say(f"`{short(text)}` is ambiguous; type more of it, or its number")
             for c in fitting[:MAX_STEPS]:
                 say(f"  {c.number:>4}  {c.text}{_marks(c)}")
         else:
@@ -173,7 +173,7 @@ class _Walk:
             return
         for line in fault_lines(self.universe, last.fault)[1:]:
             say(f"    {line}")
-        say("everything is as it was before; another step, or `save` to keep this")
+        say("the step failed and the state is unchanged; take another step, or `save` this run")
 
     def back(self, count: str) -> None:
         """Undo the last step, or several."""
@@ -241,7 +241,7 @@ class _Walk:
             for line in a.why:
                 say(f"         {line}")
         if not conditions:
-            say("nothing is asked of this system")
+            say("this system has no invariant and no `reachable`")
 
     def save(self, rest: str) -> None:
         """The run as a scenario in a file that is not there yet."""
@@ -255,7 +255,7 @@ class _Walk:
         try:
             create(path, script.text)
         except FileExistsError:
-            say(f"`{path}` is there already; choose another name")
+            say(f"`{path}` already exists; choose another name")
             return
         except (OSError, ValueError) as error:
             say(f"cannot write `{path}`: {reason(error)}")

@@ -67,7 +67,7 @@ def chart(title: str, trace: Trace, conclusion: str = "") -> Sequence:
     items: list[Item] = []
     for n, ((before, entry), text) in enumerate(zip(trace.befores(), trace.steps(), strict=True)):
         if n == trace.loop:
-            items.append(LoopBegins("for ever"))
+            items.append(LoopBegins("forever"))
         items.extend(_step(roster, before, entry, text))
     if trace.loop is not None:
         items.append(LoopEnds() if trace.loop < len(trace.entries) else Note(None, for_ever(trace)))

@@ -77,6 +77,6 @@ def values_of(roster: Roster, world: World) -> Iterator[tuple[Place, str]]:
     for channel, messages in data["channels"].items():
         yield ("", channel), f"[{', '.join(messages)}]"
     if data["pending"]:
-        yield ("", "waits for the answer of"), ", ".join(data["pending"])
+        yield ("", "waits for the answer to"), ", ".join(data["pending"])
     if data["down"]:
         yield ("", "down"), "after a crash"

@@ -139,7 +139,7 @@ class Picture:
         return self.abstract.name(row.instance)
 
     def _without(self, error: FaultError, what: str) -> str:
-        return f"it cannot be said {what}: {fault_message(self.universe, error.fault)}"
+        return f"cannot determine {what}: {fault_message(self.universe, error.fault)}"
 
 
 def check(universe: Universe, refinement: m.Refinement, search: Searched) -> Answer:
@@ -260,7 +260,7 @@ class _Trial:
         """Each first world must have a first world of the other as its image."""
         begins = frozenset(self.abstract.starts)
         if not begins:
-            message = f"`{self.path}` has no first state"
+            message = f"`{self.path}` has no initial state"
             return Answer("violated", explanation=(message,), trace=self.search.trace(Finding(0)))
         for at in range(self.graph.firsts):
             try:
@@ -271,7 +271,7 @@ class _Trial:
                 continue
             begin = min(self.abstract.starts, key=lambda x: _distance(x, image))
             message = (
-                f"it begins with {changes(self.abstract, begin, image)} in place of what `{self.path}` begins with"
+                f"its initial state is not an initial state of `{self.path}`: {changes(self.abstract, begin, image)}"
             )
             images = Images(self.abstract, begin, image)
             return Answer("violated", explanation=(message,), trace=self.search.trace(Finding(at)), images=images)
@@ -285,7 +285,7 @@ class _Trial:
         trace = trace.extended(self.search.leading(trace.end, target))
         before, after = self.images[self.image_of[at]], self.images[self.image_of[target]]
         message = (
-            f"the last step changes {changes(self.abstract, before, after)}, and no step of `{self.path}` does that"
+            f"the last step changes {changes(self.abstract, before, after)}, but no step of `{self.path}` does that"
         )
         images = Images(self.abstract, before, after)
         return Answer("violated", explanation=(message, *self._possible(before, after)), trace=trace, images=images)

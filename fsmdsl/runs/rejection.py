@@ -30,7 +30,7 @@ def _no_way_on(trace: Trace) -> str:
         for queue, messages in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
         if messages
     ]
-    return f"no step leads on from here: {', '.join(where)}"
+    return f"no step is possible here: {', '.join(where)}"
 
 
 def _rest_advice(trace: Trace) -> str:

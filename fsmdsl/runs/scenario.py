@@ -192,10 +192,10 @@ class _Player:
         before, failing = self.trace.end, self._taken(step.step)
         fault = self._try(failing)
         if fault is None:
-            raise _Failure(f"{describe(self.universe, failing, before)} should fail, and does not")
+            raise _Failure(f"{describe(self.universe, failing, before)} should fail, but does not")
         if step.fault not in (None, fault.kind):
             lines = fault_lines(self.universe, fault)
-            raise _Failure(f"this should fail with {step.fault}, and fails with {fault.kind}", lines)
+            raise _Failure(f"this should fail with {step.fault}, but fails with {fault.kind}", lines)
 
     def _timer(self, step: m.Elapse) -> Step:
         """The timer meant: by label, else by source; without a name, the only one that runs."""

@@ -123,7 +123,7 @@ def lines(trace: Trace) -> list[str]:
 
 def for_ever(trace: Trace) -> str:
     """What stands before the steps that are repeated."""
-    return "from here on, for ever:" if trace.loop != len(trace.entries) else "and nothing more, for ever"
+    return "repeated forever from here:" if trace.loop != len(trace.entries) else "then nothing more happens"
 
 
 def _states(roster: Roster, world: World) -> list[str]:

@@ -298,16 +298,16 @@ def _phrase(subject: Subject, states: Sequence[str], v: Verdict) -> str:
         case Unhandled():
             return f"`{subject.event}` is unhandled in {_count(states)} of {machine}"
         case NotAwaited():
-            return f"{machine} does not wait for `{subject.event}`"
+            return f"{machine} is not waiting for `{subject.event}`"
         case Reentrance():
             return f"{machine} receives `{subject.event}` in the middle of its own transition"
         case Nested(_, depth):
             return f"{machine} receives `{subject.event}` after {depth} nested sends"
         case Waiting():
             what = "a timer fires" if subject.event is None else f"`{subject.event}` arrives"
-            return f"{what} while {machine} waits for the answer of `{subject.action}`"
+            return f"{what} while {machine} waits for the answer to `{subject.action}`"
         case StandsStill():
-            return f"`{subject.event}` arrives while the system waits for the answer of `{subject.action}`"
+            return f"`{subject.event}` arrives while the system waits for the answer to `{subject.action}`"
         case Down():
             return f"`{subject.event}` arrives while the system is down"
         case Overlap():
@@ -333,7 +333,7 @@ def _phrase(subject: Subject, states: Sequence[str], v: Verdict) -> str:
         case Lost():
             return f"a crash finds {machine} in {_count(states)} that {_do(states)} not survive one"
         case NoStart():
-            return "no first state satisfies `start when`"
+            return "no initial state satisfies `start when`"
         case NotDown():
             return "`recover` runs without a crash"
         case _:

@@ -20,7 +20,7 @@ from fsmdsl.search.packed_search import PackedSearch
 from fsmdsl.search.plain import Plain
 from fsmdsl.search.ranks.partition import Share, append, states_of
 
-MISSING_STATES = "the search that was saved is damaged: of some numbers there is no state, or more than one"
+MISSING_STATES = "the search that was saved is damaged: some state numbers are missing or duplicated"
 
 LITTLE = 20_000
 """With so many states, plain Python can go on."""

@@ -203,7 +203,7 @@ def _parsed(line: str) -> Reply:
     try:
         reply = json.loads(line)
     except ValueError:
-        raise ProgramError(f"the reply is no JSON: {_shortened(line)}") from None
+        raise ProgramError(f"the reply is not JSON: {_shortened(line)}") from None
     shapes = {"states": dict, "fields": dict, "performed": list, "refused": str, "error": str}
     if not isinstance(reply, dict) or not ("error" in reply or "states" in reply):
         raise ProgramError(f'the reply has neither "states" nor "error": {_shortened(line)}')

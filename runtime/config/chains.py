@@ -83,7 +83,9 @@ def known_chain(reader: Reader, value: Value, path: str, name: str, chains: dict
     chain = chains.get(name)
     if chain is None:
         if name not in reader.faulty:
-            reader.wrong(path, value, f"{name} is no defined cell type", nearest(name, chains.keys() | reader.faulty))
+            reader.wrong(
+                path, value, f"{name} is not a defined cell type", nearest(name, chains.keys() | reader.faulty)
+            )
             reader.faulty.add(name)
     elif chain.node == 0:
         reader.wrong(path, value, f"{name} is smaller than a node", "a top cell is a node or contains nodes")

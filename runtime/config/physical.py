@@ -46,7 +46,7 @@ def _cell(reader: Reader, value: Value, path: str, chain: Chain, level: int) -> 
             join(path, "cellChildren"),
             inside,
             f"has {len(items)} cells, but a {chain.types[level]} has {chain.fanout[level]}",
-            "leave them out to have all of them as by default",
+            "omit cellChildren to use the defaults",
         )
         items = []
     return CellSpec(
@@ -101,7 +101,7 @@ def _check_nodes(reader: Reader, path: str, forests: dict[str, ForestSpec]) -> N
             for index in set(indices):
                 other = owner.setdefault((node, chain.leaf_type, index), name)
                 if other != name:
-                    what = f"device {index} ({chain.leaf_type}) of node {node} is in chain {other} already"
+                    what = f"device {index} ({chain.leaf_type}) of node {node} is already in chain {other}"
                     reader.wrong(path, Value(None, cell.line), what, "give the devices their indices as cellAddress")
                     break
 

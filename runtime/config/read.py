@@ -49,7 +49,7 @@ def configuration(document: Value) -> Configuration:
     cells = physical.get("physicalCells", NOTHING)
     forests = read_forests(reader, cells, "physicalCluster.physicalCells", chains)
     if not forests and not reader.problems:
-        advice = "list what there is; an empty file is no configuration"
+        advice = "list the cells of the cluster; an empty file is not a configuration"
         reader.wrong("physicalCluster.physicalCells", cells, "has no cells", advice)
     tenants = read_tenants(reader, top.get("virtualClusters", NOTHING), "virtualClusters", forests)
     settings = _settings(reader, top)

@@ -42,7 +42,7 @@ class Reader:
             for key in value.content.keys() - set(allowed):
                 choices = f"known here: {', '.join(sorted(allowed))}"
                 hint = nearest(key, allowed) or choices
-                self.notes.append(Problem(join(path, key), value.content[key].line, "is no known key", hint))
+                self.notes.append(Problem(join(path, key), value.content[key].line, "is not a known key", hint))
         return value.content
 
     def items(self, value: Value, path: str) -> Iterator[tuple[str, Value]]:
@@ -58,7 +58,7 @@ class Reader:
     def text(self, value: Value, path: str) -> str:
         """Any scalar, as it was written."""
         if isinstance(value.content, dict | list):
-            self.wrong(path, value, f"must be a text, not {_kind(value)}")
+            self.wrong(path, value, f"must be a string, not {_kind(value)}")
             return ""
         return value.text if value.content is not None else ""
 
@@ -76,7 +76,7 @@ class Reader:
         number = value.content
         if isinstance(number, float) and isfinite(number) and (truncate or number.is_integer()):
             if not number.is_integer():
-                self.notes.append(Problem(path, value.line, f"is no whole number: {number} counts as {int(number)}"))
+                self.notes.append(Problem(path, value.line, f"is not a whole number: {number} counts as {int(number)}"))
             number = int(number)
         if number is None:
             return default

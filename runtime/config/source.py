@@ -55,7 +55,7 @@ def read_text(text: str, largest: int = 10_000_000, *, notes: list[Problem] | No
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error)
         line = min(mark.line, text.rstrip().count("\n")) + 1 if mark is not None else None
-        raise ConfigurationError([Problem("", line, f"is no YAML: {what}")]) from error
+        raise ConfigurationError([Problem("", line, f"is not YAML: {what}")]) from error
     if node is None:
         return Value({}, 1)
     reader = _Composer(notes)
@@ -160,7 +160,7 @@ class _Composer(yaml.constructor.SafeConstructor):
         merged: dict[str, Value] = {}
         for key, item in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                self.problems.append(Problem(path, key.start_mark.line + 1, "a key must be a text"))
+                self.problems.append(Problem(path, key.start_mark.line + 1, "a key must be a string"))
                 continue
             name, here = str(key.value), f"{path}.{key.value}".lstrip(".")
             if key.tag == "tag:yaml.org,2002:merge":

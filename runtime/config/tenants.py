@@ -25,9 +25,9 @@ def read_tenants(reader: Reader, value: Value, path: str, forests: dict[str, For
             pin_value = reader.table(item, at, ("pinnedCellId",)).get("pinnedCellId", NOTHING)
             pin = reader.text(pin_value, join(at, "pinnedCellId"))
             if pin not in pinned:
-                reader.wrong(at, item, f"{pin or 'it'} is no pinned cell of physicalCells", nearest(pin, pinned))
+                reader.wrong(at, item, f"{pin or 'it'} is not a pinned cell of physicalCells", nearest(pin, pinned))
             elif owner.setdefault(pin, name) != name or pin in own:
-                reader.wrong(at, item, f"{pin} belongs to {owner[pin]} already")
+                reader.wrong(at, item, f"{pin} already belongs to {owner[pin]}")
             else:
                 own.append(pin)
         tenants[name] = TenantSpec(name, tuple(q for q in quotas if q is not None), tuple(own))

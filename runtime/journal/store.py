@@ -62,7 +62,7 @@ class Store:
             (tables,) = run("SELECT count(*) FROM sqlite_master").fetchone()
             (owner,), (version,) = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()
             if owner != (APPLICATION if tables else 0):
-                raise JournalError(f"{self.path} is no journal; if it was one, its head is damaged: {ADVICE}")
+                raise JournalError(f"{self.path} is not a journal, or its header is damaged: {ADVICE}")
             if tables and version != VERSION:
                 raise JournalError(f"journal {self.path} is of version {version}, not {VERSION}: {ADVICE}")
             run("PRAGMA journal_mode = WAL")
@@ -152,4 +152,4 @@ class Store:
         return len(packed)
 
 
-ADVICE = "move it away and begin a new one; bound pods are recovered from what they carry"
+ADVICE = "move it aside and start a new one; bound pods are recovered from their annotations"

@@ -88,14 +88,14 @@ def waits_for(application: Application) -> list[str]:
     """What has to happen before the application goes further; nothing, where it runs as it should."""
     if application.termination.state is TerminationState.TERMINATING:
         left = sum(slot.leaving for slot in application.slots)
-        return [f"{_pods(left)} to go, before all are made again"]
+        return [f"{_pods(left)} to terminate before all are recreated"]
     reasons = [f"{_pods(number)} {label}" for label, number in _counts(application).items()]
     for spec, clique in zip(application.spec.cliques, application.cliques, strict=True):
         for seconds in application.grove.remaining(clique).values():
             missing = _pods(clique.min_replicas - clique.running)
             reasons.append(f"{missing} of {spec.name} to run, or all are torn down in {seconds:.0f} s")
     if application.gang.state is PodGangState.ABSENT and application.core.state is ApplicationState.COMPLETING:
-        reasons.append("the end of a quiet time, to be completed")
+        reasons.append("the quiet period to end, before it completes")
     return reasons
 
 

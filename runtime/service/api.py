@@ -174,7 +174,7 @@ class Api:
             self._who = {x: response.request.headers[x] for x in CREDENTIAL_HEADERS if x in response.request.headers}
             answer = response.json()
         if not isinstance(answer, dict):
-            raise ApiError(0, f"the answer to {method} {path} is no object")
+            raise ApiError(0, f"the answer to {method} {path} is not an object")
         return answer
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ def _event(line: bytes) -> dict[str, Any]:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ApiError(500, f"an event is no JSON: {error}") from error
+        raise ApiError(500, f"an event is not JSON: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
         raise ApiError(500, "an event has no object")
     if event.get("type") == "ERROR":
@@ -265,7 +265,7 @@ def _tell_plugin(user: User | None) -> None:
         return
     if shutil.which(user.exec.command) is None:
         hint = f" ({user.exec.installHint})" if user.exec.installHint else ""
-        raise ConfigError(f"there is no program {user.exec.command}, which should say who asks{hint}")
+        raise ConfigError(f"the credential plugin {user.exec.command} was not found{hint}")
     exec_info = {"apiVersion": user.exec.apiVersion, "kind": "ExecCredential", "spec": {"interactive": False}}
     user.exec.env = [*(user.exec.env or ()), NameValue("KUBERNETES_EXEC_INFO", json.dumps(exec_info))]
     if user.exec.apiVersion == f"{PLUGIN_PREFIX}v1":

@@ -28,7 +28,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _ask(server: str, path: str) -> Data:
     """What is at a path of the allocator. Raises `UserError`."""
     if not server.startswith(("http://", "https://")):
-        raise UserError(f"the allocator is found at http://HOST:PORT, not at {server}")
+        raise UserError(f"the address of the allocator must be http://HOST:PORT, not {server}")
     try:
         with urlopen(f"{server.rstrip('/')}/v2/inspect/{path}", timeout=60) as answer:
             return dict(json.load(answer))
@@ -124,7 +124,7 @@ COMMANDS = (why, node, virtual_clusters, opportunistic, events)
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text)
     if match is None:
-        raise UserError(f"a time is written as 90, 90s, 15m, 2h or 1d, not {text}")
+        raise UserError(f"a time must be written as 90, 90s, 15m, 2h or 1d, not {text}")
     return float(match[1]) * UNITS[match[2]]
 
 

@@ -53,7 +53,7 @@ class Election:
     def __init__(self, leases: Leases, name: str, identity: str, now: Callable[[], float] = monotonic) -> None:
         namespace, slash, short = name.partition("/")
         if not (namespace and slash and short) or "/" in short:
-            raise UserError(f"a Lease is named NAMESPACE/NAME, not {name}")
+            raise UserError(f"a Lease must be named NAMESPACE/NAME, not {name}")
         self._leases, self._namespace, self._name = leases, namespace, short
         self.identity = identity
         self.holder = ""

@@ -79,10 +79,10 @@ class Guard:
     def _refusal(self, headers: Headers) -> tuple[int, str] | None:
         hosts = headers.getlist("host")
         if len(hosts) > 1 or any(not self._names.has(host_of(x)) for x in hosts):
-            return 421, "the allocator is not asked under this name; --host allows it"
+            return 421, "requests to this host name are not accepted; allow it with --host"
         ours = {f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts}
         if not ours.issuperset(headers.getlist("origin")):
-            return 403, "this comes from another site"
+            return 403, "cross-site request refused"
         if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
-            return 403, "this comes from another site"
+            return 403, "cross-site request refused"
         return None

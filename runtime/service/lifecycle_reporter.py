@@ -171,12 +171,12 @@ class LifecycleReporter:
     def _fail(self) -> None:
         self.faults += 1
         self.follower = None
-        log.exception("the lives of gangs cannot be followed; decisions are not touched by that")
+        log.exception("tracking of gang life cycles has failed; scheduling decisions are not affected")
         if self.faults <= MAX_FAULTS:
             try:
                 self._begin()
             except Exception:
-                log.exception("nor can they be begun anew")
+                log.exception("tracking could not be restarted")
                 self.follower = None
 
     def _changes(self) -> dict[str, str | None]:

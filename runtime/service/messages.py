@@ -49,7 +49,7 @@ def read_filter(body: bytes) -> FilterRequest:
     fields = _fields(body)
     names = fields.get("nodenames") or []
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise UserError("NodeNames must be a list of texts")
+        raise UserError("NodeNames must be a list of strings")
     return FilterRequest(_pod(fields), tuple(names))
 
 
@@ -69,7 +69,7 @@ def read_bind(body: bytes) -> BindRequest:
     for name in ("PodUID", "PodNamespace", "PodName", "Node"):
         value = fields.get(name.lower())
         if not isinstance(value, str) or not value:
-            raise UserError(f"{name} must be a text, and not empty")
+            raise UserError(f"{name} must be a non-empty string")
         values.append(value)
     return BindRequest(*values)
 
@@ -78,7 +78,7 @@ def _fields(body: bytes) -> dict[str, Any]:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"the request is no JSON: {error}") from error
+        raise UserError(f"the request is not JSON: {error}") from error
     if not isinstance(document, dict):
         raise UserError("the request must be a JSON object")
     return {key.lower(): value for key, value in document.items()}

@@ -168,5 +168,5 @@ def _list(table: Mapping[str, object], key: str) -> list[object]:
 def _text(table: Mapping[str, object], key: str) -> str:
     value = table.get(key)
     if value is not None and not isinstance(value, str):
-        raise UserError(f"{key} must be a text")
+        raise UserError(f"{key} must be a string")
     return value or ""

@@ -153,13 +153,13 @@ class Observer:
             tracked.pod = reported
         elif reported is not None and reported.spec.gang.name != journaled.spec.gang.name:
             tracked.problem = (
-                f"it runs on devices of gang {journaled.spec.gang.name}, and says that it is of another one"
+                f"it runs on devices of gang {journaled.spec.gang.name}, but says that it is of another one"
             )
 
     def _respecify(self, tracked: Tracked, seen: PodObject) -> None:
         """Its annotation has been put right, or changed: until it has a place, what it says now counts."""
         if tracked.phase is not PodPhase.WAITING or seen.node:
-            log.warning("pod %s asks for something else than before; it has a place, and keeps it", seen.key)
+            log.warning("the request of pod %s has changed, but it keeps its place", seen.key)
             return
         if tracked.pod is not None:
             self.allocator.delete(tracked.pod)
@@ -210,7 +210,7 @@ class Observer:
             claim = seen.claim()
             where = f"pod {seen.key} is bound to {seen.node}, but: {error}"
             if not claim.leaf_cells:
-                raise UserError(f"{where}; nothing says which devices it has, so none are booked for it") from error
+                raise UserError(f"{where}; its devices are unknown, so none are booked for it") from error
             try:
                 tracked.pod, written = self.allocator.hold(claim)
             except UserError as none:
@@ -219,7 +219,7 @@ class Observer:
             log.warning("%s; it keeps devices %s in gang %s", where, devices, tracked.pod.spec.gang.name)
             return written
         for different in disagreements(self.allocator.homes[seen.uid], tracked.pod, {**IDENTITY, **PREFERENCES}):
-            log.warning("pod %s and its gang disagree on %s; the gang counts", seen.key, different)
+            log.warning("pod %s and its gang disagree on %s; the gang's value is used", seen.key, different)
         return written
 
     def _move(self, tracked: Tracked, phase: PodPhase, info: BindInfo | None = None) -> None:

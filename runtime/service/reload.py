@@ -36,7 +36,7 @@ class Reload:
             try:
                 read_configuration(self._path)
             except ConfigurationError as error:
-                log.error("the configuration has changed, and has mistakes; the one before stays in use:\n%s", error)
+                log.error("the new configuration is invalid; the previous one stays in use:\n%s", error)
                 continue
             log.warning("the configuration has changed: the service ends, to be started again with it")
             self._end()

@@ -101,7 +101,9 @@ class PodScheduler(Observer):
         doomed, self.lifecycle.to_delete = self.lifecycle.to_delete, []
         if doomed:
             how = "they are deleted" if self._terminate else "somebody has to delete them"
-            log.warning("too few pods of their gang have run for too long, %s: %s", how, ", ".join(sorted(doomed)))
+            log.warning(
+                "pods of gangs that have had too few running pods for too long; %s: %s", how, ", ".join(sorted(doomed))
+            )
         if self._delete is None:
             return
         for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
@@ -286,8 +288,8 @@ class PodScheduler(Observer):
         tracked = self.tracker.pod(requested.uid)
         if tracked is None or tracked.seen.key != requested.key:
             raise UserError(
-                f"there is no pod {requested.key} with uid {requested.uid}: it is gone, or completed, or does not ask "
-                "to be scheduled here, or nobody has told of it yet"
+                f"no pod {requested.key} with uid {requested.uid}: it was deleted, has completed, uses another "
+                "scheduler, or has not been observed yet"
             )
         if tracked.phase is PodPhase.BOUND:
             raise UserError(f"pod {requested.key} is bound")

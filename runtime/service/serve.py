@@ -86,7 +86,7 @@ def serve(options: Options) -> int:
     for library in ("httpx", "httpx2", "httpcore"):
         logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
-        raise UserError("--terminate deletes pods of gangs whose lives are followed, and --no-lives follows none")
+        raise UserError("--terminate cannot be combined with --no-lives")
     configuration = read_configuration(options.config)
     for note in configuration.notes:
         log.warning("configuration %s: %s", options.config, note)
@@ -163,7 +163,7 @@ def _listen(address: str) -> socket.socket:
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     if not port.isdecimal() or int(port) > 65_535:
-        raise UserError(f"the address to listen on is HOST:PORT, not {address}")
+        raise UserError(f"the address to listen on must be HOST:PORT, not {address}")
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, int(port)), family=family, backlog=1024)
@@ -177,7 +177,7 @@ def _listen(address: str) -> socket.socket:
 
 def _source(options: Options, configuration: Configuration, api: Api | None) -> Source:
     if options.kubeconfig is not None and api is None:
-        raise UserError("--kubeconfig says how to reach a cluster of Kubernetes: it needs --kubernetes")
+        raise UserError("--kubeconfig requires --kubernetes")
     if api is not None:
         from runtime.service.kubernetes import KubernetesSource
 
@@ -206,7 +206,7 @@ def _api(options: Options, settings: Settings) -> Api | None:
     """The API server, if the cluster has one. The command line counts before the configuration, and that before the
     environment."""
     if (options.events is not None) + options.kubernetes + options.in_memory > 1:
-        raise UserError("there is one cluster: either --events, or --kubernetes, or --in-memory")
+        raise UserError("--events, --kubernetes and --in-memory are mutually exclusive")
     if not _is_kubernetes(options, settings):
         return None
     try:
@@ -222,7 +222,7 @@ def _election(options: Options, api: Api | None) -> Election | None:
     if not options.leader_election:
         return None
     if api is None:
-        raise UserError("--leader-election needs a cluster of Kubernetes, where the Lease is stored")
+        raise UserError("--leader-election requires a Kubernetes cluster, where the Lease is stored")
     return Election(api, options.leader_election, f"{socket.gethostname()}:{options.journal.resolve()}")
 
 

@@ -112,11 +112,11 @@ class Service:
     def _stand_for_election(self, election: Election) -> None:
         """Waits until this instance leads. A journal that is not the latest leader's is no use: bound pods say more."""
         before = election.acquire()
-        election.keep(lambda: self._fail(LeadershipLostError(f"{election.identity} does not lead any more")))
+        election.keep(lambda: self._fail(LeadershipLostError(f"{election.identity} is no longer the leader")))
         if before not in ("", election.identity):
             aside = self._set_aside()
             if aside is not None:
-                log.info("%s has led meanwhile: the journal is out of date, and is now %s", before, aside)
+                log.info("%s has been the leader in the meantime; the outdated journal was moved to %s", before, aside)
 
     def _recover(self) -> None:
         scheduler = self.scheduler
@@ -199,7 +199,7 @@ class Service:
     def _require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
         if self._election is not None and not self._election.leads:
-            raise NotServingError("this instance does not lead any more")
+            raise NotServingError("this instance is no longer the leader")
 
     def _bind_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._bind_quietly, tracked)
@@ -234,7 +234,7 @@ class Service:
                 now = self.source.fetch(seen)
             except Exception as error:
                 self.metrics.failures.labels("fetch").inc()
-                log.warning("what has become of pod %s cannot be found out: %s", seen.key, error)
+                log.warning("cannot determine the status of pod %s: %s", seen.key, error)
                 self._engine.submit(lambda scheduler: scheduler.renew(seen.uid))
             else:
                 self._engine.submit(lambda scheduler: scheduler.settle(seen.uid, now))

@@ -63,12 +63,12 @@ def read_change(line: str | bytes) -> Change | None:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"this is no JSON: {error}") from error
+        raise UserError(f"this is not JSON: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("object"), dict):
         raise UserError("an event must have a type and an object")
     kind, thing = event.get("type"), event["object"]
     if kind not in ("ADDED", "MODIFIED", "DELETED"):
-        raise UserError(f"the type of an event is ADDED, MODIFIED or DELETED, not {kind!r}")
+        raise UserError(f"the type of an event must be ADDED, MODIFIED or DELETED, not {kind!r}")
     match thing.get("kind"):
         case "Node":
             return Change(read_node(thing), kind == "DELETED")

@@ -94,9 +94,9 @@ def application_follower(reporter: LifecycleReporter) -> ApplicationFollower:
     """The lives of gangs, where they are followed; raises `UserError` where they are not."""
     if reporter.follower is None:
         raise UserError(
-            f"the lives of gangs are not followed any more, after {reporter.faults} faults; see the log"
+            f"gang life cycles are no longer tracked, after {reporter.faults} faults; see the log"
             if reporter.faults
-            else "the lives of gangs are not followed: the service was started with --no-lives"
+            else "gang life cycles are not tracked: the service was started with --no-lives"
         )
     return reporter.follower
 

@@ -143,7 +143,7 @@ class Web:
 
     async def _body(self, request: Request) -> bytes:
         """As long as it is allowed to be."""
-        message = f"a request may have {self._largest} bytes"
+        message = f"a request can have at most {self._largest} bytes"
         length = request.headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > self._largest:
             raise HTTPException(413, message)
@@ -220,7 +220,7 @@ class Web:
 
         async def handler(request: Request) -> Response:
             if request.method != "GET":
-                raise HTTPException(400, "this can only be looked at, with GET")
+                raise HTTPException(400, "this endpoint is read-only: use GET")
             await self.service.ask(lambda scheduler: scheduler.lifecycle.catch_up())
             try:
                 body = await run_in_threadpool(locked, request)
@@ -322,13 +322,13 @@ class Web:
     async def paths(self, request: Request) -> Response:
         """What can be asked."""
         if request.method != "GET":
-            raise HTTPException(400, "this can only be looked at, with GET")
+            raise HTTPException(400, "this endpoint is read-only: use GET")
         return Json({"paths": self._paths})
 
     async def why(self, request: Request) -> Response:
         """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
         if request.method != "GET":
-            raise HTTPException(400, "this can only be looked at, with GET")
+            raise HTTPException(400, "this endpoint is read-only: use GET")
         name = request.path_params["name"]
         try:
             answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))

@@ -81,10 +81,14 @@ def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[
             return f"it has its cells{', some of them on ' if lost else ''}{' and '.join(lost)}", [], False
     match answer:
         case Bind(node=node):
-            return f"there is a place for it, from {node} on: it is placed when its scheduler asks again", [], False
+            return f"there is room for it, starting at {node}: it is placed when its scheduler asks again", [], False
         case Preempt():
             gangs = {allocator.homes[pod.uid].name: allocator.homes[pod.uid] for pod in answer.pods()}
-            return "others have to leave first; its scheduler has to ask in preemption", list(gangs.values()), False
+            return (
+                "other gangs must leave first, which requires a preemption request from its scheduler",
+                list(gangs.values()),
+                False,
+            )
         case Wait(reason=text, permanent=permanent):
             return text, [], permanent
 
@@ -132,7 +136,7 @@ def words(answer: dict[str, Any]) -> list[str]:
         lines.append(f"only {pods['known']} of its pods are known")
     if answer["since"]:
         lines.append(
-            f"waits since {answer['since']}; place {answer['place']} of {answer['waiting']} in its virtual cluster"
+            f"waiting since {answer['since']}; place {answer['place']} of {answer['waiting']} in its virtual cluster"
         )
     lines.append(f"why: {answer['reason']}")
     for title, key in (("has to leave first", "wouldDisplace"), ("in the way", "inTheWay")):

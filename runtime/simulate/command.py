@@ -40,7 +40,9 @@ class Time(click.ParamType[float]):
             return inf
         duration = seconds(value)
         if duration is None:
-            self.fail(f"{value!r} is no time, as in 45s, 30m, 4h, 90d{' or never' if self.never else ''}", param, ctx)
+            self.fail(
+                f"{value!r} is not a time, as in 45s, 30m, 4h, 90d{' or never' if self.never else ''}", param, ctx
+            )
         return duration
 
 
@@ -133,7 +135,7 @@ def _live(port: int, pace: float) -> Any:
     except ImportError as error:
         raise UserError(f"{error.name} is not installed: the view needs requirements/allocator.txt") from error
     if not pace:
-        raise UserError("--pace must be more than nothing")
+        raise UserError("--pace must be greater than zero")
     live = Live(pace, port)
     say(f"watch it at {live.address}", err=True)
     return live

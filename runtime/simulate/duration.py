@@ -57,7 +57,7 @@ def settings(text: str, defaults: Mapping[str, str], what: str) -> dict[str, flo
     for name, value in pairs(text, defaults, what).items():
         read = seconds(value)
         if not read:
-            problems.append(f"{what}: {name}={value} is no time, as in 45s, 30m, 4h, 90d")
+            problems.append(f"{what}: {name}={value} is not a time, as in 45s, 30m, 4h, 90d")
         else:
             durations[name] = read
     if problems:

@@ -82,7 +82,7 @@ def read_recipe(text: str) -> Recipe:
         except ValueError:
             value = float("nan")
         if not isfinite(value) or not least <= value <= most:
-            problems.append(f"generate: {name}={values[name]} is no number from {least:g} to {most:g}")
+            problems.append(f"generate: {name}={values[name]} is not a number from {least:g} to {most:g}")
             return least
         return value
 
@@ -95,12 +95,12 @@ def read_recipe(text: str) -> Recipe:
             except ValueError:
                 entries.append((least - 1, 0.0))
         if not all(least <= key <= most and weight > 0 for key, weight in entries):
-            problems.append(f"generate: {name}={values[name]} is no list like {SETTINGS[name]}")
+            problems.append(f"generate: {name}={values[name]} is not a list like {SETTINGS[name]}")
         return tuple(entries)
 
     longest = seconds(values["longest"])
     if not longest:
-        problems.append(f"generate: longest={values['longest']} is no time, as in 4h, 14d")
+        problems.append(f"generate: longest={values['longest']} is not a time, as in 4h, 14d")
     shares = ("opportunistic", "typed", "spread", "mixed", "lazy", "failed", "daily", "weekly")
     recipe = Recipe(
         gangs=int(number("gangs", 1, 10_000_000)),

@@ -45,9 +45,9 @@ def read_outages(path: Path, nodes: Iterable[str]) -> list[Outage]:
             problems.append(f"{where}, column node: there is no node {node!r}{suggestion(node, node_names)}")
         begin, end = _seconds(down), _seconds(up) if up else None
         if begin is None:
-            problems.append(f"{where}, column down: {down!r} is no number of seconds")
+            problems.append(f"{where}, column down: {down!r} is not a number of seconds")
         elif up and (end is None or end <= begin):
-            problems.append(f"{where}, column up: {up!r} is no number of seconds after {down}")
+            problems.append(f"{where}, column up: {up!r} is not a number of seconds after {down}")
         else:
             outages.append(Outage(node, begin, end))
     if problems:

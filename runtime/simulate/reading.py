@@ -18,7 +18,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is no text in UTF-8: byte {error.start}: {error.reason}") from error
+        raise UserError(f"{path} is not UTF-8 text: byte {error.start}: {error.reason}") from error
     except csv.Error as error:
         raise UserError(f"{path} cannot be read: {error}") from error
     except OSError as error:
@@ -32,4 +32,4 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is no JSON: {error}") from error
+        raise UserError(f"{path} is not JSON: {error}") from error

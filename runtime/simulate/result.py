@@ -122,7 +122,7 @@ def read_run(path: Path) -> Run:
     file = path / "run.json" if path.is_dir() else path
     document = read_json(file)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise UserError(f"{file} is no run of a simulation: it has no format {FORMAT!r}")
+        raise UserError(f"{file} is not a run of a simulation: it has no format {FORMAT!r}")
     if document.get("version") != VERSION:
         raise UserError(
             f"{file} is of version {document.get('version')!r}, but this reads version {VERSION}: run it again"

@@ -53,13 +53,13 @@ class Scenario:
 
     def _scheduler(self, configuration: Configuration, clock: Clock) -> GangScheduler:
         if self.full_life and self.journal is not None:
-            raise UserError("a simulation has either --full-life or a --journal")
+            raise UserError("--full-life cannot be combined with --journal")
         if self.full_life:
             return FullLife(Allocator(configuration, clock), clock)
         if self.journal is None:
             return PodByPod(Allocator(configuration, clock))
         if self.journal.exists():
-            raise UserError(f"the journal {self.journal} is there already: a simulation begins with an empty cluster")
+            raise UserError(f"the journal {self.journal} already exists: a simulation begins with an empty cluster")
         return PodByPod(DurableAllocator.open(self.config, self.journal, clock))
 
     def requests(self, configuration: Configuration) -> list[Request]:

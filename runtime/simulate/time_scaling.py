@@ -44,7 +44,7 @@ def compress_arrivals(requests: Sequence[Request], devices: int, load: float) ->
     """
     last = max((request.submitted for request in requests), default=0.0)
     if not last:
-        raise UserError("the gangs of the workload come all at once: there is no time to press together")
+        raise UserError("all gangs arrive at once, so the workload cannot be compressed")
     span = work(requests) / devices / load
     before = work(requests) / devices / min(load, STEADY)
     there = [left for request in requests for left in _left(request, request.submitted / last, before)]

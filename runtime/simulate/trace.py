@@ -73,7 +73,7 @@ class _Row:
         except ValueError:
             value = float("nan")
         if not isfinite(value) or value < 0 or (positive and value == 0):
-            self.wrong(column, f"{text!r} is no {'positive ' if positive else ''}number of seconds")
+            self.wrong(column, f"{text!r} is not a {'positive ' if positive else ''}number of seconds")
             return 1.0
         return value
 
@@ -87,7 +87,7 @@ class _Row:
         except ValueError:
             value = least - 1
         if not least <= value <= most:
-            self.wrong(column, f"{text!r} is no whole number from {least} to {most}")
+            self.wrong(column, f"{text!r} is not a whole number from {least} to {most}")
             return default
         return value
 
@@ -137,7 +137,7 @@ class _Reader:
                 gangs[request.gang], begun[request.gang] = request, line
             elif last != request.gang:
                 row.wrong(
-                    "gang", f"{request.gang!r} is on line {begun[request.gang]} already; its rows belong together"
+                    "gang", f"{request.gang!r} is already on line {begun[request.gang]}; its rows belong together"
                 )
             else:
                 gangs[request.gang] = self._joined(row, earlier, request)

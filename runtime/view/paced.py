@@ -85,7 +85,7 @@ class Paced:
     def control(self, *, pace: float | None = None, paused: bool | None = None) -> None:
         """Go faster or slower, stop or go on. Raises `ValueError` for a pace that is none."""
         if pace is not None and not 0 < pace < 1e9:
-            raise ValueError(f"a pace is a number of virtual seconds in a second, not {pace:g}")
+            raise ValueError(f"a pace must be a number of virtual seconds per second, not {pace:g}")
         with self._changed:
             self._pace = self._pace if pace is None else pace
             self._paused = self._paused if paused is None else paused

@@ -87,7 +87,7 @@ class Pages:
     async def stream(self, request: Request) -> Response:
         """What changes, as server-sent events; everything first."""
         if self._watching >= MAX_PAGES:
-            return PlainTextResponse(f"{MAX_PAGES} pages look on already\n", status_code=503)
+            return PlainTextResponse(f"{MAX_PAGES} pages are already open\n", status_code=503)
         headers = {**HEADERS, "X-Accel-Buffering": "no"}  # a proxy must not keep it back
         return StreamingResponse(self._changes(request), media_type="text/event-stream", headers=headers)
 

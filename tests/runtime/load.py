@@ -33,8 +33,8 @@ CONFIGURATION = config(
 )
 
 MISTAKES: list[tuple[str, bytes, int, str]] = [
-    ("filter", b"{", 200, "is no JSON"),
-    ("bind", b'{"PodName": "x"}', 200, "PodUID must be a text"),
+    ("filter", b"{", 200, "is not JSON"),
+    ("bind", b'{"PodName": "x"}', 200, "PodUID must be a non-empty string"),
     ("preempt", b"[]", 400, "must be a JSON object"),
     ("filter", json.dumps({"Pod": {"metadata": {"uid": "?", "name": "?"}}}).encode(), 200, "there is no pod default/?"),
 ]
@@ -215,7 +215,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--no-lives", action="store_true", help="the lives of gangs are not followed")
+    parser.add_argument("--no-lives", action="store_true", help="gang life cycles are not tracked")
     parser.add_argument("--cost-of-lives", type=int, metavar="RUNS", help="compare so many runs without lives and with")
     arguments = parser.parse_args()
     if arguments.cost_of_lives:

@@ -72,7 +72,7 @@ def test_an_opportunistic_pod_with_a_pinned_cell_is_refused_when_it_asks() -> No
                 "leafCellNumber: must be a whole number, not 'none'",
                 "priority: must be -1 to 1000, not 1001",
                 "lazyPreemptionEnable: must be true or false, not 1",
-                "prio: is no known key",
+                "prio: is not a known key",
             ],
         ),
         (
@@ -87,7 +87,7 @@ def test_an_opportunistic_pod_with_a_pinned_cell_is_refused_when_it_asks() -> No
             "{virtualCluster: A, leafCellNumber: 1, affinityGroup: {name: g, members: []}}",
             ["gang g has no member whose pods need 1 leaf cells"],
         ),
-        ("[", ["is no YAML"]),
+        ("[", ["is not YAML"]),
         ("- a", ["must be a mapping, not a list"]),
     ],
 )
@@ -111,7 +111,7 @@ BASE = "virtualCluster: a\nleafCellNumber: 4\n"
         (BASE + "---\nfoo: 1\n", "line 3: the annotation: only the first document counts, which ends here"),
         (BASE + "...\ngarbage: [", "line 3: the annotation: only the first document counts, which ends here"),
         ("virtualCluster: a\nleafCellNumber: 4.0\n", ""),
-        ("virtualCluster: a\nleafCellNumber: 4.5\n", "leafCellNumber: is no whole number: 4.5 counts as 4"),
+        ("virtualCluster: a\nleafCellNumber: 4.5\n", "leafCellNumber: is not a whole number: 4.5 counts as 4"),
         ("virtualCluster: a\nleafCellNumber: 0o4\n", ""),
         ("virtualCluster: a\nleafCellNumber: 4\npriority: 0.0\n", ""),
     ],
@@ -132,9 +132,9 @@ def test_what_hived_passes_over_is_noted(text: str, note: str) -> None:
         ("virtualCluster: a\nleafCellNumber: 0.5\n", "must be at least 1, not 0"),
         ("virtualCluster: a\nleafCellNumber: 2147483648\n", "must be at most 2147483647, not 2147483648"),
         (BASE + "affinityGroup: {name: g, members: [{podNumber: 99999999999999999999, leafCellNumber: 4}]}", "at most"),
-        (BASE + "? [a, b]\n: 1\n", "line 3: the annotation: a key must be a text"),
+        (BASE + "? [a, b]\n: 1\n", "line 3: the annotation: a key must be a string"),
         ("- a", "line 1: the annotation: must be a mapping, not a list"),
-        ("{", "line 1: the annotation: is no YAML"),
+        ("{", "line 1: the annotation: is not YAML"),
     ],
 )
 def test_what_hived_refuses_is_refused(text: str, message: str) -> None:

@@ -135,18 +135,18 @@ def test_everything_wrong_is_reported_at_once_with_its_line() -> None:
             pinnedCells: [{pinnedCellId: P}]
         """
     ) == [
-        "line 1: webServerAdress: is no known key (did you mean webServerAddress?)",
+        "line 1: webServerAdress: is not a known key (did you mean webServerAddress?)",
         "line 4: physicalCluster.cellTypes.NODE.childCellNumber: must be at least 1, not 0",
         "line 4: physicalCluster.cellTypes.NODE.isNodeLevel: must be true or false, not 'maybe'",
         "line 5: physicalCluster.cellTypes.LOOP: contains itself: LOOP -> LOOP",
-        "line 8: physicalCluster.physicalCells[0].cellType: NODES is no defined cell type (did you mean NODE?)",
+        "line 8: physicalCluster.physicalCells[0].cellType: NODES is not a defined cell type (did you mean NODE?)",
         "line 9: physicalCluster.physicalCells[1].cellType: PAIR is smaller than a node "
         "(a top cell is a node or contains nodes)",
         "line 10: physicalCluster.physicalCells[2]: has no cellType (a top cell must say what it is)",
-        "line 12: physicalCluster.physicalCells[3].cellAdress: is no known key (did you mean cellAddress?)",
+        "line 12: physicalCluster.physicalCells[3].cellAdress: is not a known key (did you mean cellAddress?)",
         "line 18: virtualClusters.VC1.virtualCells[1].cellNumber: must be at least 0, not -1",
         "line 18: virtualClusters.VC1.virtualCells[1].cellType: there is no chain RACK in physicalCells",
-        "line 19: virtualClusters.VC1.pinnedCells[0]: P is no pinned cell of physicalCells",
+        "line 19: virtualClusters.VC1.pinnedCells[0]: P is not a pinned cell of physicalCells",
     ]
 
 
@@ -174,7 +174,7 @@ virtualClusters:
         (
             "  - {cellType: NODE, cellAddress: n}\n  - {cellType: RACK, cellChildren: [{cellAddress: n}, {}]}",
             "  A: {}",
-            "line 8: physicalCluster.physicalCells: device 0 (GPU) of node n is in chain NODE already "
+            "line 8: physicalCluster.physicalCells: device 0 (GPU) of node n is already in chain NODE "
             "(give the devices their indices as cellAddress)",
         ),
         (
@@ -186,7 +186,7 @@ virtualClusters:
             "  - {cellType: RACK, cellChildren: [{}]}",
             "  A: {}",
             "line 7: physicalCluster.physicalCells[0].cellChildren: has 1 cells, but a RACK has 2 "
-            "(leave them out to have all of them as by default)",
+            "(omit cellChildren to use the defaults)",
         ),
         (
             "  - {cellType: RACK, cellChildren: [{cellType: SWITCH}, {}]}",
@@ -213,7 +213,7 @@ virtualClusters:
         (
             "  - {cellType: RACK, pinnedCellId: P}",
             "  A: {pinnedCells: [{pinnedCellId: P}]}\n  B: {pinnedCells: [{pinnedCellId: P}]}",
-            "line 10: virtualClusters.B.pinnedCells[0]: P belongs to A already",
+            "line 10: virtualClusters.B.pinnedCells[0]: P already belongs to A",
         ),
         (
             "  - {cellType: RACK, pinnedCellId: P, cellChildren: [{pinnedCellId: Q}, {}]}",
@@ -241,7 +241,7 @@ def test_pinned_cells_that_break_up_too_many_whole_cells_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: [1, 2", "line 1: the configuration: is no YAML: did not find expected ',' or ']'"),
+        ("a: [1, 2", "line 1: the configuration: is not YAML: did not find expected ',' or ']'"),
         ("virtualClusters: {}\nvirtualClusters: {}", "line 2: virtualClusters: is given twice"),
         ("physicalCluster: &a [*a]", "line 1: physicalCluster[0]: contains itself"),
         ("[1, 2]", "line 1: the configuration: must be a mapping, not a list"),
@@ -249,7 +249,7 @@ def test_pinned_cells_that_break_up_too_many_whole_cells_are_refused() -> None:
         ("webServerAddress: !!bool perhaps", "line 1: webServerAddress: cannot be read: perhaps"),
         ("webServerAddress: !!timestamp now", "line 1: webServerAddress: cannot be read: now"),
         ("virtualClusters: 7", "line 1: virtualClusters: must be a mapping, not 7"),
-        ("{[a]: 1}", "line 1: the configuration: a key must be a text"),
+        ("{[a]: 1}", "line 1: the configuration: a key must be a string"),
         ("waitingPodSchedulingBlockMilliSec: 1:30", "must be a whole number, not '1:30'"),
     ],
 )
@@ -260,13 +260,14 @@ def test_a_text_that_is_no_configuration(text: str, expected: str) -> None:
 def test_merge_keys_are_understood() -> None:
     text = "x: &x {kubeConfigFilePath: a}\n"
     assert problems(text) == [
-        "physicalCluster.physicalCells: has no cells (list what there is; an empty file is no configuration)",
-        "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
+        "physicalCluster.physicalCells: has no cells "
+        "(list the cells of the cluster; an empty file is not a configuration)",
+        "line 1: x: is not a known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
         "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)",
     ]
     made = configuration(read_text(text + WHOLE[WHOLE.index("physicalCluster:") :]))
     assert [str(note) for note in made.notes] == [
-        "line 1: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
+        "line 1: x: is not a known key (known here: forcePodBindThreshold, kubeApiServerAddress, kubeConfigFilePath, "
         "physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress)"
     ], "alone, it does no harm"
     merged = "<<: [{kubeConfigFilePath: a, webServerAddress: c}, {kubeConfigFilePath: d}]\nwebServerAddress: b\n"

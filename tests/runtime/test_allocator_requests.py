@@ -57,7 +57,7 @@ def test_one_pod_more_than_a_gang_has() -> None:
     run(allocator, pods)
     before = picture(allocator)
     extra = replace(pods[0], uid="another", name="another")
-    with pytest.raises(UserError, match="gang g has all its 1 pods of 1 leaf cells already"):
+    with pytest.raises(UserError, match="gang g already has all its 1 pods of 1 leaf cells"):
         allocator.schedule(extra)
     assert picture(allocator) == before
     allocator.delete(pods[0])
@@ -91,7 +91,7 @@ def test_a_pod_has_one_place() -> None:
     other = allocator.schedule(pods[1])
     assert isinstance(other, Bind)
     before = picture(allocator)
-    with pytest.raises(UserError, match="pod default/g-0 has another place in gang g already"):
+    with pytest.raises(UserError, match="pod default/g-0 already has another place in gang g"):
         allocator.allocate(pods[0], other.info)
     with pytest.raises(UserError, match=r"leaf cells .* belong to another pod of gang g"):
         allocator.allocate(pods[1], first.info)
@@ -128,7 +128,7 @@ Change = Callable[[BindInfo], BindInfo]
     ("change", "message"),
     [
         (lambda x: replace(x, node="b"), "gang h has no place on leaf cells 0, 1 of b for a pod of 2"),
-        (lambda x: replace(x, gang=()), "the bind info has pods {} by leaf cells, but gang h {2: 1}"),
+        (lambda x: replace(x, gang=()), "the bind info has {} pods by leaf cell count, but gang h has {2: 1}"),
         (
             lambda x: replace(x, gang=((PodPlacement(x.node, (1, 1), ("NODE", "NODE")),),)),
             "the bind info of gang h names a device twice",

@@ -149,8 +149,8 @@ def test_a_journal_goes_on_after_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("gang", "wrong", "because"),
     [
-        ("weak", {"cells": ["node-1/0", "node-1/1", "node-1/2"]}, "and the line says Allocated"),
-        ("strong", {"state": "BeingPreempted"}, "and the line says BeingPreempted"),
+        ("weak", {"cells": ["node-1/0", "node-1/1", "node-1/2"]}, "but the line says Allocated"),
+        ("strong", {"state": "BeingPreempted"}, "but the line says BeingPreempted"),
     ],
 )
 def test_a_journal_that_says_what_the_spec_does_not_allow_is_not_explained(

@@ -164,7 +164,7 @@ def test_a_gang_that_is_below_its_minimum_for_too_long_has_to_be_torn_down_and_t
     with serving(tmp_path, TWO, "ab", "--termination-delay", "0.3") as cluster:
         pods = breached(cluster)
         until(lambda: cluster.get("lives/")["to delete"] == ["g-0"])
-        assert life(cluster, "g")["waits for"] == ["1 pod to go, before all are made again"]
+        assert life(cluster, "g")["waits for"] == ["1 pod to terminate before all are recreated"]
         assert tasks(cluster, "g")[0] == ("Killing", "Terminating", "started")
         assert metric(cluster, "scheduler_lives_to_delete") == metric(cluster, "scheduler_lives_torn_down_total") == 1
         assert cluster.bound().keys() == {"g-0", "g-1"}, "nobody deletes it"

@@ -277,7 +277,7 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "j") as connection:
         connection.execute("CREATE TABLE pictures (name TEXT)")
     connection.close()
-    with pytest.raises(JournalError, match="is no journal"):
+    with pytest.raises(JournalError, match="is not a journal"):
         Journal(tmp_path / "j")
 
 

@@ -404,9 +404,9 @@ def test_the_command_says_why_a_cluster_cannot_be_reached(tmp_path: Path) -> Non
     broken.write_text(json.dumps({"contexts": [], "clusters": [], "current-context": "x"}))
     empty = tmp_path / "empty"
     empty.write_text("{}")
-    assert "needs --kubernetes" in refused(tmp_path, "--kubeconfig", broken)
+    assert "requires --kubernetes" in refused(tmp_path, "--kubeconfig", broken)
     both = refused(tmp_path, "--kubernetes", "--events", tmp_path / "events")
-    assert "either --events, or --kubernetes, or --in-memory" in both
+    assert "--events, --kubernetes and --in-memory are mutually exclusive" in both
     assert "none not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", tmp_path / "none")
     assert "Context 'x' not found" in refused(tmp_path, "--kubernetes", "--kubeconfig", broken)
     assert "the kubeconfig has no 'clusters'" in refused(tmp_path, "--kubernetes", "--kubeconfig", empty)
@@ -494,4 +494,4 @@ def test_a_plugin_says_who_asks_and_says_it_anew_when_its_token_is_refused(tmp_p
 def test_a_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "installHint": "get it"}
     message = refused(tmp_path, "--kubernetes", "--kubeconfig", kubeconfig(tmp_path, 1, exec=plugin))
-    assert "there is no program no-such-plugin, which should say who asks (get it)" in message
+    assert "the credential plugin no-such-plugin was not found (get it)" in message

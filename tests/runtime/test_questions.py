@@ -117,7 +117,7 @@ def test_a_command_answers(situation: Cluster, question: str) -> None:
     text = run(situation, *command)
     for words in QUESTIONS[question][2](situation):
         assert words in text, text
-    assert "waits since" in text or question != "since when does it wait?"
+    assert "waiting since" in text or question != "since when does it wait?"
     assert "would make room: long ending" in text or question != "what would make room?"
     assert json.loads(run(situation, *command, "--json"))
     assert situation.everything() == before, "asking changes nothing"

@@ -22,7 +22,7 @@ def test_only_a_changed_and_right_configuration_ends_the_service(
     thread = Thread(target=reload.run)
     thread.start()
     path.write_text(yaml.safe_dump(config(nodes("a"), A={"NODE": 2})))
-    until(lambda: "has mistakes" in caplog.text)
+    until(lambda: "configuration is invalid" in caplog.text)
     assert not ended
     path.unlink()
     path.write_text(yaml.safe_dump(config(nodes("a", "b"), A={"NODE": 2})))

@@ -61,7 +61,7 @@ CHANGES: dict[str, Change] = {
     "no specification": without(SPEC),
     "a long specification": instead(spec="# " + "x" * 300_000),
     "no bind info": without(BIND_INFO),
-    "bind info that is no YAML": instead(info="{"),
+    "bind info that is not YAML": instead(info="{"),
     "bind info of another node": elsewhere,
     "old isolation": lambda old: {**without(BIND_INFO, ISOLATION)(old), ISOLATION.replace("leaf-cell", "gpu"): "2,3"},
     "neither specification nor bind info": without(SPEC, BIND_INFO),

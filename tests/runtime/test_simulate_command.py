@@ -79,7 +79,7 @@ def test_the_journal_changes_nothing_but_the_time_it_takes(tmp_path: Path) -> No
     assert (tmp_path / "a/gangs.csv").read_bytes() == (tmp_path / "b/gangs.csv").read_bytes()
     again = simulate(*options, "--journal", tmp_path / "journal")
     assert again.returncode == 2
-    assert "is there already: a simulation begins with an empty cluster" in again.stderr
+    assert "already exists: a simulation begins with an empty cluster" in again.stderr
 
 
 def test_runs_are_compared(tmp_path: Path) -> None:
@@ -125,13 +125,13 @@ def test_a_public_trace_is_converted_and_simulated(tmp_path: Path) -> None:
         (("--config", SMALL, "--workload", TRACE, "--generate", "gangs=1"), "Give either --workload or --generate"),
         (("--config", SMALL, "--workload", "none.csv"), "none.csv cannot be read: No such file"),
         (("--config", "none.yaml", "--generate", "gangs=1"), "none.yaml"),
-        (("--config", SMALL, "--generate", "gangs=1", "--grace", "soon"), "'soon' is no time, as in 45s"),
+        (("--config", SMALL, "--generate", "gangs=1", "--grace", "soon"), "'soon' is not a time, as in 45s"),
         (("--config", SMALL, "--generate", "gang=1"), "did you mean 'gangs'?"),
         (("--config", SMALL, "--generate", "gangs=1", "--outages", "none.csv"), "none.csv cannot be read"),
         (("--config", LARGE, "--workload", TRACE), "which is not configured"),
-        (("compare", SMALL, SMALL), "is no JSON"),
+        (("compare", SMALL, SMALL), "is not JSON"),
         (("compare", "a"), "Comparing needs two runs or more"),
-        (("convert", "philly", SMALL, "--out", "x.csv"), "is no JSON"),
+        (("convert", "philly", SMALL, "--out", "x.csv"), "is not JSON"),
     ],
 )
 def test_mistakes_are_explained(arguments: tuple[object, ...], words: str) -> None:

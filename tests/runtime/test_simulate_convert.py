@@ -72,9 +72,9 @@ def test_what_is_wrong_in_philly_is_told_by_job(tmp_path: Path) -> None:
         philly.read(path)
     lines = str(raised.value).replace(str(path), "log").splitlines()
     assert lines == [
-        "log, job 1: submitted_time is no time like 2017-10-07 01:11:39: 'yesterday'",
+        "log, job 1: submitted_time is not a time like 2017-10-07 01:11:39: 'yesterday'",
         "log, job 2: must be an object",
-        "log, job 3: vc must be a text, not ''",
+        "log, job 3: vc must be a string, not ''",
     ]
     path.write_text("{}")
     with pytest.raises(UserError, match="must be a JSON array"):
@@ -135,13 +135,13 @@ def test_alibaba_2023(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "content", "message"),
     [
-        (alibaba.read, b"a,b\xff\n", "is no text in UTF-8: byte 3"),
+        (alibaba.read, b"a,b\xff\n", "is not UTF-8 text: byte 3"),
         (alibaba.read, b"a\n" + b"x" * 200_000 + b"\n", "cannot be read: field larger than field limit"),
-        (partial(nodes.read, shares={"a": 1}), b"sn,gpu,model\n\xff\n", "is no text in UTF-8: byte 13"),
-        (philly.read, b"[" * 200_000, "is no JSON: maximum recursion depth"),
-        (philly.read, b"\xff", "is no text in UTF-8: byte 0"),
-        (read_run, b"[" * 200_000, "is no JSON: maximum recursion depth"),
-        (partial(read_outages, nodes=["n"]), b"node,down,up\nn,\xff,1\n", "is no text in UTF-8: byte 15"),
+        (partial(nodes.read, shares={"a": 1}), b"sn,gpu,model\n\xff\n", "is not UTF-8 text: byte 13"),
+        (philly.read, b"[" * 200_000, "is not JSON: maximum recursion depth"),
+        (philly.read, b"\xff", "is not UTF-8 text: byte 0"),
+        (read_run, b"[" * 200_000, "is not JSON: maximum recursion depth"),
+        (partial(read_outages, nodes=["n"]), b"node,down,up\nn,\xff,1\n", "is not UTF-8 text: byte 15"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused(
@@ -159,7 +159,7 @@ def test_what_is_wrong_in_alibaba_is_told_by_line(tmp_path: Path) -> None:
     with pytest.raises(UserError) as raised:
         alibaba.read(path)
     first, second = str(raised.value).replace(f"{path}, ", "").splitlines()
-    assert first == "line 2, column num_gpu: 'one' is no number"
+    assert first == "line 2, column num_gpu: 'one' is not a number"
     assert second.startswith("line 6: has 10 fields, but there are 11 columns: name,")
     path.write_text(PODS.splitlines()[0] + "\n")
     with pytest.raises(UserError, match="no jobs that can be used"):

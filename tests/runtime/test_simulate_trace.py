@@ -83,19 +83,19 @@ def test_everything_wrong_is_told_at_once_with_line_and_column(tmp_path: Path) -
         + "g,A,-1,nan,1,1,0,no\n",
     )
     assert problems == [
-        "trace.csv, line 2, column submitted: 'soon' is no number of seconds",
-        "trace.csv, line 3, column duration: '0' is no positive number of seconds",
+        "trace.csv, line 2, column submitted: 'soon' is not a number of seconds",
+        "trace.csv, line 3, column duration: '0' is not a positive number of seconds",
         "trace.csv, line 4, column tenant: is empty",
-        "trace.csv, line 4, column pods: '0' is no whole number from 1 to 100000",
-        "trace.csv, line 4, column leaf_cells: '1.5' is no whole number from 1 to 10000",
-        "trace.csv, line 4, column priority: '2000' is no whole number from -1 to 1000",
+        "trace.csv, line 4, column pods: '0' is not a whole number from 1 to 100000",
+        "trace.csv, line 4, column leaf_cells: '1.5' is not a whole number from 1 to 10000",
+        "trace.csv, line 4, column priority: '2000' is not a whole number from -1 to 1000",
         "trace.csv, line 4, column failed: 'maybe' is neither yes nor no",
         "trace.csv, line 5: has 5 fields, but there are 8 columns",
         "trace.csv, line 8, column tenant: differs from the row above, which is of the same gang 'f'",
         "trace.csv, line 8, column duration: differs from the row above, which is of the same gang 'f'",
-        "trace.csv, line 9, column gang: 'e' is on line 6 already; its rows belong together",
-        "trace.csv, line 10, column submitted: '-1' is no number of seconds",
-        "trace.csv, line 10, column duration: 'nan' is no positive number of seconds",
+        "trace.csv, line 9, column gang: 'e' is already on line 6; its rows belong together",
+        "trace.csv, line 10, column submitted: '-1' is not a number of seconds",
+        "trace.csv, line 10, column duration: 'nan' is not a positive number of seconds",
     ]
 
 
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="cannot be read: No such file"):
         read_trace(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"gang\xff\n")
-    with pytest.raises(UserError, match="no text in UTF-8"):
+    with pytest.raises(UserError, match="not UTF-8 text"):
         read_trace(tmp_path / "bytes.csv")
 
 
@@ -151,8 +151,8 @@ def test_outages_are_read(tmp_path: Path) -> None:
         read_outages(path, ["a", "b"])
     assert [problem.removeprefix(f"{path}, ") for problem in raised.value.problems] == [
         "line 2, column node: there is no node 'c'; there are a, b",
-        "line 3, column down: 'x' is no number of seconds",
-        "line 4, column up: '5' is no number of seconds after 5",
+        "line 3, column down: 'x' is not a number of seconds",
+        "line 4, column up: '5' is not a number of seconds after 5",
         "line 5: has 2 fields, but there are 3 columns",
     ]
 

@@ -64,9 +64,9 @@ def test_what_a_configuration_comes_to(tmp_path: Path) -> None:
         "  4 devices are promised to nobody",
         "warning: B is promised nothing: all its gangs have to be opportunistic",
         "listens on 127.0.0.1:9096; API server: as the kubeconfig says",
-        "warning: line 38: x: is no known key (known here: forcePodBindThreshold, kubeApiServerAddress, "
+        "warning: line 38: x: is not a known key (known here: forcePodBindThreshold, kubeApiServerAddress, "
         "kubeConfigFilePath, physicalCluster, virtualClusters, waitingPodSchedulingBlockMilliSec, webServerAddress); "
-        "HiveD passes over it, and so do we",
+        "ignored, as in HiveD",
     ]
 
 

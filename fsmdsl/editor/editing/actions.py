@@ -239,7 +239,7 @@ def _sender(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[A
 def _unused(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[Action]:
     edit = withdrawn(document, d.span)
     if edit is not None:
-        yield Action("take it out", (edit,), d)
+        yield Action("remove it", (edit,), d)
 
 
 def _dead_guard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[Action]:
@@ -247,7 +247,7 @@ def _dead_guard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterat
     row = _row(analysis, document, d.span)
     edit = None if row is None else withdrawn(document, in_file(row.span))
     if edit is not None:
-        yield Action("take the transition out", (edit,), d)
+        yield Action("remove the transition", (edit,), d)
 
 
 def _idle_guard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterator[Action]:
@@ -255,7 +255,7 @@ def _idle_guard(analysis: Analysis, document: Document, d: Diagnostic) -> Iterat
     text = document.source.text
     when = re.search(r"\s*\bwhen\s+\Z", text[: d.span.start])
     if when is not None:
-        yield Action("take the guard out", (Edit(Span(document.source, when.start(), d.span.end), ""),), d)
+        yield Action("remove the guard", (Edit(Span(document.source, when.start(), d.span.end), ""),), d)
 
 
 def _row(analysis: Analysis, document: Document, span: Span) -> s.TransitionDecl | None:

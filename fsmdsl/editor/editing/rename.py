@@ -41,7 +41,7 @@ def rename(analysis: Analysis, path: str, offset: int, name: str) -> tuple[Edit,
     if not _NAME.fullmatch(name):
         raise RefusedError(f"`{name}` is not a name: names have letters a to z, digits and `_`")
     if name in RESERVED:
-        raise RefusedError(f"`{name}` is a word of the language and cannot be a name")
+        raise RefusedError(f"`{name}` is a reserved word and cannot be used as a name")
     meaning = use.meaning
     edits = [Edit(u.span, name) for u in _uses_of_name(analysis, meaning)]
     if name != meaning.name:

@@ -77,7 +77,7 @@ class Unambiguous:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] == "http" and {b"transfer-encoding", b"content-length"} <= {x for x, _ in scope["headers"]}:
-            text = b"a request has either Transfer-Encoding or Content-Length"
+            text = b"a request must not have both Transfer-Encoding and Content-Length"
             headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
             headers.append((b"content-length", b"%d" % len(text)))
             await send({"type": "http.response.start", "status": 400, "headers": headers})

@@ -109,7 +109,7 @@ class Documents:
         try:
             disk.create(path, data)
         except FileExistsError as error:
-            raise RefusedError(f"`{path}` is there already; choose another name") from error
+            raise RefusedError(f"`{path}` already exists; choose another name") from error
         except (OSError, ValueError) as error:
             raise RefusedError(f"cannot write `{path}`: {reason(error)}") from error
         with self._lock:
@@ -143,7 +143,7 @@ def _encoded(name: str, text: str) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise RefusedError(f"cannot write `{name}`: character {error.start} is half of one") from error
+        raise RefusedError(f"cannot write `{name}`: character {error.start} is an unpaired surrogate") from error
 
 
 def _version(data: bytes) -> str:

@@ -46,7 +46,7 @@ def answer(job: Data, tell: Tell, memory: int, means: Means | None = None) -> No
     except RecursionError:
         tell("failed", {"message": "this spec is nested too deeply to be explored; name the inner parts with `let`"})
     except Exception as error:  # the page must be told whatever it is
-        tell("failed", {"message": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"})
+        tell("failed", {"message": f"internal error: {type(error).__name__}: {error}"})
 
 
 def _explore(job: Data, tell: Tell, memory: int, means: Means | None) -> None:

@@ -61,13 +61,13 @@ class Guard:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if host not in self.hosts:
-            return 421, "this server answers to its loopback address alone"
+            return 421, "this server accepts requests only to its loopback address"
         if any(x != f"http://{host}" for x in headers.getlist("origin")):
-            return 403, "this comes from another site"
+            return 403, "cross-site request refused"
         if not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
-            return 403, "this comes from another site"
+            return 403, "cross-site request refused"
         if int(headers.get("content-length") or 0) > LARGEST:
-            return 413, "this is too much at once"
+            return 413, "request too large"
         if scope["path"].startswith("/api/") and not compare_digest(
             headers.get(TOKEN, "").encode(), self.token.encode()
         ):

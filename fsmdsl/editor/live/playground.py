@@ -72,7 +72,7 @@ class Playground:
         that anybody has made. Where one is refused, the project before stays."""
         files = request.get("files")
         if not isinstance(files, dict) or not 1 <= len(files) <= MAX_FILES:
-            raise RefusedError(f"a project has 1 to {MAX_FILES} files")
+            raise RefusedError(f"a project must have 1 to {MAX_FILES} files")
         data = {name: _checked(name, text) for name, text in files.items()}
         rmtree(self._folder, ignore_errors=True)
         for name, content in data.items():
@@ -125,7 +125,7 @@ def _checked(name: str, text: object) -> bytes:
     if not _NAME.fullmatch(name) or len(name) > 200:
         raise RefusedError(f"`{name}` is not the name of a file in a project: letters, digits, `_`, `-`, then `.fsm`")
     if not isinstance(text, str):
-        raise RefusedError(f"`{name}` has no text")
+        raise RefusedError(f"`{name}` must be a string")
     try:
         check_size(text)
         return text.encode("utf-8")

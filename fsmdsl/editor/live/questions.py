@@ -64,7 +64,7 @@ def refusal(error: Exception) -> tuple[int, Data]:
         case RecursionError():
             return 400, {"error": "this spec is nested too deeply; name the inner parts with `let`"}
         case _:
-            return 500, {"error": f"a mistake of fsm itself, not yours: {type(error).__name__}: {error}"}
+            return 500, {"error": f"internal error: {type(error).__name__}: {error}"}
 
 
 def job(live: Live, request: Data) -> Data:
@@ -85,7 +85,7 @@ def typed(request: Data) -> dict[str, str]:
     """What was typed and is in no file, by file. Raises `MisuseError`."""
     texts = request.get("texts", {})
     if not isinstance(texts, dict) or not all(isinstance(x, str) for x in texts.values()):
-        raise MisuseError("`texts` are texts by file")
+        raise MisuseError("`texts` must map file names to strings")
     for name, text in texts.items():
         try:
             check_size(text)
@@ -111,14 +111,14 @@ def number(request: Data, name: str, default: int = 0) -> int:
     """A part of a question that is a whole number. Raises `MisuseError`."""
     value = request.get(name, default)
     if type(value) is not int or abs(value) > LARGEST:
-        raise MisuseError(f"`{name}` is not a whole number of at most {LARGEST}")
+        raise MisuseError(f"`{name}` must be a whole number of at most {LARGEST}")
     return value
 
 
 def _seconds(request: Data) -> float:
     value = request.get("seconds") or 60
     if type(value) not in (int, float) or value != value:
-        raise MisuseError("`seconds` is not a number")
+        raise MisuseError("`seconds` must be a number")
     return float(max(0.1, min(value, MAX_SECONDS)))
 
 
@@ -146,7 +146,7 @@ def _create(live: Live, request: Data) -> Data:
     """A new file beside one that there is."""
     beside, name = word(request, "beside"), word(request, "name")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise MisuseError("a file's name is letters, digits and `_`, and does not begin with a digit")
+        raise MisuseError("a file's name can contain only letters, digits and `_`, and cannot begin with a digit")
     document = live.documents.create(Path(beside).parent, name, word(request, "text"))
     return {"name": document.name, "version": document.version}
 
@@ -163,7 +163,7 @@ def machine_of(live: Live, request: Data) -> m.Machine:
     name = word(request, "machine")
     machine = live.model(request, name).machines.get(name)
     if machine is None:
-        raise GoneError(f"`{name}` is no machine")
+        raise GoneError(f"`{name}` is not a machine")
     return machine
 
 
@@ -183,7 +183,7 @@ def _export(live: Live, request: Data) -> Data:
     machine, form = machine_of(live, request), word(request, "form")
     text = exported(machine, form)
     if text is None:
-        raise MisuseError(f"`form` is none of {', '.join(TEXTS)}")
+        raise MisuseError(f"`form` must be one of {', '.join(TEXTS)}")
     return {"text": text}
 
 
@@ -215,7 +215,7 @@ def _start(live: Live, request: Data) -> Data:
     model = live.model(request, name)
     steps = request.get("steps") or []
     if not isinstance(steps, list) or not all(isinstance(x, str) for x in steps):
-        raise MisuseError("`steps` are the texts of steps")
+        raise MisuseError("`steps` must be a list of strings")
     return live.runs.start(model, kind, name, request.get("trace"), number(request, "at"), steps)
 
 
@@ -235,7 +235,7 @@ def _save_run(live: Live, request: Data) -> Data:
     """The run as a scenario in a new file beside the spec."""
     name = word(request, "name")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise MisuseError("a scenario's name is letters, digits and `_`, and does not begin with a digit")
+        raise MisuseError("a scenario's name can contain only letters, digits and `_`, and cannot begin with a digit")
     script, file = live.runs.script(word(request, "id"), number(request, "at"), name)
     document = live.documents.create(Path(file).parent, name, script.text)
     return {"name": document.name, "version": document.version, "cut": script.cut}

@@ -136,7 +136,7 @@ async def on_trace(state: State, uri: Any = None, system: Any = None, prop: Any 
             stepping = await steps(state, analysis.model or analysis.earlier, run)
             return {**v, "title": f"{explored.name}: {name}", **stepping}
     names = ", ".join(dict.fromkeys(f"`{v['name']}`" for v in explored.data["verdicts"]))
-    raise NotDoneError(f"`{system}` asks nothing called `{prop}`; it asks {names}")
+    raise NotDoneError(f"`{system}` has no property `{prop}`; it has {names}")
 
 
 def on_systems(state: State, uri: Any = None, *_: Any) -> list[str]:

@@ -52,7 +52,7 @@ def _sure(state: State, path: str) -> None:
     """Nothing is changed in a text that may not be what the author sees. Raises `NotDoneError`."""
     why = state.doubt(path)
     if why is not None:
-        message = f"nothing is changed: {path} may not be here what it is in the editor, for {why}"
+        message = f"no changes were made: the server's copy of {path} may differ from the editor's ({why})"
         raise NotDoneError(f"{message}; close it and open it again")
 
 

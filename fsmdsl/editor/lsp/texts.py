@@ -158,7 +158,7 @@ def read_change(params: Any) -> tuple[str, int | None, list[Change]]:
     uri, document = read_uri(params), params["textDocument"]
     version, changes = document.get("version"), params.get("contentChanges")
     if not isinstance(changes, list):
-        raise ValueError("`contentChanges` is no list")
+        raise ValueError("`contentChanges` is not a list")
     return uri, None if version is None else _number(version), [_change(x) for x in changes]
 
 
@@ -174,25 +174,25 @@ def read_uri(params: Any) -> str:
     document = params.get("textDocument") if isinstance(params, dict) else None
     uri = document.get("uri") if isinstance(document, dict) else None
     if not isinstance(uri, str):
-        raise ValueError("`textDocument.uri` is no text")
+        raise ValueError("`textDocument.uri` is not a string")
     return uri
 
 
 def _change(x: Any) -> Change:
     if not isinstance(x, dict):
-        raise ValueError("a change is no object")
+        raise ValueError("a change is not an object")
     place, length = x.get("range"), x.get("rangeLength")
     if place is None:
         return Change(_text(x))
     if not isinstance(place, dict):
-        raise ValueError("a range is no object")
+        raise ValueError("a range is not an object")
     whole = t.Range(_position(place.get("start")), _position(place.get("end")))
     return Change(_text(x), whole, None if length is None else _number(length))
 
 
 def _position(x: Any) -> t.Position:
     if not isinstance(x, dict):
-        raise ValueError("a position is no object")
+        raise ValueError("a position is not an object")
     return t.Position(_number(x.get("line")), _number(x.get("character")))
 
 
@@ -213,5 +213,5 @@ def _number(x: Any) -> int:
 def _text(x: dict[str, Any]) -> str:
     text = x.get("text")
     if not isinstance(text, str):
-        raise ValueError("`text` is no text")
+        raise ValueError("`text` is not a string")
     return text

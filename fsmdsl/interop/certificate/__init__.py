@@ -109,7 +109,7 @@ def parse(data: bytes) -> Certificate:
         raise mismatch("`settings`", "settings, each once, as `name=value`", x["settings"]) from None
     systems = tuple(_system(y, f"`systems`, item {n}") for n, y in enumerate(_items(x["systems"], "`systems`"), 1))
     if not systems:
-        raise RefusedError("the certificate is of no system")
+        raise RefusedError("the certificate covers no system")
     names = [y.system for y in systems]
     if len(set(names)) < len(names):
         raise RefusedError("`systems`: a system is certified twice")
@@ -175,7 +175,7 @@ def _strings(value: Any, part: str) -> tuple[str, ...]:
 
 def _string(value: Any, part: str) -> str:
     if type(value) is not str:
-        raise mismatch(part, "text", value)
+        raise mismatch(part, "a string", value)
     return value
 
 

@@ -43,21 +43,21 @@ class Drift:
         where = "" if self.what == "machine" else f"{self.machine}: "
         match self.kind:
             case "added":
-                return f"{where}the {self.what} `{self.name}` is in the code, and not in the spec"
+                return f"{where}the {self.what} `{self.name}` is in the code, but not in the spec"
             case "removed":
-                return f"{where}the {self.what} `{self.name}` is in the spec, and not in the code"
+                return f"{where}the {self.what} `{self.name}` is in the spec, but not in the code"
             case "renamed":
                 return f"{where}the {self.what} `{self.spec.text}` of the spec is `{self.code.text}` in the code"
-        return f"{where}the {self.what} is `{self.spec.text}` in the spec, and `{self.code.text}` in the code"
+        return f"{where}the {self.what} is `{self.spec.text}` in the spec, but `{self.code.text}` in the code"
 
     def advice(self, leads: str) -> str:
         """What has to be done, where the code or the spec leads."""
         follower, text = ("spec", self.in_spec or self.code.text) if leads == "code" else ("code", self.spec.text)
         if self.kind == "renamed":
             renaming = f"{self.code.text}={self.spec.text}"
-            return f"write `{text}` in the {follower}, or say `--rename {renaming}`"
+            return f"write `{text}` in the {follower}, or pass `--rename {renaming}`"
         if not text:
-            return f"take it out of the {follower}"
+            return f"remove it from the {follower}"
         return f"write `{text}` in the {follower}"
 
 

@@ -152,7 +152,7 @@ def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) 
     yield from losses(selection, tool)
     for s in machine.states:
         if s.final and rows[s.name]:
-            yield Lost(f"`{s.name}` is final, and has rows: {tool} has it as any other state", s.span)
+            yield Lost(f"`{s.name}` is final, but has rows: {tool} has it as any other state", s.span)
     first = selection.hierarchy.around[machine.initial.name]
     if any(("entry", s) in selection.hooks for s in first):
         yield Lost(f"{tool} runs the entry effects of `{first[0]}` at the start, the spec does not", machine.span)
@@ -164,7 +164,7 @@ def _lost(selection: Selection, rows: Mapping[str, tuple[Row, ...]], tool: str) 
             when = "its guard does not hold" if t.target is not None else "it has fired"
             yield Lost(f"`{t.name}` of `{t.source}` starts again when {when}; in {tool} it fires once", t.span)
     for x in machine.lets:
-        yield Lost(f"the derived value `{x.name}`: what is computed, as guards and effects name it", x.span)
+        yield Lost(f"the definition of the derived value `{x.name}`, which guards and effects refer to by name", x.span)
     yield from _of_others(machine, tool)
 
 
@@ -172,7 +172,7 @@ def _of_others(machine: m.Machine, tool: str) -> Iterator[Lost]:
     sends = next((x for x in effects_of(machine) if isinstance(x, m.Send)), None)
     if sends is not None:
         message = (
-            f"an event that is sent (`{written(sends)}`) is handled within the step in the spec, and later in {tool}"
+            f"an event that is sent (`{written(sends)}`) is handled within the step in the spec, but later in {tool}"
         )
         yield Lost(message, sends.span)
     shared = {e.name for e in machine.events} & {a.name for a in machine.actions if a.outcomes}

@@ -16,7 +16,7 @@ REASONS: Mapping[Reason, str] = {
     "wide value": "a value of this type does not fit into 62 bits",
     "many instances": "there are more than 62 instances",
     "open duration": "a set or list of durations has no number of values",
-    "no start": "no first state satisfies `start when`",
+    "no start": "no initial state satisfies `start when`",
     "many starts": "it may begin in more than 1,024 states, and each is written down",
     "no order": "a loop over sets, lists or records has no order in the target",
 }

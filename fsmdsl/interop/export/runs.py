@@ -19,8 +19,8 @@ WITHOUT = {
     "fairness": "it promises more than SPIN's formulas can take",
     "bound": "the system says `explore while`, and to SPIN a run ends where no step is explored",
     "recovery": "`recovers` is not exported",
-    "changing": "it speaks of a collection that may change",
-    "stuck": "`stuck` speaks of all runs at once",
+    "changing": "it refers to a collection that may change",
+    "stuck": "`stuck` is about all runs at once",
     "next": "SPIN has no `next` as it is usually built",
     "shape": "its temporal words are inside something that is not a formula",
 }

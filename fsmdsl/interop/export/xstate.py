@@ -30,10 +30,10 @@ def xstate(model: m.Model, machine: m.Machine) -> tuple[str, tuple[Lost, ...]]:
 
 def _without_value(machine: m.Machine) -> Iterator[Lost]:
     for p in machine.params:
-        yield Lost(f"the parameter `{p.name}`: it is no part of the context", p.span)
+        yield Lost(f"the parameter `{p.name}`: it is not part of the context", p.span)
     for f in machine.fields:
         if not _is_plain(f.default):
-            yield Lost(f"the field `{f.name}`: its first value is computed", f.span)
+            yield Lost(f"the field `{f.name}`: its initial value is computed", f.span)
 
 
 def _is_plain(value: m.Expr) -> bool:

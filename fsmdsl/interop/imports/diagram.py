@@ -217,7 +217,7 @@ class Diagram:
             if any(lines):
                 text = " ".join(x for x in lines if x)
                 self.note(
-                    f"`{text}` on the arrow to `{target}`, where it begins: that is no event of an instance", place
+                    f"`{text}` on the arrow to `{target}`, where it begins: that is not an event of an instance", place
                 )
             return
         self.state(source, place)

@@ -70,5 +70,5 @@ def read(source: Source, form: str | None = None) -> Imported:
 
 def unknown(name: str) -> ImportFailedError:
     """A file whose format is not known."""
-    problem = NOT_READ.at(Span(Source(name, ""), 0, 0), "the name of this file does not tell its format")
-    return ImportFailedError(problem.help(f"say it with `--from`: {', '.join(FORMATS)}"))
+    problem = NOT_READ.at(Span(Source(name, ""), 0, 0), "cannot tell the format from the file name")
+    return ImportFailedError(problem.help(f"specify it with `--from`: {', '.join(FORMATS)}"))

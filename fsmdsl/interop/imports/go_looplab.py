@@ -146,7 +146,7 @@ class _Reader:
             sources = values["Src"].items if isinstance(values["Src"], GoList) else []
             names = [text_of(self.evaluator, x, env) for x in sources]
             if name is None or target is None or not names or None in names:
-                self.missed(f"a row that only running the code would tell: `{_line(event.node)}`", here)
+                self.missed(f"a row that is known only at run time: `{_line(event.node)}`", here)
             if name is not None and target is not None:
                 yield from (Row(source, target, name, place=here) for source in names if source is not None)
 
@@ -155,14 +155,14 @@ class _Reader:
     def with_callbacks(self, table: Table, callbacks: Any, env: Env) -> Table:
         """The table with what its callbacks call, as actions of rows and states."""
         if isinstance(callbacks, Unknown) and callbacks.text != "nil":
-            self.note(f"callbacks that only running the code would tell: `{callbacks.text[:80]}`", table.place)
+            self.note(f"callbacks that are known only at run time: `{callbacks.text[:80]}`", table.place)
         if not isinstance(callbacks, Struct):
             return table
         for key, node in callbacks.nodes.items():
             name = text_of(self.evaluator, key, env)
             place = span(callbacks.file.source, node)
             if name is None:
-                self.note(f"a callback whose name only running the code would tell: `{_line(node)}`", place)
+                self.note(f"a callback whose name is known only at run time: `{_line(node)}`", place)
                 continue
             if re.search(r"\.Cancel\(", text(node)):
                 self.note(f"the callback `{name}` may cancel the event", place)

@@ -122,7 +122,7 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
     elif (bare := _BARE.fullmatch(line)) is not None:
         diagram.state(bare[1], place)
     else:
-        problem = NOT_READ.at(place, "this is no line of a state diagram that is understood")
+        problem = NOT_READ.at(place, "unsupported state diagram syntax")
         raise ImportFailedError(problem.help('write `A --> B : event [guard] / action`, or `state "Title" as A`'))
 
 

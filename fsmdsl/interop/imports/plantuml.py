@@ -132,7 +132,7 @@ def _line(diagram: Diagram, line: str, place: Span) -> None:
         if not (diagram.drawn and text[2].startswith("«")):
             diagram.described(text[1], _plain(text[2]), place)
     else:
-        problem = NOT_READ.at(place, "this is no line of a state diagram that is understood")
+        problem = NOT_READ.at(place, "unsupported state diagram syntax")
         raise ImportFailedError(problem.help('write `A --> B : event [guard] / action`, or `state "Title" as A`'))
 
 

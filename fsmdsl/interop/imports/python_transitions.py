@@ -93,7 +93,7 @@ def _draft(call: Called, code: Program, title: str = "") -> Draft:
     for one in (*inherited, call):
         arguments |= dict(zip(_POSITIONS, _positional(one, own), strict=False)) | one.keywords
         if one.unknown:
-            draft.missed(f"arguments that only running the code would tell: `{', '.join(one.unknown)}`", span)
+            draft.missed(f"arguments that are known only at run time: `{', '.join(one.unknown)}`", span)
             draft.incomplete = "states" not in arguments
     draft.models = list(_models(call, arguments.get("model"), own, code))
     for callbacks in EVERYWHERE:

@@ -106,7 +106,7 @@ def _parsed(source: Source) -> Element:
 
     def refuse(*_: object) -> None:
         problem = NOT_READ.at(here(), "the document declares a document type or entities, which are not read")
-        raise ImportFailedError(problem.help("take the `<!DOCTYPE …>` out"))
+        raise ImportFailedError(problem.help("remove the `<!DOCTYPE …>`"))
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = lambda _: stack.pop()
@@ -162,7 +162,7 @@ class _Reader:
             if row is not None and row.children:
                 self.note("what the row to the initial state does", row.place)
         if len(targets) > 1:
-            self.note(f"`{' '.join(targets)}` are entered at once: the first of them is", outer.place)
+            self.note(f"`{' '.join(targets)}` are entered together; only the first is kept", outer.place)
         return targets[0] if targets else default
 
     def noted(self, name: str, x: Element) -> None:
@@ -230,7 +230,7 @@ class _Reader:
         actions = tuple(self.called(t))
         descriptors = t.attributes.get("event", "").split()
         if any(_plain(x) == "" for x in descriptors):
-            self.note(f"a row of `{name}` on every event: others than those of this document are `any`", t.place)
+            self.note(f"a row of `{name}` on every event: events not in this document become `any`", t.place)
         every: list[str | None] = [*dict.fromkeys(e for x in descriptors for e in names.matching(x))] or [None]
         for event in every:
             plain = event

@@ -95,7 +95,7 @@ class Draft:
                 and any(_unknown_rows(declaration, x) for x in statement.targets)
             ):
                 inside -= calls
-                message = f"rows that only running the code would tell: `{ast.unparse(statement)}`"
+                message = f"rows that are known only at run time: `{ast.unparse(statement)}`"
                 self.missed(message, self.code.span(statement))
         for call in (x for x in self.code.calls if x.node in inside and _builds(x)):
             self._build(call)
@@ -118,7 +118,7 @@ class Draft:
             elif isinstance(call, Called) and last_name(call.function) == "Event":
                 self.declare(name, call.argument(0, "transitions"))
             elif isinstance(call, Called) and any(self.declared_states.state(y) for y in call.arguments):
-                message = f"rows of `{name}` that only running the code would tell: `{source_text(call)}`"
+                message = f"rows of `{name}` that are known only at run time: `{source_text(call)}`"
                 self.missed(message, self.code.span(call.node))
 
     def _build(self, call: Called) -> None:
@@ -141,7 +141,7 @@ class Draft:
                 self.events[id(call)] += event.split()
             else:
                 self.unknown_events.add(id(call))
-                message = f"an event that only running the code would tell: `{source_text(event)}`"
+                message = f"an event that is known only at run time: `{source_text(event)}`"
                 self.missed(message, self.code.span(call.node))
 
     def delayed(self, event: Called) -> None:
@@ -204,7 +204,7 @@ class Draft:
     def _row(self, call: Called) -> Iterator[Row]:
         span = self.code.span(call.node)
         if call.unknown:
-            self.missed(f"a part that only running the code would tell: `{', '.join(call.unknown)}`", span)
+            self.missed(f"a part that is known only at run time: `{', '.join(call.unknown)}`", span)
         if id(call) in self.unknown_events and not self.events[id(call)]:
             return
         conditions = tuple(self._conditions(call))
@@ -221,7 +221,7 @@ class Draft:
         for source, target in self._declared(call):
             start, end = self.declared_states.state(source), self.declared_states.state(target)
             if start is None or (end is None and target is not None):
-                message = f"a row that only running the code would tell: `{ast.unparse(call.node)}`"
+                message = f"a row that is known only at run time: `{ast.unparse(call.node)}`"
                 self.missed(message, self.code.span(call.node))
             else:
                 yield start, end
@@ -291,7 +291,7 @@ class Draft:
             yield from (replace(row, source=name, event=None) for name in finals)
         else:
             if inside:
-                self.note(f"`{row.event}`, that `{row.source}` has ended: the environment sends it", row.place)
+                self.note(f"`{row.event}`, the end of `{row.source}`, is sent by the environment instead", row.place)
             yield row
 
     def _actions(self, call: Called, event: str | None) -> Iterator[str]:

@@ -116,13 +116,13 @@ class DeclaredStates:
         """`States({...})` and `States.from_enum(E, initial=E.A)`."""
         states = x.argument(0, "states" if last_name(x.function) == "States" else "enum_type")
         if x.unknown or (isinstance(states, Keyed) and states.unknown):
-            self.missed(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
+            self.missed(f"states that are known only at run time: `{source_text(x)}`", self.code.span(x.node))
         if isinstance(states, dict):
             for name, state in states.items():
                 if isinstance(name, str) and isinstance(state, Called):
                     self.ids[id(state)] = self.ids[id(x), name] = self._state(name, parent, state)
                 else:
-                    message = f"a state that only running the code would tell: `{source_text(state)}`"
+                    message = f"a state that is known only at run time: `{source_text(state)}`"
                     self.missed(message, self.code.span(x.node))
         elif isinstance(states, Class):
             final = list(items_of(x.keywords.get("final")))
@@ -130,7 +130,7 @@ class DeclaredStates:
                 flags = {"initial": m == x.argument(1, "initial"), "final": m in final}
                 self.ids[id(x), m.name] = self._add(m.name, parent, flags, self.code.span(x.node))
         else:
-            self.missed(f"states that only running the code would tell: `{source_text(x)}`", self.code.span(x.node))
+            self.missed(f"states that are known only at run time: `{source_text(x)}`", self.code.span(x.node))
 
     def begin(self) -> None:
         """The first state of the machine and of each composite is initial where none says so; regions all are."""

@@ -60,7 +60,7 @@ class Draft:
 
     def _unknown_parts(self, spec: dict[str, Any], span: Span) -> None:
         if isinstance(spec, Keyed) and spec.unknown:
-            self.missed(f"parts that only running the code would tell: `{', '.join(spec.unknown)}`", span)
+            self.missed(f"parts that are known only at run time: `{', '.join(spec.unknown)}`", span)
 
     def note_callbacks(self, what: str, callbacks: Any, span: Span, of: str = "the machine, for every row") -> None:
         """Callbacks that no row has."""
@@ -78,7 +78,7 @@ class Draft:
             )
         if call.unknown and method.startswith("add_"):
             self.missed(
-                f"arguments that only running the code would tell: `{', '.join(call.unknown)}`", self.place(call.node)
+                f"arguments that are known only at run time: `{', '.join(call.unknown)}`", self.place(call.node)
             )
         match method:
             case "add_state" | "add_states":
@@ -94,7 +94,7 @@ class Draft:
             case "set_initial" | "initial":
                 self.begin(call.argument(0, "initial"))
             case "remove_transition" | "remove_state" | "remove_states":
-                self.missed(f"`{ast.unparse(call.node)}`: nothing is taken away again", self.place(call.node))
+                self.missed(f"`{ast.unparse(call.node)}`: removals are not applied", self.place(call.node))
             case _:
                 self._late_callback(method, call)
 
@@ -127,7 +127,7 @@ class Draft:
                     description.node,
                 )
         if spec is None or text_of(spec.get("name")) is None:
-            self.missed(f"a state that only running the code would tell: `{source_text(description)}`", self.span)
+            self.missed(f"a state that is known only at run time: `{source_text(description)}`", self.span)
             self.incomplete = True
             return
         self._unknown_parts(spec, self.span if node is None else self.place(node))
@@ -183,7 +183,7 @@ class Draft:
         """The states and rows of another machine as children; what it begins in."""
         other = self.others(machine)
         if other is None or len(path) > MAX_LEVELS:
-            self.missed(f"a state that only running the code would tell: `{source_text(machine)}`", self.span)
+            self.missed(f"a state that is known only at run time: `{source_text(machine)}`", self.span)
             return None
         outer = self.separator.join(path)
         for state in other.states.values():
@@ -204,9 +204,7 @@ class Draft:
         name = text_of(initial)
         if name is None:
             if initial is not None and initial != []:
-                self.missed(
-                    f"an initial state that only running the code would tell: `{source_text(initial)}`", self.span
-                )
+                self.missed(f"an initial state that is known only at run time: `{source_text(initial)}`", self.span)
             return
         if name not in self.states:
             self.states = {name: State(name, name, place=self.span), **self.states}
@@ -224,7 +222,7 @@ class Draft:
                 case list():
                     self.add_transition(dict(zip(_TRANSITION, row, strict=False)), scope, node)
                 case _:
-                    self.missed(f"a row that only running the code would tell: `{source_text(row)}`", self.span)
+                    self.missed(f"a row that is known only at run time: `{source_text(row)}`", self.span)
 
     def add_transition(self, spec: dict[str, Any], scope: tuple[str, ...], node: ast.AST | None) -> None:
         """One row, from each of its sources."""
@@ -237,7 +235,7 @@ class Draft:
         target = spec.get("dest")
         sources = self._sources(spec.get("source"), target, scope)
         if trigger is None or sources is None or isinstance(target, Unknown | list):
-            self.missed(f"a row that only running the code would tell: `{_spelled(spec)}`", span)
+            self.missed(f"a row that is known only at run time: `{_spelled(spec)}`", span)
             return
         conditions = tuple(Condition(x) for x in names_of(spec.get("conditions")))
         conditions += tuple(Condition(x, False) for x in names_of(spec.get("unless")))
@@ -286,9 +284,7 @@ class Draft:
         )
         states = [x for x in names if x is not None]
         if len(states) < len(names):
-            self.missed(
-                f"states that only running the code would tell: `{ast.unparse(call.node)}`", self.place(call.node)
-            )
+            self.missed(f"states that are known only at run time: `{ast.unparse(call.node)}`", self.place(call.node))
         if len(states) < 2:
             return
         first = 0

@@ -27,7 +27,7 @@ def from_transitions(machine: Any, name: str | None = None) -> Imported:
     are left out. Raises TypeError for what is no such machine.
     """
     if not all(hasattr(machine, x) for x in ("states", "events", "initial")):
-        raise TypeError(f"this is no machine of the `transitions` library, but {type(machine).__name__}")
+        raise TypeError(f"this is not a machine of the `transitions` library, but {type(machine).__name__}")
     reader = _Reader(machine)
     states = list(reader.states(machine.states, ()))
     rows = [row for row in reader.rows(machine.events, ()) if row is not None]

@@ -233,7 +233,7 @@ class _Reader:
             events = [x for x in self.matching(event) if x not in taken]
             taken.update(events)
             if event in ("*", ""):
-                self.note(f"a row of {_of(path)} on every event: others than those of this machine are `any`", path)
+                self.note(f"a row of {_of(path)} on every event: events not in this machine become `any`", path)
             specs = _as_list(row_specs)
             yield from (row for e in events for x in specs for row in self.row(path, x, (path, "on", event), e))
         for x in _as_list(spec.get("always")):

@@ -206,7 +206,7 @@ class _Binder:
         head = rule.event.partition(".")[0]
         if head not in global_events:
             advice = '; an event of an instance needs `instance`, such as `instance = "{uid}"`'
-            message = f"`{rule.event}` is nothing that happens to a system as a whole{advice}"
+            message = f"`{rule.event}` is not an event of a system as a whole{advice}"
             self.problems.append(MAPPING.at(rule.place["event"], message))
 
     def _unknown(self, at: Span, what: str, name: str, names: object, where: str = " in the system") -> None:

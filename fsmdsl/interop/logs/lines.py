@@ -92,7 +92,7 @@ def parser(mapping: LogMapping, match: Match = search) -> Callable[[str], Fields
 
 def _matched(pattern: re.Pattern[str], match: Match, text: str) -> Fields | None:
     if len(text) > MAX_TEXT:
-        raise UnreadableLineError(f"it is longer than {MAX_TEXT:,} characters, the most that a pattern is tried on")
+        raise UnreadableLineError(f"it is longer than {MAX_TEXT:,} characters, the limit for matching a pattern")
     try:
         groups = match(pattern, text)
     except TimeoutError as error:

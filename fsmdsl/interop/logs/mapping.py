@@ -107,7 +107,7 @@ def read(source: Source) -> LogMapping:
 
 # Keys ----------------------------------------------------------------------------------------------------------------
 
-_TEXT = (str, "a text")
+_TEXT = (str, "a string")
 _TRUTH = (bool, "`true` or `false`")
 _TABLE = (dict, "a table")
 _KEYS: dict[str, tuple[type, str]] = {
@@ -157,7 +157,7 @@ class _Reader:
             specs = []
         names = get("names", {})
         if not all(isinstance(x, str) for x in names.values()):
-            self._wrong((0, len(self.source.text)), "names", "`names` maps names of the log to names of instances")
+            self._wrong((0, len(self.source.text)), "names", "`names` must map names of the log to names of instances")
         rules = tuple(self._rule(n, x) for n, x in enumerate(get("line", [])))
         if not rules and not self.problems:
             self._wrong(top, "", "the mapping has no `[[line]]` table: no line of a log would mean anything")
@@ -225,7 +225,7 @@ class _Reader:
             message = "this `[[line]]` says nothing of the spec: give it an `event`, a `row`, a `state` or `fields`"
             self._wrong(within, "", message)
         if rule.arguments and rule.event is None:
-            self._wrong(within, "arguments", "`arguments` are those of an event: name it with `event`")
+            self._wrong(within, "arguments", "`arguments` requires an `event`")
         if rule.of is not None and rule.instance is None:
             self._wrong(within, "of", '`of` needs an `instance`: the name in the log, such as `instance = "{uid}"`')
         needs = rule.row or rule.state or rule.fields

@@ -44,7 +44,7 @@ def _no_choice(tracker: Tracker, x: Possibility, claim: Claim) -> str:
     roster = tracker.universe
     instance = tracker.directory.bound(x.names, claim.name)
     if instance is not None:
-        return f"the line is about one of `{claim.meaning.rule.of}`, and `{claim.name}` is {roster.name(instance)}"
+        return f"the line is about one of `{claim.meaning.rule.of}`, but `{claim.name}` is {roster.name(instance)}"
     of = claim.meaning.rule.of
     if of is None:
         return (
@@ -52,7 +52,10 @@ def _no_choice(tracker: Tracker, x: Possibility, claim: Claim) -> str:
         )
     bound = ", ".join(f"`{name}` is {roster.name(n)}" for name, n in x.names if n in claim.meaning.choice)
     count = len(claim.meaning.choice)
-    return f"`{claim.name}` is one name too many for the {count} of `{of}` ({bound}); a larger system may explain it"
+    return (
+        f"all {count} instances of `{of}` are bound to other names ({bound}), so none is left for `{claim.name}`; "
+        "a larger system may explain the line"
+    )
 
 
 def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, names: Names) -> Iterator[str]:
@@ -62,7 +65,7 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
         if claim.row is not None:
             yield f"no step that ends well follows row `{claim.row}` of {name} here; it is in {world.states[instance]}"
         elif not _is_in(claim, world.states[instance]):
-            yield f"{name} is in {world.states[instance]}, and the line says {claim.state}"
+            yield f"{name} is in {world.states[instance]}, but the line says {claim.state}"
         else:
             yield from _fields(tracker, claim, instance, x)
         return
@@ -74,13 +77,13 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
         arguments = edge.step.arguments if isinstance(edge.step, EventStep) else ()
         step, after = describe(roster, edge.step, world), edge.target
         if not any(True for _ in tracker.arguments(claim, instance, arguments, names)):
-            yield f"{step} is possible, and the line has other arguments"
+            yield f"{step} is possible, but the line has other arguments"
         elif not _is_in(claim, after.world.states[instance]):
-            yield f"after {step}, {name} is in {after.world.states[instance]}, and the line says {claim.state}"
+            yield f"after {step}, {name} is in {after.world.states[instance]}, but the line says {claim.state}"
         elif claim.fields:
             yield from _fields(tracker, claim, instance, Possibility(after, names), f"after {step}, ")
         else:
-            yield f"{step} is possible, and does not follow row `{claim.row}`"
+            yield f"{step} is possible, but does not follow row `{claim.row}`"
 
 
 def _is_in(claim: Claim, state: str) -> bool:
@@ -94,4 +97,4 @@ def _fields(tracker: Tracker, claim: Claim, instance: int, x: Possibility, when:
         t, value = values[name]
         if not any(True for _ in tracker.directory.unify(t, logged, value, x.names)):
             text = tracker.directory.label(t, value, x.names)
-            yield f"{when}{roster.name(instance)}.{name} is {text}, and the line says {logged}"
+            yield f"{when}{roster.name(instance)}.{name} is {text}, but the line says {logged}"

@@ -121,7 +121,7 @@ def _within(bounds: Bounds, name: str, comparison: Callable[[Budget], T]) -> T |
             return comparison(budget)
     except LimitError as error:
         interruptible(budget)
-        return Behaviour(name, "unknown", f"{error}, before the first state was looked at")
+        return Behaviour(name, "unknown", f"{error}, before any state was explored")
 
 
 def _of_system(

@@ -36,14 +36,14 @@ def lines(difference: Difference, old: str, new: str, paint: Paint = plain, *, e
 
 
 def tally(difference: Difference) -> str:
-    """`5 changes in 2 machines, 1 system behaves differently, 2 other verdicts`."""
+    """`5 changes in 2 machines, 1 system behaves differently, 2 changed verdicts`."""
     changes = sum(max(len(x.changes), 1) for x in difference.parts)
     different = sum(b.outcome == "different" for b in difference.behaviours)
     parts = [f"{changes} change{'s' * (changes != 1)}"] if changes else []
     if different:
         parts.append(f"{different} behave{'s' * (different == 1)} differently")
     if turns := sum(not t.undecided for t in difference.turns):
-        parts.append(f"{turns} other answer{'s' * (turns != 1)}")
+        parts.append(f"{turns} changed verdict{'s' * (turns != 1)}")
     if difference.undecided:
         names = ", ".join(difference.undecided[:MAX_NAMES])
         more = f" and {len(difference.undecided) - MAX_NAMES} more" if len(difference.undecided) > MAX_NAMES else ""

@@ -150,7 +150,7 @@ function list(trace, go) {
   const items = [item("the beginning", 0, false), ...trace.steps.map((x, n) => item(x.text, n + 1, x.fault))];
   const shown = items.slice();
   if (trace.loop !== null) {
-    const ever = trace.loop === trace.steps.length ? "and nothing more, for ever" : "from here on, for ever";
+    const ever = trace.loop === trace.steps.length ? "then nothing more happens" : "repeated forever from here";
     shown.splice(trace.loop + 1, 0, h("li", { class: "stepper-loop" }, `↻ ${ever}`));
   }
   const element = h("ol", { class: "stepper-steps", "aria-label": "Steps", tabindex: "0" }, ...shown);

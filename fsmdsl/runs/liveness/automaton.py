@@ -78,7 +78,7 @@ def automaton(f: Formula) -> Automaton:
     """The automaton of a formula. Raises `TooLargeError`."""
     names = tuple(sorted(atoms(f)))
     if len(names) > BITS:
-        raise TooLargeError(f"it has {len(names)} different conditions; {BITS} are the most")
+        raise TooLargeError(f"it has {len(names)} different conditions; the maximum is {BITS}")
     tableau = _Tableau({a: n for n, a in enumerate(names)})
     moves, sets = tableau.moves(f)
     return _finished(names, moves, sets)

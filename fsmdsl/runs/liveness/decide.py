@@ -97,7 +97,7 @@ def decide(graph: Prepared, formula: Formula, weak: int = 0, strong: int = 0, fi
     used = weak | strong | finite
     free = [n for n in range(BITS) if not used >> n & 1]
     if len(free) < a.sets:
-        raise TooLargeError(f"it asks for {BITS - len(free) + a.sets} things to happen; {BITS} are the most")
+        raise TooLargeError(f"it asks for {BITS - len(free) + a.sets} things to happen; the maximum is {BITS}")
     if graph.states * len(a.moves) >= MAX_NODES:
         raise TooLargeError(f"its automaton has {len(a.moves)} states, too many for a graph of {graph.states}")
     needed = sum(1 << n for n in free[: a.sets])

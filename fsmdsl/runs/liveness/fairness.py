@@ -76,7 +76,7 @@ class FairnessConstraints:
         events = [e for e in receiver.events if d.event in (None, e.name) and _carries(d.channel, e)]
         messages = sum(prod(cardinality(p.type, self.universe) for p in e.parameters) for e in events)
         if messages * len(queues) > BITS // 2:
-            raise UncheckedError(f"`{d.channel}` carries more than {BITS // 2} messages that fairness would speak of")
+            raise UncheckedError(f"`{d.channel}` carries more than {BITS // 2} messages that fairness would refer to")
         bits = 0
         for event in events:
             for arguments in domains((p.type for p in event.parameters), self.universe):

@@ -82,7 +82,7 @@ def _together(universe: Universe, p: m.Property, e: m.Expr, before: Sequence[Que
     decided = [q for q in before if q.unchecked is None]
     fair = [q for q in decided if q.weak or q.strong or q.finite]
     others = ", ".join(f"`{q.property.name}`" for q in fair or decided)
-    why = f"its fairness has more than {BITS} obligations, which is the most in one system"
+    why = f"its fairness has more than {BITS} obligations, the limit for one system"
     return f"together with that of {others}, {why}"
 
 
@@ -189,7 +189,7 @@ class Grounding:
             case m.Temporal():
                 return self._temporal(e, [of(x) for x in e.operands], bound, positive)
             case _:
-                raise UncheckedError(f"`{words(e)}` looks for a value in what speaks of whole runs")
+                raise UncheckedError(f"`{words(e)}` searches for a value in a formula about whole runs")
 
     def _equal(self, e: m.Binary, bound: Bound, equal: bool) -> Formula:
         """Two conditions are both true or both false; or, if not `equal`, one is and the other is not."""
@@ -221,7 +221,7 @@ class Grounding:
 
     def _stuck(self, e: m.Temporal, who: m.Expr, bound: Bound, positive: bool) -> Formula:
         if not constant(self.universe, who):
-            raise UncheckedError(f"`{words(who)}` changes, and `stuck` asks of one instance for ever")
+            raise UncheckedError(f"`stuck` needs one fixed instance, but `{words(who)}` can change")
         try:
             instance = value(self.universe, self.universe.start, who, locals=bound)
         except FaultError as error:

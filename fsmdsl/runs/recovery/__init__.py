@@ -65,7 +65,7 @@ def check(universe: Universe, recovers: m.Recovers, search: Searched) -> Answer:
         return wrong
     parts = trial.parts
     if search.stopped is not None:
-        why = "" if parts.complete else "; nor was all seen that is reached without a crash"
+        why = "" if parts.complete else "; not every state reachable without a crash was explored"
         return Answer("unknown", f"bounded: {search.stopped}{why}")
     notes = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
     how_far = extent(None, search.beyond)
@@ -119,9 +119,9 @@ class _Trial:
         for step in self.again:
             after = self._after(after, step)
             if after is None:
-                why = "recovery does not end after a second crash right behind it: `recover` fails"
+                why = "recovery does not end after an immediate second crash: `recover` fails"
                 return self._fails(why, *self._ending(place, ending), CrashStep(), step)
-        what = "a second crash right behind it, with its recovery," if self.again else "a second crash at once"
+        what = "an immediate second crash, with its recovery," if self.again else "an immediate second crash"
         return self._changed(place, self._world(after), what, ending, CrashStep(), *self.again)
 
     def _ending(self, place: Place, ending: Ending) -> tuple[int, Step]:

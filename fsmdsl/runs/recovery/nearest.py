@@ -74,7 +74,7 @@ def _together(
     differs: Sequence[int],
     free: Iterable[Projection],
 ) -> str:
-    """`c0.user is g1 and g1.cells is {}; without a crash the first comes only together with g1.cells = {c0}`."""
+    """`c0.user is g1 and g1.cells is {}; without a crash the former occurs only together with g1.cells = {c0}`."""
     odd = next(n for n in core if n in differs)
     rest = [n for n in core if n != odd]
     wrong = statement(universe, slots[odd], end[odd])
@@ -83,9 +83,9 @@ def _together(
     context = " and ".join(statement(universe, slots[n], end[n]) for n in rest)
     with_it: dict[Value, None] = {x[odd]: None for x in free if all(x[n] == end[n] for n in rest)}
     if len(with_it) > FEW:
-        return f"{context} while {wrong}; without a crash these never come together"
+        return f"{context} while {wrong}; without a crash these never occur together"
     others = " or ".join(
         written(universe, slots[odd], x) if k == 0 else value(universe, slots[odd], x) for k, x in enumerate(with_it)
     )
-    only = "these come" if len(rest) > 1 else "the former comes"
+    only = "these occur" if len(rest) > 1 else "the former occurs"
     return f"{context} while {wrong}; without a crash {only} only together with {others}"

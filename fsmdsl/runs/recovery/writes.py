@@ -58,11 +58,11 @@ class Story:
             case "reset":
                 return self._reset(slot, has)
             case "crash":
-                return f"the crash makes it `{it}`, by a transition `on crash`: `{instead}` was lost"
+                return f"an `on crash` transition leads to `{it}`, and `{instead}` was lost"
             case "recover":
-                return f"`recover` makes it `{it}`, where without a crash there is `{instead}`"
+                return f"`recover` leads to `{it}`; without a crash it would be `{instead}`"
             case "before":
-                return f"the {noun} `{it}` outlives the crash, where without one there is `{instead}`"
+                return f"the {noun} `{it}` survives the crash; without a crash it would be `{instead}`"
 
     def _steps(self) -> tuple[Cut, ...]:
         return () if self.step is None else (self.step,)

@@ -59,7 +59,7 @@ def _matches(choice: str, text: str) -> bool:
 def _possible(universe: Universe, text: str, leads: str, fault: Fault | None) -> Iterator[str]:
     if fault is not None:
         first, *rest = fault_lines(universe, fault)
-        yield f"{text} is possible, and fails: {first} ({fault.kind})"
+        yield f"{text} is possible, but fails: {first} ({fault.kind})"
         yield from (f"  {line}" for line in rest)
     else:
         yield f"{text} is possible{f': {leads}' if leads else ''}"
@@ -70,7 +70,7 @@ def _restart(universe: Universe, world: World, text: str) -> str:
         has = universe.system.recover is not None
         return "the system is not down: there is nothing to recover" if has else "the system has no `recover` block"
     if world.down:
-        return "the system is down: `recover` is first"
+        return "the system is down; `recover` must run first"
     system = universe.system
     if text.startswith("crash of"):
         if not system.process_crashes:
@@ -132,15 +132,15 @@ def _why(universe: Universe, world: World, t: _Trigger) -> Iterator[str]:
     draft = StepInProgress(universe, world)
     first = standing_still(draft)
     if world.down:
-        yield f"{name}.{t.name}: the system is down: `recover` is first"
+        yield f"{name}.{t.name}: the system is down; `recover` must run first"
     elif "." in t.name:
         action = t.name.partition(".")[0]
-        yield f"{name} does not wait for an answer of `{action}`"
+        yield f"{name} is not waiting for an answer to `{action}`"
     elif first is not None and not awaited(draft, first).asynchronous:
         awaiting = f"{universe.name(first.instance)}.{first.action}"
-        yield f"{name}.{t.name}: the system stands still until {awaiting} is answered"
+        yield f"{name}.{t.name}: the system is blocked until {awaiting} is answered"
     elif draft.awaits(t.instance) is not None:
-        yield f"{name} waits for the answer of `{draft.awaits(t.instance)}`"
+        yield f"{name} waits for the answer to `{draft.awaits(t.instance)}`"
     elif t.name not in machine.event_named:
         yield from _timer(universe, world, t)
     else:
@@ -166,7 +166,7 @@ def _event(universe: Universe, world: World, t: _Trigger, state: str) -> Iterato
         if universe.ignores(t.instance, state, t.name):
             yield f"{name} ignores `{t.name}` in `{state}`; {where}"
         else:
-            yield f"{name} is in `{state}`, where no transition is for `{t.name}`; {where}"
+            yield f"{name} is in `{state}`, where no transition handles `{t.name}`; {where}"
         return
     event = machine.event_named[t.name]
     if not event.from_environment:

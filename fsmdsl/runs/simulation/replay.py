@@ -57,24 +57,24 @@ def replayed(universe: Universe, trace: Data) -> Session:
     world that the document tells.
     """
     if not isinstance(trace, dict) or not isinstance(steps := trace.get("steps"), list):
-        raise ReplayError("this is no run: it has no `steps`")
+        raise ReplayError("this is not a run: it has no `steps`")
     start = next((x for x in universe.starts if world_data(universe, x) == trace.get("start")), None)
     if start is None:
         raise ReplayError("the run begins in another state than this system does: the spec has changed since")
     loop = trace.get("loop")
     if not (loop is None or (type(loop) is int and 0 <= loop <= len(steps))):
-        raise ReplayError("the run's `loop` is no place in it")
+        raise ReplayError("the run's `loop` is not a position in it")
     return Session(universe, tuple(_entries(universe, start, steps)), 0, loop, start)
 
 
 def _entries(universe: Universe, world: World, steps: Sequence[object]) -> Iterator[Entry]:
     for n, record in enumerate(steps, 1):
         if not isinstance(record, dict) or not isinstance(text := record.get("step"), str):
-            raise ReplayError(f"step {n} of the run says no `step`")
+            raise ReplayError(f"step {n} of the run has no `step`")
         try:
             possible = enabled(universe, world)
         except TooManyValuesError as error:
-            raise ReplayError(f"step {n}, `{text}`: it cannot be said what is possible here: {error}") from error
+            raise ReplayError(f"step {n}, `{text}`: cannot determine what is possible here: {error}") from error
         fits = [(s, fire(universe, world, s)) for s in possible if describe(universe, s, world) == text]
         step, result = _matching_step(universe, fits, record, n)
         yield Entry(step, result.cascade, result.world, result.fault)

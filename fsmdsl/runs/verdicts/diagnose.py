@@ -113,7 +113,7 @@ def _run(trace: Trace) -> str:
     first, rest = steps[: trace.loop], [] if trace.loop is None else steps[trace.loop :]
     parts = list(first)
     if trace.loop is not None:
-        parts.append(f"for ever {', '.join(rest)}" if rest else "nothing more")
+        parts.append(f"forever {', '.join(rest)}" if rest else "nothing more")
     return f"run: {', then '.join(parts)}" if parts else "already so in the beginning"
 
 
@@ -130,7 +130,7 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return diagnostic if page is None else diagnostic.help(page.remedy)
         case "reachable":
             within = " within its bound" if exploration.beyond else ""
-            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} shows `{v.name}`").note(v.basis)
+            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} satisfies `{v.name}`").note(v.basis)
         case "property" if v.span in _recoveries(exploration.system):
             return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
         case "property":

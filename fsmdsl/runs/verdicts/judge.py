@@ -76,9 +76,9 @@ def without_start(universe: Universe, begun: float) -> Exploration:
     assert fault is not None
     explanation = fault_lines(universe, fault)
     violation = Verdict("fault", fault.kind, "violated", "the initial values", fault.span, explanation, fault=fault)
-    rest = unanswered(universe.model, system, "there is no first state", "not checked")
+    rest = unanswered(universe.model, system, "there is no initial state", "not checked")
     verdicts = tuple(violation if v.kind == "fault" else v for v in rest)
-    reason, spent = "not explored: there is no first state", perf_counter() - begun
+    reason, spent = "not explored: there is no initial state", perf_counter() - begun
     return Exploration(system, 0, 0, 0, reason, spent, verdicts, Coverage((), (), ()))
 
 

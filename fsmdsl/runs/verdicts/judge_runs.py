@@ -115,7 +115,8 @@ def _refinement(search: Searched) -> Iterator[Verdict]:
     if x is None:
         return
     a = refines(search.universe, x, search)
-    still = f"no step of `{search.universe.system.name}` is one of `{x.path}`: nothing is seen to change there"
+    name = search.universe.system.name
+    still = f"no step of `{name}` corresponds to a step of `{x.path}`: the mapped state never changes"
     parts = () if a.moves else (within_bound(search, Untested(still, x.span)),)
     rests = basis(search) if a.trace is None else f"the shortest run: {a.trace.length}"
     stutters = a.stutters if a.moves else ()
@@ -129,7 +130,7 @@ def _refinement(search: Searched) -> Iterator[Verdict]:
 def _unanswered(a: Answer) -> Iterator[str]:
     """Fairness that promises nothing: as documented, what it names may be an amendment's."""
     for name in a.question.unanswered:
-        yield f"no instance has the `{name}` that is named after `under`, so nothing is promised of it"
+        yield f"no instance has `{name}`, named after `under`, so that assumption has no effect"
 
 
 def _untested_on_runs(
@@ -165,7 +166,7 @@ def _is_of_one_state(f: Formula) -> bool:
 
 
 def _run(trace: Trace) -> str:
-    """`a run of 3 steps, the last 2 of them for ever`."""
+    """`a run of 3 steps, the last 2 of them forever`."""
     count = len(trace.entries)
     if trace.loop is None:
         return f"a trace of {trace.length}"
@@ -175,7 +176,7 @@ def _run(trace: Trace) -> str:
         case rest if rest == count:
             ever = "again and again"
         case 1:
-            ever = "the last of them for ever"
+            ever = "the last of them forever"
         case rest:
-            ever = f"the last {rest} of them for ever"
+            ever = f"the last {rest} of them forever"
     return f"a run of {trace.length}, {ever}"

@@ -119,7 +119,7 @@ def _faults(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
         yield _fault(search.universe, finding.fault, trace, evidence.basis(trace))
     span = search.universe.system.span
     if search.unshown is not None:
-        rests = f"{search.unshown}, before it could be said which and why"
+        rests = f"{search.unshown}, before the failing step could be identified"
         yield Verdict("fault", "some step fails", "violated", rests, span)
     elif first is None and not search.faults:
         outcome: Outcome = "holds" if search.stopped is None else "unknown"

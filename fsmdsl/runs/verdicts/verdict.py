@@ -159,7 +159,9 @@ class Reliance:
         """That it is so, as a clause about the property."""
         names = ", ".join(f"`{x}`" for x in self.steps)
         which = f"one of {names}" if len(self.steps) > 1 else names
-        return f"relies on {which}, which no fairness promises: a run that stands still breaks it"
+        return (
+            f"relies on {which}, which no fairness assumption guarantees: a run that takes no further step violates it"
+        )
 
 
 def extent(stopped: str | None, beyond: int) -> str:

@@ -37,8 +37,8 @@ MANIFEST = "manifest.json"
 LARGEST_MANIFEST = 256 * 2**20
 
 FOREIGN = (
-    "it was not saved by this user, or has been changed since; search from the beginning, or bring the key with which"
-    " it was sealed (docs/scale.md)"
+    "it was not saved by this user, or has been changed since; start a new search, or provide the key it was sealed"
+    " with (docs/scale.md)"
 )
 _HEAD = 4
 """Numbers at the beginning of a file: words of a state, states, spans, whether the states' own numbers are given."""
@@ -178,7 +178,7 @@ def read_any(folder: Path) -> Saved:
     try:
         why = distrust(folder)
         if why is not None:
-            raise SavedError(f"`{folder}` is not believed: {why}")
+            raise SavedError(f"`{folder}` is not trusted: {why}")
         content = json.loads(_read_manifest(path))
         if content["format"] != FORMAT:
             raise SavedError(f"`{path}` was written by another version of fsmdsl, in format {content['format']}")
@@ -187,7 +187,7 @@ def read_any(folder: Path) -> Saved:
         if checksum != _sum_of(content):
             raise SavedError(f"`{path}` is damaged: its check sum is not the one that it states")
         if not _is_own(content, signature):
-            raise SavedError(f"`{path}` is not believed: {FOREIGN}")
+            raise SavedError(f"`{path}` is not trusted: {FOREIGN}")
         return _saved(content)
     except FileNotFoundError:
         raise SavedError(f"no search is saved in `{folder}`: there is no `{MANIFEST}`") from None
@@ -201,7 +201,7 @@ def _read_manifest(path: Path) -> bytes:
     try:
         return read_private(path, LARGEST_MANIFEST)
     except ValueError as error:
-        raise SavedError(f"`{path}` is not believed: {error}") from None
+        raise SavedError(f"`{path}` is not trusted: {error}") from None
 
 
 def _is_own(content: Mapping[str, Any], signature: object) -> bool:
@@ -277,7 +277,7 @@ def read_part(folder: Path, part: Part, width: int, count: int) -> Loaded:
     except OSError as error:
         raise SavedError(f"cannot read `{path}`: {reason(error)}") from None
     except ValueError as error:
-        raise SavedError(f"`{path}` is not believed: {error}") from None
+        raise SavedError(f"`{path}` is not trusted: {error}") from None
     if size != part.bytes or sha256(view[: part.bytes]).hexdigest() != part.sha256:
         raise _damaged(path, "its check sum is not the one in the manifest")
     words, states, spans, numbered = data.numbers[:_HEAD]

@@ -29,7 +29,7 @@ def board_problem(lowered: Lowered, board: list[int], count: int) -> str | None:
     if len(board) != lowered.layout.end + 1:
         return f"its board has {len(board)} places, not {lowered.layout.end + 1}"
     if any(not 0 <= board[x] <= count for x in lowered.firsts):
-        return "something was found in a state that there is not"
+        return "it refers to a state that does not exist"
     if any(board[x] not in (0, 1) for x in lowered.flags) or any(board[x] < 0 for x in lowered.counts):
         return "its counts are impossible"
     return None

@@ -29,9 +29,9 @@ def _compared(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     del x
     for p in universe.system.properties:
         if isinstance(p.formula, m.Recovers):
-            yield f"`{p.name}` speaks of recovery"
+            yield f"`{p.name}` is about recovery"
     if universe.system.refines is not None:
-        yield f"each of them is compared with `{universe.system.refines.path}`"
+        yield f"each member is compared with `{universe.system.refines.path}`"
 
 
 def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[str]:
@@ -42,10 +42,10 @@ def _runs(universe: Universe, x: SymmetricSet, plan: Plan | None) -> Iterator[st
     for q in (q for q in plan.questions if q.unchecked is None):
         promised = (o for n, o in enumerate(plan.obligations) if (q.weak | q.strong) >> n & 1)
         if any(_of_one(universe, x, o) for o in promised):
-            yield f"`{q.property.name}` assumes fairness of each of them"
+            yield f"`{q.property.name}` assumes fairness of each member"
         formulas = [f for c in q.claims for f in (c.formula, *(p.formula for p in c.premises))]
         if any(_follows(x, plan.atoms[n]) for f in formulas for n in atoms(f)):
-            yield f"`{q.property.name}` follows them one by one through a run"
+            yield f"`{q.property.name}` follows the members one by one through a run"
 
 
 def _of_one(universe: Universe, x: SymmetricSet, o: FairnessConstraint) -> bool:
@@ -85,10 +85,10 @@ def _chosen_by_name(universe: Universe, x: SymmetricSet) -> Iterator[str]:
     for e in chain(offered(system), recovery(system), lets, required(system)):
         for inner in expressions(e):
             if isinstance(inner, m.InstanceRef) and inner.name == x.name:
-                yield f"`{words(inner)}` is spoken of by itself ({inner.span})"
+                yield f"`{words(inner)}` is referred to individually ({inner.span})"
             match inner:
                 case m.Apply(function="item", arguments=(m.Instances(name=name), _)) if name == x.name:
-                    yield f"`{words(inner)}` chooses one of them by its number ({inner.span})"
+                    yield f"`{words(inner)}` chooses a member by its number ({inner.span})"
 
 
 def _kinds(universe: Universe) -> list[m.Machine]:
@@ -108,10 +108,10 @@ def _recorded(universe: Universe, x: SymmetricSet) -> Iterator[str]:
         places += [(p.name, p.type, p.span) for event in machine.events for p in event.parameters]
         for name, t, span in places:
             if unordered(t, x.machine):
-                yield f"`{name}` holds sets of records that refer to them ({span})"
+                yield f"`{name}` holds sets of records that refer to the members ({span})"
     for e in (inner for whole in chain(computed, lets) for inner in expressions(whole)):
         if unordered(e.type, x.machine):
-            yield f"`{words(e)}` is a set of records that refer to them ({e.span})"
+            yield f"`{words(e)}` is a set of records that refer to the members ({e.span})"
 
 
 def _mapped(universe: Universe, x: SymmetricSet) -> Iterator[str]:
@@ -121,7 +121,7 @@ def _mapped(universe: Universe, x: SymmetricSet) -> Iterator[str]:
         carried = ((f"{e.name}({p.name})", p.type) for e in machine.events for p in e.parameters)
         for name, t in chain(((f.name, f.type) for f in machine.fields), carried):
             if isinstance(t, m.MapType) and mentions(t.key, x.machine) and any(mentions(t.of, y) for y in others):
-                yield f"`{name}` of {machine.name} maps them to members of a symmetric set"
+                yield f"`{name}` of {machine.name} maps the members to members of a symmetric set"
 
 
 # The beginning -------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def _crashing(universe: Universe, x: SymmetricSet) -> Iterator[str]:
         if isinstance(t.trigger, m.OnCrash):
             for e in (e for effect in effects(t.effects) for e in m.operands(effect)):
                 if _looks_at_others(universe, x.machine, e):
-                    yield f"in a crash, `{words(e)}` may read what another of them has just changed ({e.span})"
+                    yield f"in a crash, `{words(e)}` may read what another member has just changed ({e.span})"
 
 
 def _looks_at_others(universe: Universe, machine: str, e: m.Expr) -> bool:

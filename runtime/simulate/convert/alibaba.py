@@ -102,7 +102,7 @@ class _Row:
         except ValueError:
             value = float("nan")
         if not isfinite(value):
-            self.problems.append(f"{self.where}, column {column}: {text!r} is no number")
+            self.problems.append(f"{self.where}, column {column}: {text!r} is not a number")
             return None
         return value
 

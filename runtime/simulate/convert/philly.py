@@ -97,7 +97,7 @@ def _total(sizes: Counter[int]) -> int:
 def _text(job: Mapping[str, Any], key: str) -> str:
     value = job.get(key)
     if not isinstance(value, str) or not value:
-        raise MalformedError(f"{key} must be a text, not {value!r}")
+        raise MalformedError(f"{key} must be a string, not {value!r}")
     return value
 
 
@@ -108,4 +108,4 @@ def _time(where: Mapping[str, Any], key: str) -> datetime | None:
     try:
         return datetime.strptime(str(value), "%Y-%m-%d %H:%M:%S")
     except ValueError as error:
-        raise MalformedError(f"{key} is no time like 2017-10-07 01:11:39: {value!r}") from error
+        raise MalformedError(f"{key} is not a time like 2017-10-07 01:11:39: {value!r}") from error

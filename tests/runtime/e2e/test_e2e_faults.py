@@ -150,7 +150,7 @@ def test_the_configuration_changes(behind: Behind) -> None:
     smaller = {"virtualCells": [{"cellType": "GPU-RACK", "cellNumber": 1}]}
     wrong = {**CLUSTER, "virtualClusters": {"research": research, "product": {"virtualCells": [{"cellType": "?"}]}}}
     behind.configure(wrong)
-    until(lambda: "has mistakes" in behind.allocator.log(), "a wrong file is refused")
+    until(lambda: "configuration is invalid" in behind.allocator.log(), "a wrong file is refused")
     behind.configure({**CLUSTER, "virtualClusters": {"research": smaller, "product": product, "new": smaller}})
     process = behind.allocator.process
     assert process is not None
@@ -295,7 +295,7 @@ def test_of_two_instances_one_decides_and_the_other_takes_over(behind: Behind) -
         assert second.end() == 0
         behind.allocator = first
         until(first.ready, "the Lease was given up, and the first one has taken over")
-        assert "the journal is out of date" in first.log()
+        assert "the outdated journal was moved to" in first.log()
         assert Path(f"{first.journal}.stale-1").exists()
         behind.settled()
         assert behind.places() == before

@@ -241,7 +241,7 @@ function makeNext(take, explain) {
     const fitting = found.filter((x) => x.text.includes(wanted));
     list.replaceChildren(...fitting.slice(0, SHOWN).map((x) => h("li", {}, button(x))));
     if (fitting.length > SHOWN) list.append(h("li", { class: "quiet" }, `and ${counted(fitting.length - SHOWN, "more step", "more steps")}: filter`));
-    if (!found.length && problem.hidden) list.append(h("li", { class: "quiet" }, "No step leads on from here."));
+    if (!found.length && problem.hidden) list.append(h("li", { class: "quiet" }, "No step is possible here."));
     filter.hidden = found.length < 12;
     if (place >= 0) focus(place);
   }

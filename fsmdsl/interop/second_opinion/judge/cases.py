@@ -37,7 +37,7 @@ class Judge:
     def installed(cls, tool: str | None = None, *, stutters: bool = False) -> Judge:
         """It is a part of fsmdsl. Raises `MissingError` if another program is to be used."""
         if tool is not None:
-            raise MissingError("`graph` is a part of fsm, and uses no other program: leave out `--tool`")
+            raise MissingError("`graph` is part of fsm and cannot be combined with `--tool`")
         return cls(stutters)
 
     def opinion(self, model: m.Model, system: m.System, states: int, budget: Budgeted) -> Opinion:
@@ -85,7 +85,7 @@ class Case:
     def of(cls, graph: StateGraph, p: m.Property, *, stutters: bool) -> Case:
         """Raises `NoOpinionError`."""
         if isinstance(p.formula, m.Recovers):
-            raise NoOpinionError("`recovers` compares states before and after a crash, and is no formula")
+            raise NoOpinionError("`recovers` compares states before and after a crash, and is not a formula")
         grounding = Grounding(graph)
         formula = grounding.formula(p.formula, {})
         promises = Promises(graph, p, stutters=stutters)
@@ -142,7 +142,7 @@ def _path(graph: StateGraph, trace: Trace) -> _Path:
     """A trace, step by step, by the definition."""
     states, arrows = [graph.number.get(trace.start, -1)], list[Arrow]()
     if not 0 <= states[0] < len(graph.universe.starts):
-        raise _NoRunError("the run does not begin in a first state")
+        raise _NoRunError("the run does not begin in an initial state")
     for n, (world, entry) in enumerate(trace.befores(), 1):
         result = fire(graph.universe, world, entry.step)
         leads = result.fault is None and result.world == entry.world

@@ -72,7 +72,7 @@ class Grounding:
             case m.Temporal():
                 return _temporal(e, [of(x) for x in e.operands])
             case _:
-                raise NoOpinionError(f"`{words(e)}` looks for a value in a formula about whole runs")
+                raise NoOpinionError(f"`{words(e)}` searches for a value in a formula about whole runs")
 
     def _quantified(self, e: m.Quantified, bound: Bound) -> Formula:
         """A quantifier whose collection has no value is false."""

@@ -127,7 +127,7 @@ def _unless_rivals(context: Context, machine: m.Machine, instance: Var | Int, b:
             first = [instance.equals(x.first)] if isinstance(instance, Var) else []
             several = masks.several(context.layout, T, context.layout.touched, x)
             with b.if_(all_of([*first, several, call(f"rivals_{x.first}", T)])):
-                why = "which of them steps first without an event may make a difference"
+                why = "which member steps first without an event may make a difference"
                 b.splice([doubt(context, T, [x.name], why)])
 
 

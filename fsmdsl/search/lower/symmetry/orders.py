@@ -88,7 +88,7 @@ def failing(scope: Scope, e: m.Quantified, visited: s.Expr, over: Expr) -> Itera
     several = b.name()
 
     def write(code: Expr | None) -> None:
-        why = f"whether `{words(e)}` has a value depends on their order ({e.span})"
+        why = f"whether `{words(e)}` has a value depends on the order of the members ({e.span})"
         with b.if_(several):
             b.splice([doubt(scope.context, scope.row, [x.name for x in sets], why)])
         before(code)
@@ -186,7 +186,7 @@ def _independent(loop: _Loop) -> Function:
     """`loop`, where no turn has to do with another: all that can make a difference is which of them fails first."""
     context, e, b = loop.scope.context, loop.e, loop.scope.builder.inner()
     names = [x.name for x in members_in(context, loop.visited)]
-    why = f"which turn of {loop.what} fails first depends on their order ({e.span})"
+    why = f"which turn of {loop.what} fails first depends on the order of the members ({e.span})"
     b.set(RESULT, ZERO)
     with b.while_(OVER):
         loop.turn(b, call("lowest", OVER))
@@ -208,8 +208,8 @@ def _in_any_order(loop: _Loop) -> Function:
         b.set(REST, OVER if len(parts) == 1 else OVER & mask)
         x = parts[mask]
         if x is not None:
-            first = context.doubt([x.name], f"what {loop.what} comes to depends on their order ({e.span})")
-            context.doubt([x.name], f"{loop.what} has too many of them to try every order ({e.span})")
+            first = context.doubt([x.name], f"what {loop.what} comes to depends on the order of the members ({e.span})")
+            context.doubt([x.name], f"{loop.what} visits too many members to try every order ({e.span})")
             with b.if_(REST & REST - 1):
                 b.set(F, loop.call("orders", REST, first))
                 with b.if_(F > 0):
@@ -299,7 +299,7 @@ def lost_apart(context: Context, machine: m.Machine, fragile: Sequence[str], b: 
             b.count(OTHER, Choice(x.first <= AT, Int(x.first + x.count), ZERO), AT + 1),
             b.if_(all_of([in_such, struck, other.differs(T[column + AT])])),
         ):
-            b.splice([doubt(context, T, [x.name], "which of them is lost first in a crash makes a difference")])
+            b.splice([doubt(context, T, [x.name], "which member is lost first in a crash makes a difference")])
 
 
 def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builder) -> None:
@@ -307,7 +307,7 @@ def in_doubt_of_fault(context: Context, machines: Sequence[m.Machine], b: Builde
     sets = [x for k in machines for x in context.reduction.of_machine(k.qualified)]
     if not sets:
         return
-    why = "which of them fails first in a crash may make a difference"
+    why = "which member fails first in a crash may make a difference"
     with b.if_(any_of([masks.several(context.layout, T, context.layout.struck, x) for x in sets])):
         b.splice([doubt(context, T, [x.name for x in sets], why)])
 
