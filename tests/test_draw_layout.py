@@ -229,7 +229,7 @@ def test_the_command_has_them(tmp_path: Path) -> None:
     assert "rankdir=LR" in done.stdout, done.stderr
     assert "stay" not in re.sub(r'TITLE="[^"]*"|tooltip="[^"]*"', "", done.stdout)
     done = draw("--theme", "dark", "--format", "png")
-    assert (done.returncode, "`--theme` colours SVG" in done.stderr) == (2, True)
+    assert (done.returncode, "`--theme` applies only to SVG" in done.stderr) == (2, True)
 
 
 # Every machine -------------------------------------------------------------------------------------------------------

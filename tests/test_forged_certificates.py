@@ -255,7 +255,7 @@ def test_a_certificate_of_the_text_shows_nothing_of_a_setting(gangs: Path, capsy
     assert recheck.main([path, str(gangs), "--set", "gangs=2"]) == 1
     assert "made with no options, and this command has `--set gangs=2`" in capsys.readouterr().out
     assert recheck.main([path, str(gangs), "--as-documented"]) == 1
-    assert "take `--as-documented` away" in capsys.readouterr().out
+    assert "remove `--as-documented`" in capsys.readouterr().out
 
 
 def test_the_documented_text_is_another(gangs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -413,7 +413,7 @@ def test_a_certificate_is_no_larger_than_is_read(gangs: Path, monkeypatch: pytes
     path = gangs.with_name("certificate.json")
     ran = CliRunner().invoke(cli, ["verify", str(gangs), "--certificate", str(path), "--with-states"])
     assert ran.exit_code == 2
-    assert "take `--with-states` away" in ran.output
+    assert "remove `--with-states`" in ran.output
     assert not path.exists()
 
 

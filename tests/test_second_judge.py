@@ -343,7 +343,7 @@ def test_the_command_confirms_runs_that_stutter(tmp_path: Path) -> None:
 def test_the_command_takes_no_tool(tmp_path: Path) -> None:
     code, output = verify(tmp_path, "--tool", "spin")
     assert code == 2
-    assert "`graph` is a part of fsm" in output
+    assert "`graph` is part of fsm" in output
 
 
 # Our specs -----------------------------------------------------------------------------------------------------------

@@ -308,7 +308,7 @@ REFUSED = [
         {"system": "property soon: all i in items: i in A ~> i in B"},
         "`soon` follows the members one by one through a run",
     ),
-    ({"system": "property soon: boss in Idle ~> boss in Busy under fair go"}, "`soon` assumes fairness of each of"),
+    ({"system": "property soon: boss in Idle ~> boss in Busy under fair go"}, "`soon` assumes fairness of each member"),
     (
         {"system": "property soon: boss in Idle ~> some i in items: i.owner.n == 2"},
         "whether `some i in items: i.owner.n == 2` has a value depends on the order of the members",

@@ -200,5 +200,5 @@ def test_waiting_ends_when_it_is_closed(server: Server, clock: Clock) -> None:
 
 @pytest.mark.parametrize("name", ["", "x", "/x", "ns/", "a/b/c"])
 def test_a_lease_has_a_namespace_and_a_name(server: Server, name: str) -> None:
-    with pytest.raises(UserError, match="is named NAMESPACE/NAME"):
+    with pytest.raises(UserError, match="must be named NAMESPACE/NAME"):
         Election(server, name, "a")

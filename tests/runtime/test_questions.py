@@ -130,7 +130,7 @@ def test_events_are_found_by_gang_node_and_virtual_cluster(situation: Cluster) -
     assert "strong has reserved cells on" in run(situation, "events", "--since", "90")
     assert run(situation, "events", "--gang", "nobody") == "nothing happened\n"
     assert situation.client.get("/v2/inspect/events?seconds=x").status_code == 400
-    with pytest.raises(UserError, match="a time is written as"):
+    with pytest.raises(UserError, match="a time must be written as"):
         run(situation, "events", "--since", "yesterday")
 
 
