@@ -107,7 +107,7 @@ def _other_options(certificate: Certificate, here: str) -> str:
     there = options(certificate.settings, certificate.as_documented)
     repeat = f"repeat `{there}` after the specs" if there else f"remove `{here}`"
     return (
-        f"the certificate was made with {f'`{there}`' if there else 'no options'}, and this command has "
+        f"the certificate was made with {f'`{there}`' if there else 'no options'}, but this command has "
         f"{f'`{here}`' if here else 'none'}: it shows nothing of other sizes and parameters; {repeat}"
     )
 
@@ -158,7 +158,7 @@ def states(universe: Universe, lines: Sequence[str]) -> dict[str, World]:
         except RefusedError as error:
             raise RefusedError(f"{universe.system.qualified}: `worlds`, line {n}: {error}") from None
     if len(worlds) < len(lines):
-        raise RefusedError(f"{universe.system.qualified}: `worlds`: a state is there twice")
+        raise RefusedError(f"{universe.system.qualified}: `worlds`: a state is listed twice")
     return worlds
 
 

@@ -357,11 +357,14 @@ def test_the_command_writes_a_machine_and_says_what_is_left_out(files: Path, tar
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--to", "scxml"], "fsm: this export is of one machine; say which with `--machine`: `Kiln`, `Pot`\n"),
+        (
+            ["--to", "scxml"],
+            "fsm: this export requires exactly one machine; choose it with `--machine`: `Kiln`, `Pot`\n",
+        ),
         (["--to", "xstate", "--machine", "Kil"], "fsm: there is no machine `Kil`; did you mean `Kiln`?\n"),
         (["--to", "xstate", "--machine", "Zzz"], "fsm: there is no machine `Zzz`; there are `Kiln`, `Pot`\n"),
-        (["--to", "scxml", "--system", "X"], "fsm: `--to scxml` writes a machine; say which with `--machine`\n"),
-        (["--to", "tla", "--machine", "Kiln"], "fsm: `--to tla` writes a system; say which with `--system`\n"),
+        (["--to", "scxml", "--system", "X"], "fsm: `--to scxml` writes a machine; choose it with `--machine`\n"),
+        (["--to", "tla", "--machine", "Kiln"], "fsm: `--to tla` writes a system; choose it with `--system`\n"),
     ],
 )
 def test_the_command_is_of_one_machine(files: Path, options: list[str], message: str) -> None:

@@ -238,11 +238,11 @@ def test_settings_are_repeated(states_too: list[str], gangs: Path, capsys: pytes
     path = str(certificate(gangs, "--set", "gangs=2", *states_too))
     assert recheck.main([path, str(gangs)]) == 1
     assert capsys.readouterr().out == (
-        "refused: the certificate was made with `--set gangs=2`, and this command has none: it shows nothing of other "
+        "refused: the certificate was made with `--set gangs=2`, but this command has none: it shows nothing of other "
         "sizes and parameters; repeat `--set gangs=2` after the specs\n"
     )
     assert recheck.main([path, str(gangs), "--set", "gangs=3"]) == 1
-    assert "made with `--set gangs=2`, and this command has `--set gangs=3`" in capsys.readouterr().out
+    assert "made with `--set gangs=2`, but this command has `--set gangs=3`" in capsys.readouterr().out
     assert recheck.main([path, str(gangs), "--set", "gangs = 02"]) == 0
     assert capsys.readouterr().out == (
         "confirmed: c.Cluster with --set gangs = 02: 1 invariant holds in 4 states\n"
@@ -253,7 +253,7 @@ def test_settings_are_repeated(states_too: list[str], gangs: Path, capsys: pytes
 def test_a_certificate_of_the_text_shows_nothing_of_a_setting(gangs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(certificate(gangs, "--system", "Small"))
     assert recheck.main([path, str(gangs), "--set", "gangs=2"]) == 1
-    assert "made with no options, and this command has `--set gangs=2`" in capsys.readouterr().out
+    assert "made with no options, but this command has `--set gangs=2`" in capsys.readouterr().out
     assert recheck.main([path, str(gangs), "--as-documented"]) == 1
     assert "remove `--as-documented`" in capsys.readouterr().out
 
@@ -356,7 +356,7 @@ CHANGES: dict[str, tuple[str, str]] = {
     '"as_documented": fals': ('"more": 1, "as_documented": fals', "unknown key"),
     '"settings": []': ('"settings": "gangs=2"', '`settings`: expected a list, not "gangs=2"'),
     '"settings": [': ('"settings": ["x"', "`settings`: expected settings, each once, as `name=value`"),
-    '"settings": ': ('"settings": [], "settings": ', 'a key is there twice: "settings"'),
+    '"settings": ': ('"settings": [], "settings": ', 'duplicate key: "settings"'),
     '"c": "': ('"c": "z', "64 hexadecimal digits"),
     '"modules": {': ('"modules": {"d": [], ', "`modules`, the digest of a module: expected 64 hexadecimal digits"),
     '"digest": "': ('"digest": "F', "`digest`: expected 64 hexadecimal digits"),
@@ -392,7 +392,7 @@ def test_no_state_is_there_twice(gangs: Path) -> None:
     (system,) = content["systems"]
     system["worlds"].append(system["worlds"][0])
     system.update(states=3, digest=digest(system["worlds"]))
-    with pytest.raises(RefusedError, match="a state is there twice"):
+    with pytest.raises(RefusedError, match="a state is listed twice"):
         recheck.recheck(certificates.parse(json.dumps(content).encode()), [gangs])
 
 

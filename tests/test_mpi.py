@@ -297,18 +297,18 @@ def damaged(folder: Path) -> Iterator[tuple[str, str]]:
     part = next(x for x in sorted(folder.glob("*.states")) if x.stat().st_size > 200)
     whole = part.read_bytes()
     part.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
-    yield f"`{part}` is damaged: its check sum", "a bit has changed"
+    yield f"`{part}` is damaged: its checksum", "a bit has changed"
     part.write_bytes(whole[:-1])
     yield f"`{part}` is damaged: its length", "it was cut off"
     part.unlink()
-    yield f"`{part}` is missing, which the manifest lists", "a file is lost"
+    yield f"`{part}`, which the manifest lists, is missing", "a file is lost"
     part.write_bytes(whole)
     manifest = folder / "manifest.json"
     content = manifest.read_text()
     manifest.write_text(content[: len(content) // 2])
     yield f"`{manifest}` is damaged: it is not a manifest", "the manifest was cut off"
     manifest.write_text(content.replace('"depth": ', '"depth": 1'))
-    yield f"`{manifest}` is damaged: its check sum", "the manifest was edited"
+    yield f"`{manifest}` is damaged: its checksum", "the manifest was edited"
     manifest.write_text(content.replace('"format": 2', '"format": 1'))
     yield f"`{manifest}` was written by another version of fsmdsl", "the format is another"
     manifest.write_text("[]")
@@ -331,7 +331,7 @@ def test_damage_is_found_and_told_by_all(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_the_search_of_another_model_is_refused(tmp_path: Path) -> None:
     explore(*hived(3, 4, 2), keeping=Keeping(tmp_path))
     for other in (hived(3, 4, 1), hived(3, 4, 2, progress=True), hived(2, 3, 2)):
-        with pytest.raises(SavedError, match="holds a search of another model"):
+        with pytest.raises(SavedError, match="holds a search of a different model"):
             explore(*other, keeping=Keeping(None, tmp_path))
 
 
@@ -339,7 +339,7 @@ def test_of_several_systems_those_that_were_not_begun_are_begun(tmp_path: Path) 
     explore(*hived(3, 4, 2), keeping=Keeping(tmp_path))
     model, system = as_documented(HOLES / "h10_messages.fsm", "OneThread")
     x = explore(model, system, keeping=Keeping(None, tmp_path))
-    assert "searched from the beginning" in str(x.note)
+    assert "started from the beginning" in str(x.note)
     assert x.violations
 
 

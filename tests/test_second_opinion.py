@@ -747,7 +747,7 @@ def test_export_is_of_one_system(door: Path) -> None:
     (door / "door.fsm").write_text(DOOR + "\nsystem Two { doors: Door[2] }\n")
     done = fsm("export", "door.fsm", "--to", "tla", cwd=door)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "fsm: an export is of one system; say which with `--system`: `One`, `Two`\n"
+    assert done.stderr == "fsm: an export requires exactly one system; choose it with `--system`: `One`, `Two`\n"
     assert fsm("export", "door.fsm", "--to", "tla", "--system", "Two", cwd=door).returncode == 0
 
 

@@ -215,7 +215,7 @@ def test_what_is_meant_by_a_name() -> None:
     with pytest.raises(NoSuchError, match="there is no machine"):
         subject(compiled("module m\n"))
     alone = compiled("machine A { initial state S }\nmachine B { initial state S }")
-    with pytest.raises(NoSuchError, match="say which machine with `--machine`: `A`, `B`"):
+    with pytest.raises(NoSuchError, match="choose a machine with `--machine`: `A`, `B`"):
         subject(alone)
 
 

@@ -179,7 +179,7 @@ def test_the_end_of_the_input_is_the_end(folder: Path) -> None:
 def test_one_system_is_needed(folder: Path) -> None:
     done = CliRunner().invoke(cli, ["verify", "--explore"])
     assert done.exit_code == 2
-    assert "say which with `--system`: `Room`, `Hall`" in done.output
+    assert "choose it with `--system`: `Room`, `Hall`" in done.output
     done = CliRunner().invoke(cli, ["verify", "--explore", "--system", "Hall", "--format", "json"])
     assert done.exit_code == 2
 

@@ -80,9 +80,9 @@ def command(
     states, 2 usage error, 3 a limit was reached.
     """
     if target in MACHINE_TARGETS and name is not None:
-        misuse(f"`--to {target}` writes a machine; say which with `--machine`")
+        misuse(f"`--to {target}` writes a machine; choose it with `--machine`")
     if target in TARGETS and machine is not None:
-        misuse(f"`--to {target}` writes a system; say which with `--system`")
+        misuse(f"`--to {target}` writes a system; choose it with `--system`")
     if machine is not None and name is not None:
         misuse("`--system` or `--machine`, not both")
     with within(budget, paths, "document", before="the export was complete, so nothing was written"):
@@ -148,14 +148,16 @@ def _machine(loaded: Loaded, name: str | None) -> m.Machine:
             misuse(f"{absent('machine', name)}; {did_you_mean(name, names) or f'there are {there}'}")
     if len(candidates) != 1:
         listed_names = ", ".join(f"`{x.name if name is None else x.qualified}`" for x in candidates)
-        misuse(f"this export is of one machine; say which with `--machine`: {listed_names or 'there is none'}")
+        misuse(
+            f"this export requires exactly one machine; choose it with `--machine`: {listed_names or 'there is none'}"
+        )
     return candidates[0]
 
 
 def _only(systems: list[m.System]) -> m.System:
     if len(systems) != 1:
         names = ", ".join(f"`{x.name}`" for x in systems)
-        misuse(f"an export is of one system; say which with `--system`: {names or 'there is none'}")
+        misuse(f"an export requires exactly one system; choose it with `--system`: {names or 'there is none'}")
     return systems[0]
 
 

@@ -285,7 +285,7 @@ def _one(systems: list[m.System], out: Printing) -> list[m.System]:
         misuse("`--explore` cannot be used with several processes")
     if len(systems) != 1:
         names = ", ".join(f"`{x.name}`" for x in systems)
-        misuse(f"`--explore` walks through one system; say which with `--system`: {names or 'there is none'}")
+        misuse(f"`--explore` requires exactly one system; choose it with `--system`: {names or 'there is none'}")
     return systems
 
 

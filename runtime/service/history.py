@@ -86,7 +86,7 @@ def _sentence(event: Event) -> str:
         case Kind.ASKED_TO_LEAVE:
             return f"{who} was asked to leave {nodes} for {others or 'a stronger gang'}"
         case Kind.STAYS:
-            return f"{who} stays: nobody wants its cells any more"
+            return f"{who} stays: its cells are no longer needed"
         case Kind.DEMOTED:
             return f"{who} has lost its guarantee to {others or 'a changed configuration'}, and runs opportunistically"
         case Kind.LEFT:

@@ -76,7 +76,7 @@ class PodObject:
     def read_bind_info(self) -> BindInfo:
         """Where it and its gang were placed; raises `UserError`."""
         if not self.bind_info:
-            raise UserError(f"pod {self.key} is bound to {self.node}, and has no annotation {BIND_INFO}")
+            raise UserError(f"pod {self.key} is bound to {self.node}, but has no annotation {BIND_INFO}")
         info = read_bind_info(self.bind_info)
         if info.node != self.node:
             raise UserError(f"pod {self.key} is bound to {self.node}, but its bind info says {info.node}")

@@ -276,7 +276,7 @@ class PodScheduler(Observer):
         if tracked is None or tracked.seen.key != key:
             raise UserError(f"there is no pod {key} with uid {request.uid}")
         if tracked.phase is not PodPhase.BINDING or tracked.info is None:
-            raise UserError(f"pod {key} is {tracked.phase.value}, and can be bound only while it is Binding")
+            raise UserError(f"pod {key} is {tracked.phase.value}, but can be bound only while it is Binding")
         if tracked.info.node != request.node:
             raise UserError(f"pod {key} has its place on {tracked.info.node}, not on {request.node}")
         if lost := self._lost(request.node):

@@ -268,4 +268,4 @@ def _tell(takeover: Recovered) -> None:
     for name, lost in takeover.missing.items():
         log.warning("the configuration has changed; gang %s has lost devices: %s", name, "; ".join(lost))
     for uid, why in takeover.refused.items():
-        log.warning("the configuration has changed; pod with uid %s has no place any more: %s", uid, why)
+        log.warning("the configuration has changed; pod with uid %s no longer has a place: %s", uid, why)

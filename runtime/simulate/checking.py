@@ -83,7 +83,7 @@ class Checking:
         for tenant, devices in used.items():
             most = promised(self.simulation.configuration, tenant)
             if devices > most:
-                raise SafetyBrokenError(f"{tenant} uses {devices} leaf cells with a guarantee, and is promised {most}")
+                raise SafetyBrokenError(f"{tenant} uses {devices} leaf cells with a guarantee, but is promised {most}")
 
 
 def _waiting(simulation: Simulation) -> int:

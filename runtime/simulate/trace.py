@@ -171,7 +171,7 @@ class _Reader:
                 hint = suggestion(column, COLUMNS)
                 self.problems.append(f"{where}, column {number}: there is no column {column!r}{hint}")
             elif header.index(column) != number - 1:
-                self.problems.append(f"{where}, column {number}: {column} is there twice")
+                self.problems.append(f"{where}, column {number}: {column} is listed twice")
         if missing:
             self.problems.append(f"{where}: needs columns {', '.join(NEEDED)}; there is no {', '.join(missing)}")
         if self.problems:

@@ -110,7 +110,7 @@ def test_everything_wrong_is_told_at_once_with_line_and_column(tmp_path: Path) -
         ),
         (
             "gang,tenant,submitted,duration,pods,leaf_cells,pods\n",
-            "trace.csv, line 1, column 7: pods is there twice",
+            "trace.csv, line 1, column 7: pods is listed twice",
         ),
     ],
 )

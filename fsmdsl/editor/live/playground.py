@@ -95,7 +95,7 @@ class Playground:
         """What Graphviz has drawn as the page shows it; without `svg`, Mermaid text and the `message` why."""
         key = word(request, "key")
         if key not in self._sketches:
-            raise GoneError("this picture is not kept any more; ask for it again")
+            raise GoneError("this picture is no longer available; request it again")
         picture, text = self._sketches[key]
         if "svg" not in request:
             return {**text, "message": word(request, "message")}

@@ -79,7 +79,7 @@ class Runs:
         session = run.session.moved(at).settled()
         choice = next((c for c in choices(session).choices if c.number == number), None)
         if choice is None or choice.text != text:
-            raise GoneError(f"`{text}` is not possible here any more")
+            raise GoneError(f"`{text}` is no longer possible here")
         session = chosen(session, choice)
         self._keep(name, replace(run, session=session))
         return _view(name, session)
@@ -103,7 +103,7 @@ class Runs:
             self._runs.move_to_end(name)
             return self._runs[name]
         except KeyError as error:
-            raise GoneError("this run is not kept any more; start it again") from error
+            raise GoneError("this run is no longer available; start it again") from error
 
     def _keep(self, name: str, run: Run) -> None:
         self._runs[name] = run

@@ -53,7 +53,7 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
         names = [name for name, _ in pairs]
-        raise RefusedError(f"a key is there twice: {quoted(next(x for x in names if names.count(x) > 1))}")
+        raise RefusedError(f"duplicate key: {quoted(next(x for x in names if names.count(x) > 1))}")
     return content
 
 

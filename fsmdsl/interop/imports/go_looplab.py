@@ -198,7 +198,7 @@ def _replaced(rows: Sequence[Row]) -> Iterator[LeftOut]:
             continue
         way = f"the row from `{r.source}` to `{r.source if r.target is None else r.target}` on `{r.event}`"
         line = later.place.source.position(later.place.start)[0]
-        reason = "it is there twice" if later.place == r.place else f"that of line {line} replaces it"
+        reason = "it is listed twice" if later.place == r.place else f"that of line {line} replaces it"
         yield LeftOut(f"{way} is never followed: {reason}", r.place, NEVER_FOLLOWED)
 
 

@@ -115,7 +115,7 @@ def _followed(table: Table) -> tuple[Table, list[LeftOut]]:
         together = [r for r in table.rows if r.place == x.row.place and r.place.source is not NOWHERE.source]
         twice = sum(_same_guard(r, x.row) for r in together) > 1
         is_finding = twice or _is_finding(table, together, without_effect)
-        reason = "it is there twice" if twice else x.reason
+        reason = "it is listed twice" if twice else x.reason
         stays = x.row.target is None and x.row.source
         groups[x.row.place, x.row.event, x.row.target, stays, reason, is_finding].append(x.row)
     left_out = [

@@ -59,12 +59,12 @@ def subject(model: m.Model, system: str | None = None, machine: str | None = Non
     if len(systems) == 1:
         return systems[0]
     if systems:
-        raise NoSuchError(f"say which system with `--system`: {_names(model.systems)}")
+        raise NoSuchError(f"choose a system with `--system`: {_names(model.systems)}")
     if len(model.machines) == 1:
         return closed_system(model, next(iter(model.machines.values())))
     if not model.machines:
         raise NoSuchError("there is no machine in these specs")
-    raise NoSuchError(f"there is no system; say which machine with `--machine`: {_names(model.machines)}")
+    raise NoSuchError(f"there is no system; choose a machine with `--machine`: {_names(model.machines)}")
 
 
 def _lookup(among: Mapping[str, X], name: str, what: str) -> X:

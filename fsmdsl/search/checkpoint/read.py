@@ -166,8 +166,8 @@ def read_manifest(folder: Path, of: str, system: str) -> Saved:
     if saved.identity != of:
         remark = "" if saved.system == system else f" (it was saved for `{saved.system}`)"
         raise SavedError(
-            f"`{folder}` holds a search of another model than `{system}` is now{remark}; the spec, its settings, or the"
-            " version of fsmdsl have changed: start anew with `--save` and another folder"
+            f"`{folder}` holds a search of a different model than the current `{system}`{remark}; the spec, its"
+            " settings, or the version of fsmdsl have changed: start a new search with `--save` and another folder"
         )
     return saved
 
@@ -185,7 +185,7 @@ def read_any(folder: Path) -> Saved:
         signature = content.pop("seal")
         checksum = content.pop("sha256")
         if checksum != _sum_of(content):
-            raise SavedError(f"`{path}` is damaged: its check sum is not the one that it states")
+            raise SavedError(f"`{path}` is damaged: its checksum does not match")
         if not _is_own(content, signature):
             raise SavedError(f"`{path}` is not trusted: {FOREIGN}")
         return _saved(content)
@@ -268,30 +268,30 @@ def read_part(folder: Path, part: Part, width: int, count: int) -> Loaded:
     try:
         with open_private(path) as file:
             if os.fstat(file.fileno()).st_size != part.bytes:
-                raise _damaged(path, "its length is not the one in the manifest")
+                raise _damaged(path, "its length does not match the manifest")
             data = Memory(-(-part.bytes // 8))
             view = memoryview(data.numbers).cast("B")
             size = file.readinto(view[: part.bytes])  # type: ignore[attr-defined]
     except FileNotFoundError:
-        raise SavedError(f"`{path}` is missing, which the manifest lists") from None
+        raise SavedError(f"`{path}`, which the manifest lists, is missing") from None
     except OSError as error:
         raise SavedError(f"cannot read `{path}`: {reason(error)}") from None
     except ValueError as error:
         raise SavedError(f"`{path}` is not trusted: {error}") from None
     if size != part.bytes or sha256(view[: part.bytes]).hexdigest() != part.sha256:
-        raise _damaged(path, "its check sum is not the one in the manifest")
+        raise _damaged(path, "its checksum does not match the manifest")
     words, states, spans, numbered = data.numbers[:_HEAD]
     if (words, states) != (width, part.states) or numbered not in (0, 1) or not 0 <= spans <= max(states, 1):
         raise _damaged(path, f"it has {states} states of {words} words")
     if part.bytes != 8 * (_HEAD + 3 * spans + width * states) + 4 * states * (1 + numbered):
-        raise _damaged(path, "its length is not that of its states")
+        raise _damaged(path, "its length does not match its states")
     if not states:
         return Loaded((), ())
     raw = data.numbers[_HEAD : _HEAD + 3 * spans]
     span_list = [Span(*raw[k : k + 3]) for k in range(0, 3 * spans, 3)]
     places = [x.place for x in span_list]
     if places[:1] != [0] or places != sorted(set(places)) or places[-1] >= states:
-        raise _damaged(path, "its spans are not one behind the other")
+        raise _damaged(path, "its spans are out of order")
     if any(not (0 <= x.number < count and 0 <= x.origin < count) for x in span_list):
         raise _damaged(path, "a span is not among the states")
     return _loaded(data, words, states, span_list, bool(numbered))

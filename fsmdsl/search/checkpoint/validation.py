@@ -97,7 +97,7 @@ def _impossible(layout: Layout, s: Stretch) -> Iterator[str]:
                 yield f"a state has {code} in place {p.place}"
     for n, bits in enumerate(used):
         if reduce(or_, words[n :: layout.words]) & ~bits:
-            yield "a state has bits that mean nothing"
+            yield "a state has unused bits set"
 
 
 def _any(_: int) -> bool:

@@ -81,7 +81,7 @@ class Saver(Store):
         folder = resume / self._system
         if (folder / MANIFEST).exists() or not any(resume.glob(f"*/{MANIFEST}")):
             return self._fitting(read_manifest(folder, self._identity, self._system), folder)
-        self.note = f"nothing is saved of it in `{resume}`: searched from the beginning"
+        self.note = f"`{resume}` has no saved search of it: started from the beginning"
         return None
 
     def _fitting(self, saved: Saved, folder: Path) -> Saved:
