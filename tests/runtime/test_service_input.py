@@ -96,7 +96,7 @@ def test_what_is_no_request_is_told_so(cluster: Cluster, path: str, content: Any
         ({**KEY, "PodName": ["x"]}, "PodName must be a non-empty string"),
         ({**KEY, "PodUID": "unknown"}, "there is no pod default/waits-0 with uid unknown"),
         ({**KEY, "PodName": "other"}, "there is no pod default/other"),
-        (KEY, "is Waiting, and can be bound only while it is Binding"),
+        (KEY, "is Waiting, but can be bound only while it is Binding"),
         ({**KEY, "PodUID": "runs-0", "PodName": "runs-0"}, "is Bound"),
     ],
 )
@@ -277,7 +277,7 @@ def test_events_that_cannot_be_meant_are_noted_and_passed_over(tmp_path: Path) -
             file.write("no JSON\n\n[]\n")
         assert cluster.run(RUNS)
         log = cluster.log()
-        assert "is bound to a, and has no annotation hivedscheduler.microsoft.com/pod-bind-info" in log
+        assert "is bound to a, but has no annotation hivedscheduler.microsoft.com/pod-bind-info" in log
         assert all(f"events, line {n}: " in log for n in (3, 4, 7, 8, 10))
 
 

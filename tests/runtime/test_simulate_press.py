@@ -118,9 +118,9 @@ def test_the_load_is_the_one_that_was_asked_for(requests: list[Request], load: f
 
 
 def test_a_workload_without_time_cannot_be_pressed() -> None:
-    with pytest.raises(UserError, match="all at once"):
+    with pytest.raises(UserError, match="arrive at once"):
         compress_arrivals([gang("a", 0, 5), gang("b", 0, 5)], 4, 1.0)
-    with pytest.raises(UserError, match="all at once"):
+    with pytest.raises(UserError, match="arrive at once"):
         compress_arrivals([], 4, 1.0)
 
 
