@@ -27,8 +27,8 @@ def changed(**more: object) -> Pod:
     ("pod", "message"),
     [
         (changed(virtual_cluster="C"), "there is no virtual cluster C; there are A, B"),
-        (changed(priority=1001), "priority is -1 (opportunistic) to 1000, not 1001"),
-        (changed(priority=-2), "priority is -1 (opportunistic) to 1000, not -2"),
+        (changed(priority=1001), "priority must be -1 (opportunistic) to 1000, not 1001"),
+        (changed(priority=-2), "priority must be -1 (opportunistic) to 1000, not -2"),
         (changed(leaf_cells=0), "a pod needs at least one leaf cell, not 0"),
         (changed(leaf_cells=3), "gang g has no member whose pods need 3 leaf cells"),
         (changed(gang=GangSpec("", ())), "the gang has no name"),
