@@ -500,7 +500,7 @@ def test_a_run_along_what_was_found_goes_on_by_hand(server: Served) -> None:
     trace["steps"][0]["step"] = "door.fly"
     told = server.ask("start", {"system": "door.One", "trace": trace})
     assert (told.status_code, "the spec has changed since" in told.json()["error"]) == (400, True)
-    assert "not kept" in server.ask("move", {"id": "other", "at": 0}).json()["error"]
+    assert "no longer available" in server.ask("move", {"id": "other", "at": 0}).json()["error"]
 
 
 def test_a_run_stays_with_the_text_that_it_began_with(server: Served) -> None:
