@@ -11,6 +11,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeAlias
 
 from fsmdsl.program import nodes as ir
@@ -38,6 +39,10 @@ COMPARISONS: Mapping[type[ast.cmpop], ir.Comparison] = {
 }  # fmt: skip
 
 
+_PARSING = Lock()
+"""CPython 3.11 may raise `SystemError` where two threads make syntax trees at the same time."""
+
+
 @lru_cache(64)
 def functions_in(path: Path) -> tuple[ir.Function, ...]:
     """The functions of a file. Raises TypeError where one says more than a program can."""
@@ -46,7 +51,9 @@ def functions_in(path: Path) -> tuple[ir.Function, ...]:
 
 def functions_of(text: str) -> tuple[ir.Function, ...]:
     """The functions of a text; imports, constants and what is written for type checkers alone are left out."""
-    return tuple(_function(x) for x in ast.parse(text).body if isinstance(x, ast.FunctionDef))
+    with _PARSING:
+        tree = ast.parse(text)
+    return tuple(_function(x) for x in tree.body if isinstance(x, ast.FunctionDef))
 
 
 def _function(x: ast.FunctionDef) -> ir.Function:

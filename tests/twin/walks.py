@@ -101,13 +101,18 @@ class Choice:
         return self.random.choice(leading)
 
     def anything(self) -> Step | None:
-        """Any event, to anyone."""
-        events = [(n, e) for n, x in enumerate(self.universe.machines) for e in x.events]
+        """Any event, to anyone, of those for whose parameters there are values."""
+        events = [(n, e) for n, x in enumerate(self.universe.machines) for e in x.events if self._is_possible(e)]
         if not events:
             return None
         number, event = self.random.choice(events)
         arguments = tuple(value_of(self.random, self.universe, p.type) for p in event.parameters)
         return EventStep(number, event.name, arguments)
+
+    def _is_possible(self, event: m.Event) -> bool:
+        """A reference needs an instance: machines of a library may have none."""
+        machines = (p.type.machine for p in event.parameters if isinstance(p.type, m.RefType))
+        return all(any(isinstance(x, int) for x in self.universe.instances_of(machine)) for machine in machines)
 
 
 def wander(explored: Explored, seed: int, steps: int) -> Iterator[tuple[World, Step]]:
