@@ -104,6 +104,10 @@ class Span:
         """The same on one line and without comments, as messages and pictures have it."""
         return plain(self.text)
 
+    def contains(self, other: Span) -> bool:
+        """Is the other span a part of this one?"""
+        return self.source is other.source and self.start <= other.start and other.end <= self.end
+
     def to(self, other: Span) -> Span:
         """From the start of this span to the end of another of the same source."""
         return Span(self.source, self.start, other.end)

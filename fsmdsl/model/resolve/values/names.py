@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
+from itertools import takewhile
 
 from fsmdsl import model as m
 from fsmdsl import syntax as s
@@ -17,6 +18,7 @@ from fsmdsl.model.resolve.values.records import part
 from fsmdsl.model.typing import bare
 from fsmdsl.syntax.parse.equivalents import VALUES
 from fsmdsl.text.diagnostics import Diagnostic
+from fsmdsl.text.source import Span
 
 
 def name(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
@@ -154,7 +156,10 @@ def _state_of_instance(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Ex
 def _unknown(scope: Scope, e: s.Name, expected: m.Type | None) -> m.Expr:
     expected_type = bare(expected) if expected is not None else None
     machine = scope.machine
-    if isinstance(expected_type, m.EnumType):
+    out_of_scope = _out_of_scope(scope, e)
+    if out_of_scope is not None:
+        scope.report(out_of_scope)
+    elif isinstance(expected_type, m.EnumType):
         scope.report(_no_member(scope, expected_type, e, *scope.values()))
     elif machine is not None and (e.text in machine.events or e.text in machine.actions):
         kind = "event" if e.text in machine.events else "action"
@@ -176,6 +181,32 @@ def _value_elsewhere(e: s.Name) -> Diagnostic | None:
     if value is None:
         return None
     return rules.UNKNOWN.at(e.span, f"there is no name `{e.text}`").instead(value)
+
+
+def _out_of_scope(scope: Scope, e: s.Name) -> Diagnostic | None:
+    """Another part of the same row or declaration binds the name: `when some r in rs: … do x = r`."""
+    member = _member_around(scope, e.span)
+    if member is None:
+        return None
+    uses = takewhile(lambda use: member.span.contains(use.span), reversed(scope.module.program.uses))
+    bound = next((x.span for x in uses if x.declares and x.meaning[:3] == ("local", "", e.text)), None)
+    if bound is None:
+        return None
+    advice = "`some`, `all` and `count` bind a name only in their condition, and `for` only in its effects"
+    if isinstance(member, s.TransitionDecl):
+        row, line = f"on next({e.text})", f"some {e.text} in …: x.next({e.text})"
+        advice += f"; for a whole row, let the environment choose the value: `{row}`, with `{line}` in the system"
+    return rules.UNKNOWN.at(e.span, f"`{e.text}` is not in scope here").label(bound, "bound here").help(advice)
+
+
+def _member_around(scope: Scope, span: Span) -> s.MachineMember | s.SystemMember | None:
+    """The member of the machine or of a system that contains a span."""
+    members: Iterable[s.MachineMember | s.SystemMember]
+    if scope.machine is not None:
+        members = (x for x, _ in scope.machine.members)
+    else:
+        members = (y for x in scope.module.syntax.members if isinstance(x, s.SystemDecl) for y in x.members)
+    return next((x for x in members if x.span.contains(span)), None)
 
 
 def _state_elsewhere(scope: Scope, e: s.Name) -> Diagnostic | None:
