@@ -315,6 +315,43 @@ def test_rows_of_the_library_that_no_run_follows_are_counted_and_need_no_attenti
     assert not any(f"kubernetes.{name}`" in x.what for x in report.attention for name in shipped_machines)
 
 
+REPAIRED = """
+machine Group {
+    initial state Free
+    state Held
+    event take, give, drop from environment
+    e1: Free -> Held on take
+    e2: Held -> Free on give
+    ignore give in Free
+    ignore take, drop in Held
+    amends fence "a lost answer" {
+        stale: bool
+        e3: Free -> Free on drop do stale = true
+        e4: Held -> Held when stale do stale = false
+    }
+    amends fence "an answer that is late" replaces
+        e2: Held -> Free on give when not stale
+    amends order "both are possible" priority e1 > e3
+}
+"""
+
+
+def test_amendments_are_counted_and_not_what_they_change() -> None:
+    machine = model(REPAIRED).machines["x.Group"]
+    assert machine.amendments == ("a lost answer", "an answer that is late", "both are possible")
+    report = report_of(model(REPAIRED))
+    assert report.totals["amendments"] == 3
+    (view,) = [x for module in report.modules for x in module.machines]
+    assert view.amendment_count == 3
+    assert view.amendments == [
+        ("stale", "a lost answer"),
+        ("e3: Free → Free", "a lost answer"),
+        ("e4: Held → Held", "a lost answer"),
+        ("e2: Held → Free", "an answer that is late"),
+        ("–", "both are possible"),
+    ]
+
+
 def test_a_limit_leaves_things_open_and_says_nothing_of_never() -> None:
     report = report_of(model(TWO), Limits(1))
     assert [x.urgency for x in report.attention] == ["bounded"] * len(report.attention)

@@ -277,7 +277,7 @@ class Machine:
     """Each a chain, best first, of events, labels and `let`s that stand in a guard; `*` is all others."""
     invariants: tuple[Invariant, ...]
     amendments: tuple[str, ...]
-    """The reasons given, in the order of the text."""
+    """The reason of each amendment, in the order of the text."""
     span: Span = field(compare=False, default=NOWHERE)
     priority_spans: tuple[tuple[Span, ...], ...] = field(compare=False, default=())
     """Where each name of each chain of `priority` stands."""

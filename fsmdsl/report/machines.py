@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from fsmdsl import model as m
 from fsmdsl.check.event_table import completeness
@@ -36,8 +36,6 @@ def machine_view(
     name = anchor(machine.qualified)
     shape = Shape(machine)
     rows = [_row(f"{name}-row-{n}", line, reached) for n, line in enumerate(shape.lines)]
-    reasons = [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended) for r in rows if r.amended]
-    reasons += [(f"ignore {i.event} in {i.state}", i.amended) for i in machine.ignores if i.amended]
     overlays = {k: on_diagram(machine, graph, x, prefix(machine)) for k, x in reached.items() if x.where}
     events, matrix = _matrix(model, shape, rows)
     return MachineView(
@@ -49,7 +47,8 @@ def machine_view(
         rows,
         events,
         matrix,
-        reasons,
+        list(_amended(machine, rows)),
+        len(machine.amendments),
         _alternatives(model, machine),
         _reach(machine, reached["explored"], ids),
         _reach(machine, reached["covered"], ids),
@@ -57,6 +56,22 @@ def machine_view(
         overlays,
         shipped(machine.span.source.name),
     )
+
+
+def _amended(machine: m.Machine, rows: Sequence[RowView]) -> Iterator[tuple[str, str]]:
+    """What amendments add or change, each with the reason."""
+    elements: list[tuple[str, str | None]] = [(f"state {x.name}", x.amended) for x in machine.states]
+    data: tuple[m.Param | m.Field | m.Let, ...] = (*machine.params, *machine.fields, *machine.lets)
+    elements += [(x.name, x.amended) for x in data]
+    elements += [(f"event {x.name}", x.amended) for x in machine.events]
+    elements += [(f"action {x.name}", x.amended) for x in machine.actions]
+    elements += [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended or None) for r in rows]
+    elements += [(f"on {x.kind}({x.state})", x.amended) for x in machine.hooks]
+    elements += [(f"ignore {x.event} in {x.state}", x.amended) for x in machine.ignores]
+    elements += [(x.name, x.amended) for x in machine.invariants]
+    yield from ((what, why) for what, why in elements if why is not None)
+    others = dict.fromkeys(machine.amendments).keys() - {why for _, why in elements}
+    yield from (("–", why) for why in machine.amendments if why in others)  # of priorities, which have no reason
 
 
 def _alternatives(model: m.Model, machine: m.Machine) -> list[tuple[str, str, str]]:

@@ -96,6 +96,8 @@ class MachineView:
     matrix: Sequence[tuple[str, Sequence[CellView]]]
     amendments: Sequence[tuple[str, str]]
     """What is amended, and why."""
+    amendment_count: int
+    """An amendment can change several elements."""
     alternatives: Sequence[tuple[str, str, str]]
     """The repairs that do not apply: what each is called, its reason, and which repair applies instead."""
     explored: ReachView
@@ -316,7 +318,7 @@ class Report:
             "modules": len(self.modules),
             "machines": len(machines),
             "transitions": sum(len(row.transitions) for x in machines for row in x.rows),
-            "amendments": sum(len(x.amendments) for x in machines),
+            "amendments": sum(x.amendment_count for x in machines),
             "systems": len(systems),
             "states explored": sum(x.states for x in systems),
             "violations": sum(v.outcome == "violated" for x in systems for v in x.verdicts),

@@ -41,7 +41,7 @@ def machine(names: MachineNames) -> m.Machine:
         tuple(i for x, why in parts if isinstance(x, s.IgnoreDecl) for i in _ignores(scope, x, why)),
         tuple(tuple(name.text for name in chain) for chain in chains),
         tuple(_invariants(scope, [(x, why) for x, why in parts if isinstance(x, s.InvariantDecl)])),
-        tuple(dict.fromkeys(why for _, why in parts if why is not None)),
+        _reasons(names),
         names.decl.span,
         tuple(tuple(name.span for name in chain) for chain in chains),
         _grid(scope, [x for x, _ in parts if isinstance(x, s.LayoutDecl)]),
@@ -135,6 +135,13 @@ def _states(decl: s.StateDecl, why: str | None, parent: str | None) -> Iterator[
     )
     for child in decl.children:
         yield from _states(child, why, decl.name.text)
+
+
+def _reasons(names: MachineNames) -> tuple[str, ...]:
+    """The reason of each amendment that applies."""
+    if names.module.program.as_documented:
+        return ()
+    return tuple(x.reason.text for x in s.amendments_in(names.decl.members))
 
 
 def _check_initial(scope: Scope, names: MachineNames) -> None:
