@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def test_the_model_of_spin_deadlocks_too(tmp_path: Path) -> None:
     (tmp_path / "gang.pml").write_text(code, "utf-8")
     done = subprocess.run(["spin", "-run", "gang.pml"], cwd=tmp_path, capture_output=True, text=True)
     assert "invalid end state" in done.stdout
+
+
+def test_the_readme_names_every_extra() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (installation,) = re.findall(
+        r"^## Install$(.*?)^## ", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert project["optional-dependencies"].keys() - set(re.findall(r"`(\w+)`", installation)) == set()
 
 
 def test_the_readme_counts_the_findings() -> None:

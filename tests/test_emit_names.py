@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,28 @@ def test_a_variable_does_not_hide_the_function_of_another_name(tmp_path: Path) -
     node.go(2)
     node.all_((3, 1))
     assert node.n == 3
+
+
+def test_names_with_an_underscore_are_those_of_the_page() -> None:
+    spec = """module shelf
+    let max(a: 0..3) = a
+    machine Reader {
+        param object: 0..3 = 1
+        initial resting state Idle
+        event class, print(list: 0..3), snapshot from environment
+        Idle on class
+        Idle on snapshot
+        Idle on print(list) when max(list) < object
+    }
+    """
+    page = (Path(__file__).parent.parent / "docs" / "generated-code.md").read_text("utf-8")
+    files = TARGETS["python"](compiled(spec), "shelf")
+    assert "def print(self, list_: int)" in files["shelf/reader.py"]
+    for name, renamed in (("class", "class_"), ("object", "object_"), ("list", "list_"), ("snapshot", "snapshot_")):
+        assert re.search(rf"\b{renamed}\b", files["shelf/reader.py"])
+        assert re.search(rf"`{name}` →\s`{renamed}`", page)
+    assert "def max_(a: int)" in files["shelf/derived.py"]
+    assert re.search(r"`let max`\s→ `max_`", page)
 
 
 def test_a_function_does_not_hide_the_file_of_a_machine(tmp_path: Path) -> None:
