@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import get_args
@@ -12,6 +13,7 @@ from literate import findings
 
 from fsmdsl.check.faults import FAULTS, FaultPage, fault_pages
 from fsmdsl.check.rule_pages import pages, write
+from fsmdsl.cli.explain_command import entries
 from fsmdsl.cli.parser import cli
 from fsmdsl.core.statements.faults import FaultKind as CoreFaultKind
 from fsmdsl.model.resolve import resolve
@@ -19,6 +21,7 @@ from fsmdsl.model.resolve.scenarios.steps import FAULTS as KINDS_OF_SCENARIOS
 from fsmdsl.search import Limits, explore
 from fsmdsl.step.world import FaultKind
 from fsmdsl.syntax.parse import parse
+from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.diagnostics import Severity
 from fsmdsl.text.source import Source
 
@@ -140,6 +143,49 @@ def test_pages_of_faults_are_written_with_those_of_rules(tmp_path: Path) -> None
 @pytest.mark.parametrize(("name", "code"), [("deadlock", "FSM302"), ("circular-wait", "FSM309"), ("overlap", "FSM206")])
 def test_rules_are_explained_by_the_names_that_verdicts_print(name: str, code: str) -> None:
     assert CliRunner().invoke(cli, ["explain", name]).output.startswith(f"{code} {name} ")
+
+
+@pytest.mark.parametrize(
+    ("word", "meanings"),
+    [
+        ("fair", {"keyword": MEANINGS["fair"]}),
+        ("~>", {"keyword": MEANINGS["~>"]}),
+        ("Fairness", {"term": "the assumption that a step is eventually taken"}),
+        ("stutter", {"term": "to take a step that changes nothing"}),
+        ("environment", {"keyword": MEANINGS["environment"], "term": "everything outside the machines"}),
+    ],
+)
+def test_words_are_explained(word: str, meanings: dict[str, str]) -> None:
+    result = CliRunner().invoke(cli, ["explain", word])
+    assert result.exit_code == 0
+    documents = {"keyword": "docs/language.md", "term": "docs/glossary.md"}
+    for kind, meaning in meanings.items():
+        assert f" ({kind}): {meaning}" in result.output
+        assert f"See `{documents[kind]}`." in result.output
+    data = json.loads(CliRunner().invoke(cli, ["explain", word, "--format", "json"]).output)
+    assert (data["rules"], data["faults"]) == ([], [])
+    assert [(x["kind"], x["page"]) for x in data["words"]] == [(x, documents[x]) for x in meanings]
+
+
+def test_a_name_of_a_rule_and_a_term_explains_both() -> None:
+    output = CliRunner().invoke(cli, ["explain", "deadlock"]).output
+    assert output.startswith("FSM302 deadlock ")
+    assert "deadlock (term): a state in which no step is possible" in output
+
+
+def test_every_word_is_on_the_page_that_is_named() -> None:
+    documents = Path(__file__).parent.parent
+    for entry in entries():
+        text = (documents / entry.page).read_text("utf-8")
+        assert all(word in text for word in entry.names), entry
+
+
+def test_a_word_that_is_nothing_is_refused() -> None:
+    result = CliRunner().invoke(cli, ["explain", "qqqqqqqq"])
+    assert result.exit_code == 2
+    assert (
+        "there is no rule, fault, keyword or term `qqqqqqqq`; `fsm explain` lists the rules and faults" in result.output
+    )
 
 
 def test_a_misspelt_fault_is_corrected() -> None:

@@ -13,7 +13,7 @@ from fsmdsl.syntax.words import MEANINGS
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("name", ["grammar.md", "keywords.md"])
+@pytest.mark.parametrize("name", ["grammar.md", "keywords.md", "glossary.md"])
 def test_the_page_is_fresh(name: str) -> None:
     """`python -m fsmdsl.syntax.language_pages docs` writes it."""
     assert (DOCS / name).read_text("utf-8") == pages()[name]

@@ -27,7 +27,7 @@ COMMANDS = {
     "serve": "Serve a web page for editing, drawing, verifying and simulating specs.",
     "fmt": "Format specs.",
     "lsp": "Start the language server for editors.",
-    "explain": "Explain a rule, a kind of fault, or a log.",
+    "explain": "Explain a rule, a kind of fault, a keyword, a term, or a log.",
     "list": "List machines, states and transitions.",
     "init": "Create a folder with an example spec.",
     "import": "Convert machines from code, diagrams and other tools to a spec.",

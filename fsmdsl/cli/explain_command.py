@@ -1,9 +1,10 @@
-"""`fsm explain`: what a rule or a kind of fault means, or which run of a system explains a log."""
+"""`fsm explain`: what a rule, a kind of fault, a keyword or a term means, or which run of a system explains a log."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fsmdsl.cli import usage
 from fsmdsl.cli.common import documented_option, format_option, links_option, paint, say_json, settings_option
@@ -12,6 +13,7 @@ from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.limits import Form, limit_options
 from fsmdsl.cli.messages import misuse, say, say_text
+from fsmdsl.dataclasses import dataclass
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Rule, did_you_mean
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @usage.command("explain")
-@usage.argument("what", metavar="[RULE|FAULT|LOG]", required=False, shell_complete=rule_names)
+@usage.argument("what", metavar="[RULE|FAULT|WORD|LOG]", required=False, shell_complete=rule_names)
 @usage.option(
     "--mapping", type=usage.path(path_type=Path), metavar="FILE", help="Mapping from lines of LOG to a spec (TOML)."
 )
@@ -78,8 +80,8 @@ def command(
     as_documented: bool,
     form: Form,
 ) -> None:
-    """Explain a rule (FSM201, or its name), a kind of fault (reentrance), or a log. Without an argument, list all rules
-    and kinds of faults.
+    """Explain a rule (FSM201, or its name), a kind of fault (reentrance), a keyword or a term of the glossary (fair,
+    fairness), or a log. Without an argument, list all rules and kinds of faults.
 
     With --mapping, find a run of a system that explains LOG (a file or `-`), or report the first line that no run
     explains and the nearest miss.
@@ -95,28 +97,50 @@ def command(
     others = (specs, system, settings, show, coverage, counts, follow, keep_going, metrics, as_documented)
     if any(others) or not (hidden is metrics_port is budget.seconds is None):
         misuse("explaining a log requires a mapping: pass it with `--mapping FILE`")
-    _explain_rules(what, form)
+    _explain_pages(what, form)
 
 
-def _explain_rules(code: str | None, form: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A keyword or a term of the glossary. `page` is the page of the documentation about words of its kind."""
+
+    names: tuple[str, ...]
+    kind: Literal["keyword", "term"]
+    meaning: str
+    page: str
+
+
+def entries() -> list[Entry]:
+    """All keywords and terms."""
+    from fsmdsl.syntax.glossary import GLOSSARY
+    from fsmdsl.syntax.words import MEANINGS
+
+    keywords = [Entry((word,), "keyword", meaning, "docs/language.md") for word, meaning in MEANINGS.items()]
+    return keywords + [Entry(x.names, "term", x.meaning, "docs/glossary.md") for x in GLOSSARY]
+
+
+def _explain_pages(code: str | None, form: str) -> None:
     from fsmdsl.check.all_rules import all_rules
     from fsmdsl.check.faults import FAULTS
 
     pages: list[Rule | FaultPage] = [*all_rules().values(), *FAULTS]
-    selection = pages if code is None else _find(pages, code)
+    selection = pages if code is None else _find([*pages, *entries()], code)
     if form == "json":
         of_rules = [_data(x) for x in selection if isinstance(x, Rule)]
-        of_faults = [_fault_data(x) for x in selection if not isinstance(x, Rule)]
-        say_json("rules", {"rules": of_rules, "faults": of_faults})
+        of_words = [_word_data(x) for x in selection if isinstance(x, Entry)]
+        of_faults = [_fault_data(x) for x in selection if not isinstance(x, Rule | Entry)]
+        say_json("rules", {"rules": of_rules, "faults": of_faults, "words": of_words})
     elif code is None:
-        width = max(len(_name(x)) for x in selection)
-        for x in selection:
+        width = max(len(_name(x)) for x in pages)
+        for x in pages:
             say(f"{paint(_code(x).ljust(6), 'strong')}  {_name(x).ljust(width)}  {x.summary}")
     else:
         say_text("\n\n\n".join(map(_page, selection)))
 
 
-def _page(x: Rule | FaultPage) -> str:
+def _page(x: Rule | FaultPage | Entry) -> str:
+    if isinstance(x, Entry):
+        return f"{paint(x.names[0], 'strong')} ({x.kind}): {x.meaning}\n\nSee `{x.page}`."
     severity = f" ({x.severity})" if isinstance(x, Rule) else ""
     return f"{paint(f'{_code(x)} {_name(x)}', 'strong')}{severity}: {x.summary}\n\n{x.explanation.strip()}"
 
@@ -129,15 +153,26 @@ def _name(x: Rule | FaultPage) -> str:
     return x.name if isinstance(x, Rule) else x.kind
 
 
-def _find(pages: list[Rule | FaultPage], name: str) -> list[Rule | FaultPage]:
-    """The rule, the fault, or both: `overlap` is found by a check and by exploration."""
-    selection = [x for x in pages if name.upper() == _code(x) or name.lower() == _name(x)]
+def _names(x: Rule | FaultPage | Entry) -> tuple[str, ...]:
+    if isinstance(x, Entry):
+        return x.names
+    return (x.code, x.name) if isinstance(x, Rule) else (x.kind,)
+
+
+def _find(pages: Sequence[Rule | FaultPage | Entry], name: str) -> list[Rule | FaultPage | Entry]:
+    """All that the name means: `overlap` is found by a check and by exploration, `deadlock` is a rule and a term."""
+    selection = [x for x in pages if name.lower() in (y.lower() for y in _names(x))]
     if not selection:
         if Path(name).exists():
             misuse(f"`{name}` is a file; to explain a log, name its mapping with `--mapping FILE`")
-        advice = did_you_mean(name, [*(x.code for x in pages if isinstance(x, Rule)), *map(_name, pages)])
-        misuse(f"there is no rule or fault `{name}`; {advice or '`fsm explain` lists them'}")
+        advice = did_you_mean(name, [y for x in pages for y in _names(x)])
+        lists = "`fsm explain` lists the rules and faults, `docs/keywords.md` and `docs/glossary.md` the words"
+        misuse(f"there is no rule, fault, keyword or term `{name}`; {advice or lists}")
     return selection
+
+
+def _word_data(x: Entry) -> dict[str, str]:
+    return {"word": x.names[0], "kind": x.kind, "meaning": x.meaning, "page": x.page}
 
 
 def _fault_data(x: FaultPage) -> dict[str, str]:

@@ -13,6 +13,7 @@ from fsmdsl.report.violations import Previous, Style, violation_lines
 from fsmdsl.runs.causes import Cause, causes
 from fsmdsl.runs.rows import SourceRow, rows_of
 from fsmdsl.runs.trace import world_data
+from fsmdsl.runs.verdicts.rules import RELIES, STUTTERS
 from fsmdsl.runs.verdicts.verdict import Images, share_beyond
 from fsmdsl.runs.violation_groups import Group, Row, violation_groups
 from fsmdsl.search import Exploration, Played, Trace, Verdict
@@ -72,7 +73,8 @@ def details(
     if not style.every:
         yield from _reliances(x, paint)
         for v in x.stutterings:
-            yield f"  {paint('note', 'quiet')}: {v.label}: {_stuttering(v, model)}"
+            page = f"see `fsm explain {STUTTERS.code}`"
+            yield f"  {paint('note', 'quiet')}: {v.label}: {_stuttering(v, model)} ({page})"
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
     if x.at_violation:
@@ -106,7 +108,8 @@ def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
         if v.relies is not None:
             names[v.relies.headline].append(v.label)
     for headline, labels in names.items():
-        yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} (`fsm verify --stutter` shows the run)"
+        ways = f"`fsm verify --stutter` shows the run; see `fsm explain {RELIES.code}`"
+        yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} ({ways})"
 
 
 def _stuttering(v: Verdict, model: m.Model) -> str:

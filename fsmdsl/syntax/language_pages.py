@@ -1,6 +1,6 @@
-"""Reference pages made from the language itself: its grammar as EBNF, and an index of its keywords.
+"""Reference pages made from the language itself: its grammar as EBNF, an index of its keywords, and a glossary.
 
-`python -m fsmdsl.syntax.language_pages docs` writes `grammar.md` and `keywords.md`.
+`python -m fsmdsl.syntax.language_pages docs` writes `grammar.md`, `keywords.md` and `glossary.md`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
+from fsmdsl.syntax.glossary import GLOSSARY
 from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.files import write as disk
 
@@ -32,11 +33,24 @@ as names. See [the reference](language.md).
 | --- | --- |
 """
 
+TERMS = """# Glossary
+
+This page lists each term with its meaning in fsmdsl, and its origin unless we coined it.
+
+| term | meaning | from |
+| --- | --- | --- |
+"""
+
 
 def pages() -> dict[str, str]:
     """The name and text of each page."""
     rows = (f"| `{word}` | {meaning.replace('|', chr(92) + '|')} |" for word, meaning in sorted(MEANINGS.items()))
-    return {"grammar.md": GRAMMAR + "\n".join(_chapters()), "keywords.md": INDEX + "\n".join(rows) + "\n"}
+    terms = (f"| {x.text} | {x.meaning} | {x.origin or '–'} |" for x in GLOSSARY)
+    return {
+        "grammar.md": GRAMMAR + "\n".join(_chapters()),
+        "keywords.md": INDEX + "\n".join(rows) + "\n",
+        "glossary.md": TERMS + "\n".join(terms) + "\n",
+    }
 
 
 def _chapters() -> Iterator[str]:
