@@ -203,3 +203,29 @@ def test_diff_leaves_it_out_of_each_version_that_has_it(spec: Path) -> None:
     assert CliRunner().invoke(cli, [*quick, "--without", "Desk.take"]).exit_code == 1
     missing = CliRunner().invoke(cli, [*quick, "--without", "Desk.t9"])
     assert (missing.exit_code, "no amendment has `Desk.t9`" in missing.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "second", ["x2: Free -> Taken on take when early > 0", "t1: Free -> Taken on take when early > 0"]
+)
+def test_what_it_uses_is_not_reported_as_unused(tmp_path: Path, second: str) -> None:
+    """Nor what an alternative uses that does not apply."""
+    path = tmp_path / "desk.fsm"
+    path.write_text(f"""module desk
+machine Desk {{
+    param limit: 0..3 = 1
+    param early: 0..3 = 1
+    param spare: 0..3 = 1
+    initial resting state Free
+    state Taken
+    event take from environment
+    t1: Free -> Taken on take
+    Taken -> Free on take
+    amends bounded "there is a limit" replaces t1: Free -> Taken on take when limit > 0
+    amends timely "there is a time" replaces {second}
+}}
+""".replace("replaces x2", "x2"))  # fmt: skip
+    for without in ([], ["--without", "bounded"], ["--without", "bounded", "--without", "timely"], ["--as-documented"]):
+        output = CliRunner().invoke(cli, ["check", str(path), *without]).output
+        assert "the parameter `spare` is never used" in output
+        assert output.count("FSM223") == 1

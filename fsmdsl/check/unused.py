@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fsmdsl import model as m
 from fsmdsl.check.subject import Subject
-from fsmdsl.check.used_declarations import Use, uses
+from fsmdsl.check.used_declarations import Kind, Use, uses
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 from fsmdsl.text.source import Span
 
@@ -61,24 +61,31 @@ RULES = (UNUSED, NEVER_READ)
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
-    """In the order of the modules; a use in any of them counts."""
+    """In the order of the modules; a use in any of them counts, as does one in an amendment that does not apply."""
     used = uses(subject.model)
+    omitted_names = frozenset(name for x in subject.model.modules for name in x.omitted_names)
     # What was left out, as documented or as an alternative, may be what uses something.
     whole = not any(x.left_out or x.systems_left_out or x.alternatives for x in subject.model.modules)
     for module in subject.model.modules:
         for machine in module.machines:
-            yield from _of_machine(machine, used)
+            yield from _of_machine(machine, used, omitted_names)
         for kind, name, span, use in _of_module(module) if whole else ():
-            yield from _unused(kind, name, span, use in used)
+            # An amendment can use an import without its name, for what is imported from it.
+            needed = bool(omitted_names) if kind == "import" else name in omitted_names
+            yield from _unused(kind, name, span, needed or use in used)
     yield from _of_systems(subject.model, used) if whole else ()
 
 
-def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic]:
+def _of_machine(machine: m.Machine, used: frozenset[Use], omitted_names: frozenset[str]) -> Iterator[Diagnostic]:
     owner = machine.qualified
+
+    def is_used(kind: Kind, name: str) -> bool:
+        return name in omitted_names or Use(kind, owner, name) in used
+
     for p in machine.params:
-        yield from _unused("parameter", p.name, p.span, Use("read", owner, p.name) in used)
+        yield from _unused("parameter", p.name, p.span, is_used("read", p.name))
     for f in machine.fields:
-        if Use("read", owner, f.name) in used:
+        if is_used("read", f.name):
             continue
         if Use("set", owner, f.name) in used:
             diagnostic = NEVER_READ.at(f.span, f"the field `{f.name}` is set and never read")
@@ -86,9 +93,9 @@ def _of_machine(machine: m.Machine, used: frozenset[Use]) -> Iterator[Diagnostic
         else:
             yield from _unused("field", f.name, f.span, False)
     for let in machine.lets:
-        yield from _unused("derived value", let.name, let.span, Use("let", owner, let.name) in used)
+        yield from _unused("derived value", let.name, let.span, is_used("let", let.name))
     for action in machine.actions:
-        yield from _unused("action", action.name, action.span, Use("action", owner, action.name) in used)
+        yield from _unused("action", action.name, action.span, is_used("action", action.name))
 
 
 def _of_module(module: m.Module) -> Iterator[tuple[str, str, Span, Use]]:

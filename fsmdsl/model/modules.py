@@ -108,6 +108,8 @@ class Module:
     systems_left_out: tuple[LeftOut, ...] = ()
     environments: tuple[SharedEnvironment, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    omitted_names: tuple[str, ...] = field(compare=False, default=())
+    """The names in amendments that do not apply, sorted: what they use only seems to be unused."""
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,8 @@ def resolve_files(
     root_modules = frozenset(module_name(p.module) for p in files.parsed[: files.root_count])
     left = amendments.without([p.module for p in files.parsed], without)
     settled = with_settings(left.modules, settings or {})
-    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=incomplete or bool(without))
+    incomplete = incomplete or bool(without)
+    resolved = resolve(settled.modules, as_documented=as_documented, incomplete=incomplete, omitted=left.omitted)
     diagnostics = list(files.diagnostics)
     if not any(d.severity is Severity.ERROR for d in diagnostics):
         # Otherwise declarations are missing, and what resolve would say of the rest could be a consequence.

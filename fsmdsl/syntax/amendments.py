@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import assert_never
+from typing import Any, assert_never, cast
 
 from fsmdsl import syntax as s
-from fsmdsl.dataclasses import dataclass, replace
+from fsmdsl.dataclasses import dataclass, fields, replace
 from fsmdsl.text.diagnostics import did_you_mean
+from fsmdsl.text.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Left:
 
     modules: tuple[s.Module, ...]
     unanswered: Mapping[str, str]
+    omitted: tuple[s.AmendDecl | s.LockAmendment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ def without(modules: Sequence[s.Module], names: Sequence[str]) -> Left:
             excluded_ids.update(id(x.decl) for x in matches)
         else:
             unanswered[name] = _several(name, matches) if matches else _none(name, amendments)
-    return Left(tuple(_left(module, excluded_ids) for module in modules), unanswered)
+    omitted = tuple(x.decl for x in amendments if id(x.decl) in excluded_ids)
+    return Left(tuple(_left(module, excluded_ids) for module in modules), unanswered, omitted)
 
 
 def _are_one_repair(matches: Sequence[Amendment], name: str) -> bool:
@@ -156,6 +159,23 @@ def alternatives(repairs: Sequence[Repair], first: Repair | None = None) -> list
 def declared_names(repair: Repair) -> set[str]:
     """The names of what a repair adds: labels, events, fields, states and so on."""
     return {n for x in repair.amendments for y in s.amendments_in([x]) for z in y.members for n in _names(z)}
+
+
+def mentioned_names(decls: Iterable[s.AmendDecl | s.LockAmendment]) -> set[str]:
+    """Every name in some amendments, whatever it means."""
+    names: set[str] = set()
+    parts: list[object] = [*decls]
+    while parts:
+        match parts.pop():
+            case s.Name(text):
+                names.add(text)
+            case tuple() as items:
+                parts.extend(items)
+            case Span() | str() | int() | None:
+                pass
+            case node:
+                parts.extend(getattr(node, x.name) for x in fields(cast(Any, node)))
+    return names
 
 
 def name_for_without(repair: Repair, machine: s.MachineDecl, label: str) -> str:

@@ -48,11 +48,13 @@ def resolve(
     *,
     as_documented: bool = False,
     incomplete: bool = False,
+    omitted: Sequence[s.AmendDecl | s.LockAmendment] = (),
     memory: Memory | None = None,
 ) -> Resolved:
     """Bind the names of all modules of a model together.
 
     As documented, amendments are left out. Where they are, or some have been (`incomplete`), so is what needs them.
+    `omitted` are those that the modules no longer have.
     Takes time in proportion to the text; with a memory of an earlier resolution, to what has changed. See
     NOTE(after-errors) and NOTE(memory).
     """
@@ -65,7 +67,11 @@ def resolve(
         for machine in program.machines.values():
             declare(machine)
         remembering = Remembering(program, memory, names)
-        resolved = _modules(names, remembering, others)
+        unapplied = (x for module in parsed_modules for x in amendments.amendments(module))
+        unapplied = (x for x in unapplied if as_documented or id(x) in excluded_ids)
+        omitted_names = tuple(sorted(amendments.mentioned_names([*omitted, *unapplied])))
+        whole_modules = _modules(names, remembering, others)
+        resolved = tuple(replace(x, omitted_names=omitted_names) for x in whole_modules)
         bind_alternatives(program, parsed_modules, repairs, others)
     remembering.keep()
     diagnostics = tuple(ordered(with_reasons(program.diagnostics, others)))
