@@ -620,6 +620,16 @@ def test_a_pattern_that_takes_too_long_is_interrupted(folder: Path) -> None:
         (TOML.replace('instance = "{id}"', "instance = 3", 1), 5, "`instance` must be a string"),
         ("line = 3\n", 1, "`line` must be a `[[line]]` table"),
         ("line = [3]\n", 1, "`line` must be a table"),
+        (TOML + "hidden = 2\n", 17, "there is no key `hidden` here; it belongs above the first `[[line]]`"),
+        ('event = "grow"\n' + TOML, 1, "there is no key `event` here; it belongs below a `[[line]]`"),
+        (TOML + 'timeout = "a"\n', 17, 'write `event = "timeout"`, and `instance` for the instance whose timer fires'),
+        (TOML + 'deliver = "c"\n', 17, 'there is no key `deliver` here; write `event = "deliver CHANNEL"`'),
+        (TOML + 'arguments = "n"\n', 17, 'help: write for example `arguments = { choice = "{cells}" }`'),
+        (
+            "[[line]]\nwhen = 'granted'\n",
+            2,
+            'help: write for example `when = { msg = "gpu granted" }`; of a log in plain',
+        ),
     ],
 )
 def test_a_mistake_in_a_mapping_is_a_diagnostic(mapping: str, line: int, told: str, folder: Path) -> None:

@@ -135,6 +135,24 @@ _LINE_KEYS: dict[str, tuple[type, str]] = {
     "ends": _TRUTH,
     "lost": _TRUTH,
 }
+_EXAMPLES = {
+    "spec": 'spec = ["gang.fsm", "node.fsm"]',
+    "names": '[names]` with lines such as `"node-7" = "c0"',
+    "when": 'when = { msg = "gpu granted" }',
+    "instance": 'instance = "{gang}"',
+    "arguments": 'arguments = { choice = "{cells}" }',
+    "fields": 'fields = { priority = "{prio}" }',
+}
+"""For keys that are often written in another way."""
+_NOT_STRUCTURED = '; of a log in plain text, the fields are the named groups of a `pattern`, with `format = "text"`'
+_EVENTS = {
+    "timeout": 'write `event = "timeout"`, and `instance` for the instance whose timer fires',
+    "crash": 'write `event = "crash"`, and `instance` if a single instance crashes',
+    "recover": 'write `event = "recover"`',
+    "deliver": 'write `event = "deliver CHANNEL"`',
+    "lose": 'write `event = "lose CHANNEL"`',
+}
+"""Values of `event` that are mistaken for keys."""
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*line[ \t]*\]\]", re.MULTILINE)
 _ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
@@ -240,11 +258,10 @@ class _Reader:
     ) -> Callable[[str, Any], Any]:
         """Look-up of keys in a table whose keys and types are right; those that are not are reported."""
         for key in data.keys() - keys.keys():
-            advice = did_you_mean(key, keys) or f"there are {', '.join(f'`{x}`' for x in keys)}"
-            self._wrong(within, key, f"there is no key `{key}` here; {advice}")
+            self._wrong(within, key, f"there is no key `{key}` here; {_advice(key, keys)}")
         wrong = {key for key, value in data.items() if key in keys and not _is(value, keys[key][0])}
         for key in sorted(wrong):
-            self._wrong(within, key, f"`{key}` must be {keys[key][1]}")
+            self._wrong(within, key, f"`{key}` must be {keys[key][1]}", _example(key))
         return lambda key, default: data[key] if key in data and key not in wrong else default
 
     def _places(self, data: Mapping[str, object], within: tuple[int, int]) -> dict[str, Span]:
@@ -258,8 +275,26 @@ class _Reader:
         start = at.start() + len(at[0]) - len(at[0].lstrip()) if at else within[0]
         return Span(self.source, start, max(text.find("\n", start), start))
 
-    def _wrong(self, within: tuple[int, int], key: str, message: str) -> None:
-        self.problems.append(MAPPING.at(self._place(within, key), message))
+    def _wrong(self, within: tuple[int, int], key: str, message: str, advice: str | None = None) -> None:
+        diagnostic = MAPPING.at(self._place(within, key), message)
+        self.problems.append(diagnostic if advice is None else diagnostic.help(advice))
+
+
+def _advice(key: str, keys: Mapping[str, tuple[type, str]]) -> str:
+    """What to write instead of a key that there is not."""
+    if keys is _LINE_KEYS and key in _EVENTS:
+        return _EVENTS[key]
+    if keys is _LINE_KEYS and key in _KEYS:
+        return "it belongs above the first `[[line]]`"
+    if keys is _KEYS and key in _LINE_KEYS:
+        return "it belongs below a `[[line]]`"
+    return did_you_mean(key, keys) or f"there are {', '.join(f'`{x}`' for x in keys)}"
+
+
+def _example(key: str) -> str | None:
+    if key not in _EXAMPLES:
+        return None
+    return f"write for example `{_EXAMPLES[key]}`{_NOT_STRUCTURED if key == 'when' else ''}"
 
 
 def _is(value: object, kind: type) -> bool:
