@@ -14,7 +14,7 @@ from counting import grows_with
 
 from fsmdsl import syntax as s
 from fsmdsl.syntax.parse import Parsed, parse
-from fsmdsl.syntax.parse.equivalents import SIGNS, VALUES, WORDS
+from fsmdsl.syntax.parse.equivalents import ALTERNATIVES, PREFIXES, SIGNS, VALUES, WORDS
 from fsmdsl.syntax.parse.table import load
 from fsmdsl.syntax.parse.tokens import lex
 from fsmdsl.syntax.words import RESERVED
@@ -107,6 +107,8 @@ def test_signs_of_other_languages_are_read_as_those_of_this_one(sign: str) -> No
 
 
 def test_words_of_other_languages_are_in_lower_case_and_none_of_this_one() -> None:
+    assert ALTERNATIVES.keys() <= WORDS.keys()
+    assert PREFIXES.keys() <= SIGNS.keys()
     assert {x for x in (*WORDS, *VALUES) if x != x.lower()} == set()
     assert WORDS.keys() & load().words == set()
     assert {kind for word in WORDS.values() for kind in word.kinds} <= set().union(*load().moves)
@@ -558,6 +560,16 @@ def test_a_correction_is_offered_for_what_was_probably_meant() -> None:
     (found,) = read(DOOR % "Open -> Shut on push when n = 3").diagnostics
     assert found.fix is not None
     assert (found.fix.span.text, found.fix.replacement) == ("=", "==")
+
+
+@pytest.mark.parametrize(
+    ("guard", "replacement"), [("not a&&b", " and "), ("not a && b", "and"), ("!a", "not "), ("!(a)", "not")]
+)
+def test_the_correction_of_a_sign_is_a_word_of_its_own(guard: str, replacement: str) -> None:
+    (diagnostic,) = read(DOOR % f"Open -> Shut on push when {guard}").diagnostics
+    assert diagnostic.fix is not None
+    assert diagnostic.fix.replacement == replacement
+    assert diagnostic.fix.title == f"write `{replacement.strip()}`"
 
 
 def test_what_was_meant_is_what_is_read() -> None:

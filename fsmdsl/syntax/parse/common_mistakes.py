@@ -11,11 +11,12 @@ from typing import get_args
 from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.build.expressions import MILLISECONDS
 from fsmdsl.syntax.operators import Written
-from fsmdsl.syntax.parse.automaton import Frame, advance, chain
-from fsmdsl.syntax.parse.soft_keywords import in_property
+from fsmdsl.syntax.parse.automaton import Frame, advance, chain, probe
+from fsmdsl.syntax.parse.soft_keywords import goes_on, in_property
 from fsmdsl.syntax.parse.table import Table
 from fsmdsl.syntax.parse.tokens import ALIKE
 from fsmdsl.syntax.tree import Token
+from fsmdsl.text.source import Source, breaks
 
 DECLARATORS = frozenset({"var", "val", "field", "variable", "const", "int", "bool", "mut"})
 """Keywords with which other languages declare a variable."""
@@ -29,7 +30,19 @@ BEFORE_OPERAND = frozenset({"count", "always", "eventually", "next"})
 BEGIN_OPERAND = frozenset({"true", "false", "none", "self", "not", "all", "some", "INT"})
 """Tokens that begin an operand, and nothing that follows a name."""
 
+COMPARATORS = frozenset({"==", "!=", "<", "<=", ">", ">=", "in", "has"})
+
 STRENGTHS = ("weak", "strong")
+
+CLAUSES = {"on": "the trigger", "after": "the timer", "when": "the guard"}
+"""The clauses of a row before its effects, in order, and what they are."""
+
+SECTIONS = {
+    "instances": "`a: A`", "fields": "`n: 0..3`", "variables": "`n: 0..3`", "states": "`state A`",
+    "events": "`event a from environment`", "actions": "`action a`", "transitions": "`A -> B on e`",
+    "invariants": "`invariant p`", "properties": "`property p`",
+}  # fmt: skip
+"""Sections of other languages, and a declaration that would be in each."""
 
 UNITS = {
     **{unit: unit for unit in MILLISECONDS}, **ALIKE, "minute": "min", "minutes": "min", "second": "s", "seconds": "s",
@@ -43,6 +56,7 @@ class MistakeContext:
     """The tokens around the mistake `at`, the stack below it, and those below the tokens before it, as far as known."""
 
     table: Table
+    source: Source
     tokens: list[Token]
     at: int
     top: Frame
@@ -56,6 +70,10 @@ class MistakeContext:
     def text(self, offset: int) -> str:
         """The text of a token near the mistake."""
         return self.tokens[self.at + offset].text if 0 <= self.at + offset < len(self.tokens) else ""
+
+    def begins_line(self, i: int) -> bool:
+        """Whether a token is the first of its line."""
+        return i == 0 or breaks(self.source.text, self.tokens[i - 1].end, self.tokens[i].start) > 0
 
     def back_to(self, *kinds: str) -> int | None:
         """The nearest token of one of the kinds before the mistake, in the same declaration (as far as is known)."""
@@ -103,7 +121,11 @@ def _declared_with_keyword(x: MistakeContext) -> CommonMistake | None:
 def _assigned_by_operator(x: MistakeContext) -> CommonMistake | None:
     """`n++`, `n += 1`"""
     sign = x.text(0)
-    if sign not in ("+", "-") or x.text(1) not in (sign, "=") or (x.back_to("do") is None and not _in_block(x)):
+    if (
+        sign not in ("+", "-")
+        or x.text(1) not in (sign, "=")
+        or (x.back_to("do") is None and not _is_inside(x.top, "do"))
+    ):
         return None
     name = x.text(-1)
     operator = sign + x.text(1)
@@ -112,11 +134,6 @@ def _assigned_by_operator(x: MistakeContext) -> CommonMistake | None:
     if operator.endswith("="):
         return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.instead("="), x.at + 2, 2)
     return CommonMistake(f"`{operator}` is not an operator", advice, x.at, x.top, x.at + 2, 2)
-
-
-def _in_block(x: MistakeContext) -> bool:
-    """Is the mistake in a block of effects?"""
-    return any(f.value.kind == "do" for f in chain(x.top) if isinstance(f.value, Token))
 
 
 def _effects_with_comma(x: MistakeContext) -> CommonMistake | None:
@@ -141,6 +158,36 @@ def _event_behind_colon(x: MistakeContext) -> CommonMistake | None:
         return None
     advice = f"an event follows `on`: `{x.text(-3)} -> {x.text(-1)} on {x.text(1)}`"
     return CommonMistake("unexpected `:` here", advice, x.at, x.instead("on"), x.at + 1)
+
+
+def _clause_too_late(x: MistakeContext) -> CommonMistake | None:
+    """`A -> B when n > 1 on open`, `A -> B on open do n = 1 when n < 3`"""
+    clause, later = x.tokens[x.at].kind, _last_clause(x.top)
+    if clause not in CLAUSES or later is None or not _is_inside(x.top, "machine"):
+        return None
+    advice = f"write {CLAUSES[clause]} before `{later}`: `A -> B on e when p do …`"
+    return CommonMistake(f"unexpected `{clause}` here", advice, x.at)
+
+
+def _last_clause(top: Frame) -> str | None:
+    """The `when` or `do` that is not complete below the mistake."""
+    depth = 0
+    for kind in (frame.value.kind for frame in chain(top) if isinstance(frame.value, Token)):
+        depth += (kind == "}") - (kind == "{")
+        if depth < 0:
+            return None
+        if depth == 0 and kind in ("when", "do"):
+            return kind
+    return None
+
+
+def _section(x: MistakeContext) -> CommonMistake | None:
+    """`instances { a: A }`"""
+    example = SECTIONS.get(x.text(-1))
+    if example is None or x.text(0) != "{":
+        return None
+    advice = f"there are no sections; write each declaration by itself: {example}"
+    return CommonMistake(f"unexpected `{x.text(-1)}` here", advice, x.at - 1)
 
 
 def _states_in_one(x: MistakeContext) -> CommonMistake | None:
@@ -224,7 +271,7 @@ def _duration_in_words(x: MistakeContext) -> CommonMistake | None:
 
 
 def _strength_without_fair(x: MistakeContext) -> CommonMistake | None:
-    """`under fair a, strong b`, `under strong a`"""
+    """`under fair a, strong b`, `under strong a`, `under weak fairness a`"""
     behind = 0 if x.text(-1) in STRENGTHS else 1  # the event may have been read as the beginning of an instance
     at, strength = x.at - behind, x.text(-behind - 1)
     if strength not in STRENGTHS or x.kinds(-behind, 1) != ["NAME"] or len(x.recent) <= behind:
@@ -234,8 +281,94 @@ def _strength_without_fair(x: MistakeContext) -> CommonMistake | None:
         top = top and advance(x.table, top, replace(x.tokens[at - 1], kind=word, text=word))
     if top is None:
         return None
-    name = x.tokens[at].text
-    return CommonMistake(f"unexpected `{name}` here", f"write `{strength} fair {name}`", at, top, at)
+    name, resume = x.tokens[at].text, at
+    if name == "fairness" and x.kinds(1 - behind, 1) == ["NAME"]:
+        name, resume = x.tokens[at + 1].text, at + 1
+    advice = f"write `{strength} fair {name}`"
+    return CommonMistake(f"unexpected `{x.tokens[at].text}` here", advice, at, top, resume)
+
+
+def _fairness_of_system(x: MistakeContext) -> CommonMistake | None:
+    """`fair go` and `weak fair go` on a line of a system"""
+    word = x.text(-1)
+    is_assumption = word in ("fair", "fairness") or (word in STRENGTHS and x.text(0) in ("fair", "fairness"))
+    if not is_assumption or x.text(0) in (":", "{") or not x.begins_line(x.at - 1) or not x.recent:
+        return None
+    if probe(x.table, x.recent[-1], "property") is None:
+        return None
+    strength, event = (f"{word} ", x.text(1)) if word in STRENGTHS else ("", x.text(0))
+    advice = f"a property assumes fairness: `property p: … under {strength}fair {event}`"
+    return CommonMistake(f"unexpected `{word}` here", advice, x.at - 1)
+
+
+def _leads_to(x: MistakeContext) -> CommonMistake | None:
+    """`p leads to q`"""
+    if (x.text(-1), x.text(0)) != ("leads", "to") or not x.recent:
+        return None
+    start, end = x.tokens[x.at - 1].start, x.tokens[x.at].end
+    top = advance(x.table, x.recent[-1], Token("~>", "~>", start, end))
+    if top is None:
+        return None
+    return CommonMistake("unexpected `leads to` here", "did you mean `~>`?", x.at - 1, top, x.at + 1, 2, "~>")
+
+
+def _always_in_brackets(x: MistakeContext) -> CommonMistake | None:
+    """`[](p)`, `[] p` as in TLA+: an empty list until something follows it"""
+    for behind in range(2, min(len(x.recent), 5) + 1):
+        if x.kinds(-behind, 2) != ["[", "]"]:
+            continue
+        at = x.at - behind
+        always = Token("always", "always", x.tokens[at].start, x.tokens[at + 1].end)
+        top = advance(x.table, x.recent[-behind], always)
+        if top is not None and goes_on(x.table, top, x.tokens, at + 2, behind - 1):
+            return CommonMistake("`[]` is not an operator", "write `always`", at, top, at + 2, 2)
+    return None
+
+
+def _range_as_set(x: MistakeContext) -> CommonMistake | None:
+    """`n in 1..2`"""
+    if x.text(0) != ".." or x.kinds(-2, 2) != ["in", "INT"] or x.kinds(1, 1) != ["INT"]:
+        return None
+    negated = x.text(-3) == "not"
+    end = x.at - 3 if negated else x.at - 2
+    name = "".join(token.text for token in x.tokens[_path_start(x, end) : end]) or "n"
+    low, high = x.text(-1), x.text(1)
+    test = f"{name} < {low} or {name} > {high}" if negated else f"{name} >= {low} and {name} <= {high}"
+    return CommonMistake("unexpected `..` here", f"a range is not a set; write `{test}`", x.at, x.top, x.at + 2)
+
+
+def _path_start(x: MistakeContext, end: int) -> int:
+    """Where `a.b`, which ends before a token, begins."""
+    start = end
+    while start > 0 and x.tokens[start - 1].kind in (
+        ("NAME", "self") if start == end or x.text(start - x.at) == "." else (".",)
+    ):
+        start -= 1
+    return start
+
+
+def _and_of_sets(x: MistakeContext) -> CommonMistake | None:
+    """`a in Y & b in Y`: `Y & b` is a set"""
+    kind = x.tokens[x.at].kind
+    sign = _path_start(x, x.at) - 1
+    behind = x.at - sign
+    if kind not in (*COMPARATORS, "not") or behind < 2 or x.text(-behind) != "&" or len(x.recent) < behind:
+        return None
+    top = advance(x.table, x.recent[-behind], replace(x.tokens[sign], kind="and", text="and"))
+    if top is None:
+        return None
+    advice = "did you mean `and`? `&` is the intersection of sets"
+    return CommonMistake("unexpected `&` here", advice, sign, top, sign + 1, 1, "and")
+
+
+def _timer_in_words(x: MistakeContext) -> CommonMistake | None:
+    """`A -> B timeout 5s`"""
+    if x.text(-1) != "timeout" or x.kinds(0, 1) not in (["DURATION"], ["INT"]) or not x.recent:
+        return None
+    top = advance(x.table, x.recent[-1], replace(x.tokens[x.at - 1], kind="after", text="after"))
+    if top is None:
+        return None
+    return CommonMistake("unexpected `timeout` here", "did you mean `after`?", x.at - 1, top, x.at, 1, "after")
 
 
 def _arrow(x: MistakeContext) -> CommonMistake | None:
@@ -310,9 +443,26 @@ def _text_as_value(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake("unexpected string here", advice, x.at)
 
 
+def _amendment_outside_machine(x: MistakeContext) -> CommonMistake | None:
+    """`amends "…" …` in a system, an environment or a scenario"""
+    if x.tokens[x.at].kind != "amends" or _is_inside(x.top, "machine", "locks"):
+        return None
+    advice = (
+        "only machines and `locks` have amendments; an event that only an amendment declares is offered by a system "
+        "of its own, which `--as-documented` omits: `system Amended extends S { environment { … } }`"
+    )
+    return CommonMistake("unexpected `amends` here", advice, x.at)
+
+
+def _is_inside(top: Frame, *kinds: str) -> bool:
+    """Whether a block of one of the kinds is open."""
+    return any(isinstance(frame.value, Token) and frame.value.kind in kinds for frame in chain(top))
+
+
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
-    _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words, _strength_without_fair,
-    _arrow, _effects_without_do, _state_as_field, _states_in_parentheses, _parameters_in_parentheses,
-    _text_as_value,
+    _clause_too_late, _section, _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words,
+    _timer_in_words, _strength_without_fair, _fairness_of_system, _arrow, _effects_without_do, _state_as_field,
+    _states_in_parentheses, _parameters_in_parentheses, _text_as_value, _leads_to, _always_in_brackets, _range_as_set,
+    _and_of_sets, _amendment_outside_machine,
 )  # fmt: skip

@@ -54,16 +54,23 @@ SIGNS: Mapping[str, Equivalent] = {
 }  # fmt: skip
 """Operators. The grammar has the same list (`FOREIGN_SIGN`)."""
 
+PREFIXES: Mapping[str, Equivalent] = _same({"eventually": "<>"})
+"""Operators of `SIGNS` that mean something else before an operand: TLA+ writes `<>` for `eventually`."""
+
 WORDS: Mapping[str, Equivalent] = {
     **_same({
         "all": "forall foreach", "some": "exists", "=>": "implies", "~>": "leadsto leads_to", "%": "mod",
-        "when": "where provided given",
+        "when": "where provided given", "after": "every within", "final": "terminal accepting", "property": "liveness",
+        "expect": "assert", "invariant": "safety",
     }),
     **dict.fromkeys(("elif", "elsif", "elseif"), Equivalent(("else", "if"))),
     "iff": _EQUIVALENCE,
     "is": Equivalent(("==",), "values are compared with `==`, and `in` tests a state: `x in S`"),
 }  # fmt: skip
 """Words, in lower case, that are names wherever a name fits."""
+
+ALTERNATIVES: Mapping[str, Equivalent] = _same({"invariant": "assert"})
+"""Words of `WORDS` that are something else where that does not fit: `assert` outside a scenario."""
 
 VALUES: Mapping[str, str] = {
     "null": "none", "nil": "none", "undefined": "none", "none": "none", "true": "true", "false": "false",

@@ -21,7 +21,7 @@ from fsmdsl.dataclasses import NamedTuple, dataclass, replace
 from fsmdsl.syntax.parse import soft_keywords as words
 from fsmdsl.syntax.parse.automaton import HIGHEST, Frame, advance, chain, probe
 from fsmdsl.syntax.parse.common_mistakes import MistakeContext, common_mistake
-from fsmdsl.syntax.parse.equivalents import CONFUSED, WORDS
+from fsmdsl.syntax.parse.equivalents import ALTERNATIVES, CONFUSED, WORDS
 from fsmdsl.syntax.parse.expected import listing
 from fsmdsl.syntax.parse.rules import TOO_DEEP, UNEXPECTED
 from fsmdsl.syntax.parse.table import Table, is_made
@@ -39,6 +39,9 @@ tokens have to fit then."""
 
 CLAUSES = frozenset({"on", "when", "do", "after", "under"})
 """Words at which reading can go on inside a declaration."""
+
+FREQUENT = frozenset({("if", "when"), ("=", "==")})
+"""Confusions that one fitting token is enough to recognize: in `if n = 2 on e` one follows another."""
 
 TOPMOST = frozenset({"machine", "system", "scenario", "enum", "locks", "import"})
 """Words that begin a declaration of the module if they stand at the very start of a line, whatever is open."""
@@ -127,7 +130,9 @@ def _too_deep(place: Place) -> Mistake | None:
 
 def _common_mistake(place: Place) -> Mistake | None:
     """What another language writes there."""
-    explanation = common_mistake(MistakeContext(place.table, place.tokens, place.at, place.top, place.recent))
+    explanation = common_mistake(
+        MistakeContext(place.table, place.source, place.tokens, place.at, place.top, place.recent)
+    )
     if explanation is None:
         return None
     start, end = place.tokens[explanation.at].start, place.tokens[explanation.at + explanation.width - 1].end
@@ -144,15 +149,14 @@ def _foreign_word(place: Place) -> Mistake | None:
     such a word may be read as the beginning of another declaration."""
     for i, top in place.suspects(LATE):
         token = place.tokens[i]
-        word = WORDS.get(token.text.lower()) if token.kind == "NAME" else None
-        if word is None:
-            continue
-        after: Frame | None = top
-        for part in word.tokens(token.start, token.end):
-            after = after and advance(place.table, after, part)
-        if after is not None and place.fits(after, i + 1, place.at - i + 1):
-            advice = word.advice or f"did you mean `{word.text}`?"
-            return Mistake(place.unexpected(i, advice, word.replacement), after, i + 1)
+        words_here = (table.get(token.text.lower()) for table in (WORDS, ALTERNATIVES)) if token.kind == "NAME" else ()
+        for word in filter(None, words_here):
+            after: Frame | None = top
+            for part in word.tokens(token.start, token.end):
+                after = after and advance(place.table, after, part)
+            if after is not None and place.fits(after, i + 1, place.at - i + 1):
+                advice = word.advice or f"did you mean `{word.text}`?"
+                return Mistake(place.unexpected(i, advice, word.replacement), after, i + 1)
     return None
 
 
@@ -178,9 +182,10 @@ def _nearest_keyword(place: Place, i: int, top: Frame) -> str | None:
 
 
 def _confused(place: Place) -> Mistake | None:
-    """A sign for which another would fit."""
+    """A sign or word for which another would fit."""
     for sign in CONFUSED.get(place.token.kind, ()):
-        if place.fits(probe(place.table, place.top, sign), place.at + 1, 2):
+        reach = 1 if (place.token.kind, sign) in FREQUENT else 2
+        if place.fits(probe(place.table, place.top, sign), place.at + 1, reach):
             after = advance(place.table, place.top, replace(place.token, kind=sign, text=sign))
             if after is not None:
                 return Mistake(place.unexpected(place.at, f"did you mean `{sign}`?", sign), after, place.at + 1)

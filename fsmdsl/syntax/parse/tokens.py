@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.syntax.build.expressions import MILLISECONDS
-from fsmdsl.syntax.parse.equivalents import SIGNS
+from fsmdsl.syntax.parse.equivalents import PREFIXES, SIGNS
 from fsmdsl.syntax.parse.rules import BAD_CHARACTER, BAD_NUMBER, LIMIT
 from fsmdsl.syntax.parse.table import Table
 from fsmdsl.syntax.tree import Comment, Token
@@ -19,6 +19,11 @@ LARGEST = 10**15
 
 HIDDEN = "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 """Characters that cannot be seen, or that change how the text around them is shown."""
+
+BEFORE_OPERAND = frozenset({
+    ":", "(", "[", "=>", "~>", "and", "or", "not", "then", "else", "until", "always", "eventually", "property",
+})  # fmt: skip
+"""Tokens that an operand of a condition follows."""
 
 ALIKE = {"m": "min", "mins": "min", "sec": "s", "secs": "s", "hour": "h", "hours": "h", "day": "d", "days": "d"}
 """Units that one might write, and what they are here."""
@@ -40,7 +45,7 @@ class Lexed:
         if run or len(self.diagnostics) > LIMIT:
             return
         span = Span(self.source, start, end)
-        fix = None if replacement is None else Fix(span, replacement, f"write `{replacement}`")
+        fix = None if replacement is None else Fix(span, replacement, f"write `{replacement.strip()}`")
         self.diagnostics.append(BAD_CHARACTER.at(span, message, fix=fix).help(advice))
 
     def report_number(self, start: int, end: int, message: str, advice: str) -> None:
@@ -136,10 +141,26 @@ def _other(lexed: Lexed, kind: str, start: int, end: int) -> Token | None:
 
 def _foreign_sign(lexed: Lexed, start: int, end: int) -> Iterator[Token]:
     text = lexed.source.text[start:end]
-    sign = SIGNS[text]
+    sign = PREFIXES[text] if text in PREFIXES and _before_operand(lexed.tokens) else SIGNS[text]
     advice = sign.advice or f"write `{sign.text}`"
-    lexed.report(start, end, f"`{text}` is not an operator", advice, sign.replacement)
+    replacement = sign.replacement and _apart(lexed.source.text, start, end, sign.replacement)
+    lexed.report(start, end, f"`{text}` is not an operator", advice, replacement)
     return sign.tokens(start, end)
+
+
+def _before_operand(tokens: list[Token]) -> bool:
+    """Whether an operand follows the tokens. `[]` without one before it is the `always` of TLA+."""
+    kinds = [token.kind for token in tokens[-3:]]
+    return kinds[-1:] != [] and (
+        kinds[-1] in BEFORE_OPERAND or (kinds[-2:] == ["[", "]"] and kinds[0] in BEFORE_OPERAND)
+    )
+
+
+def _apart(text: str, start: int, end: int, replacement: str) -> str:
+    """A word in the place of a sign, with spaces where a letter or a digit stands next to the sign: `a&&b`, `!a`."""
+    before = " " * (replacement[0].isalpha() and text[start - 1 : start].isalnum())
+    after = " " * (replacement[-1].isalpha() and text[end : end + 1].isalnum())
+    return f"{before}{replacement}{after}"
 
 
 def _skipped(lexed: Lexed, kind: str, text: str, start: int, end: int) -> None:
