@@ -266,11 +266,12 @@ Break the cycle. Instead of containing a record of its own type, a record may re
 INSTANCE = _rule(
     "FSM112",
     "instance-incomplete",
-    "an incomplete instance or channel",
+    "an incomplete instance or channel, or a scenario without instances",
     """
 In a system or scenario, each instance must give a value to every machine parameter that has no default. A channel must
 have exactly one receiver, unless it is declared with `to each`. If a system extends another one, a set of instances can
-replace only a set of the same machine.
+replace only a set of the same machine. A scenario with steps has instances: those of a
+system (`scenario s of S`), or its own.
 
 ```fsm
 machine Door {

@@ -10,6 +10,8 @@ from fsmdsl.model.resolve.scenarios.first_values import begun
 from fsmdsl.model.resolve.scenarios.steps import step
 from fsmdsl.model.resolve.systems.inheritance import own, resolved_at
 from fsmdsl.model.resolve.systems.instances import channels_of, instance_names, names_of, resolve_instances
+from fsmdsl.text.diagnostics import Diagnostic, Fix
+from fsmdsl.text.source import Span
 
 
 def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.System]) -> m.Scenario | None:
@@ -19,6 +21,9 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
     """
     found_before = len(module.program.diagnostics)
     qualified = f"{module.name}.{decl.name.text}"
+    if decl.system is None and not decl.instances and decl.steps:
+        module.program.diagnostics.append(_without_instances(module, decl))
+        return None
     if decl.system is None:
         declarations = own(module, qualified, decl.instances)
         names = instance_names(module, qualified, declarations)
@@ -56,6 +61,20 @@ def scenario(module: ModuleNames, decl: s.ScenarioDecl, systems: dict[str, m.Sys
         module.left_out.append(m.LeftOut(decl.name.text, title, missing, decl.span))
         return None
     return m.Scenario(decl.name.text, title, module.name, around, steps, decl.doc, decl.span)
+
+
+def _without_instances(module: ModuleNames, decl: s.ScenarioDecl) -> Diagnostic:
+    """Steps without instances: `of` is missing, as a rule."""
+    name, systems = decl.name.text, list(module.systems)
+    head = (decl.name if decl.title is None else decl.title).span
+    behind = Span(head.source, head.end, head.end)
+    fix = Fix(behind, f" of {systems[0]}", f"write `of {systems[0]}`") if len(systems) == 1 else None
+    diagnostic = rules.INSTANCE.at(decl.name.span, f"the scenario `{name}` has steps, but no instances", fix=fix)
+    own_instances = "declare its instances: `a: A`"
+    if not systems:
+        return diagnostic.help(own_instances)
+    of = " or ".join(f"`scenario {name} of {system}`" for system in systems[:3])
+    return diagnostic.help(f"write {of}, or {own_instances}")
 
 
 def _system(
