@@ -326,15 +326,28 @@ def _always_in_brackets(x: MistakeContext) -> CommonMistake | None:
 
 
 def _range_as_set(x: MistakeContext) -> CommonMistake | None:
-    """`n in 1..2`"""
-    if x.text(0) != ".." or x.kinds(-2, 2) != ["in", "INT"] or x.kinds(1, 1) != ["INT"]:
+    """`n in 1..2`, `n in {1..2}`"""
+    bracket = 1 if x.text(-2) in ("(", "{", "[") else 0
+    if x.text(0) != ".." or x.text(-2 - bracket) != "in" or x.kinds(-1, 3) != ["INT", "..", "INT"]:
         return None
-    negated = x.text(-3) == "not"
-    end = x.at - 3 if negated else x.at - 2
+    negated = x.text(-3 - bracket) == "not"
+    end = x.at - 2 - bracket - negated
     name = "".join(token.text for token in x.tokens[_path_start(x, end) : end]) or "n"
     low, high = x.text(-1), x.text(1)
     test = f"{name} < {low} or {name} > {high}" if negated else f"{name} >= {low} and {name} <= {high}"
     return CommonMistake("unexpected `..` here", f"a range is not a set; write `{test}`", x.at, x.top, x.at + 2)
+
+
+def _comparisons_in_a_row(x: MistakeContext) -> CommonMistake | None:
+    """`1 <= n <= 2`"""
+    signs = COMPARATORS - {"in", "has"}
+    second, start = x.text(0), _path_start(x, x.at)
+    first = x.tokens[start - 1].kind if 0 < start < x.at else ""
+    if first not in signs or second not in signs or x.kinds(1, 1) not in (["INT"], ["NAME"]):
+        return None
+    middle = "".join(token.text for token in x.tokens[start : x.at])
+    advice = f"write `… {first} {middle} and {middle} {second} {x.text(1)}`"
+    return CommonMistake(f"unexpected `{second}` here", advice, x.at, x.top, x.at + 2)
 
 
 def _path_start(x: MistakeContext, end: int) -> int:
@@ -352,7 +365,7 @@ def _and_of_sets(x: MistakeContext) -> CommonMistake | None:
     kind = x.tokens[x.at].kind
     sign = _path_start(x, x.at) - 1
     behind = x.at - sign
-    if kind not in (*COMPARATORS, "not") or behind < 2 or x.text(-behind) != "&" or len(x.recent) < behind:
+    if kind not in (*COMPARATORS, "not", "=") or behind < 2 or x.text(-behind) != "&" or len(x.recent) < behind:
         return None
     top = advance(x.table, x.recent[-behind], replace(x.tokens[sign], kind="and", text="and"))
     if top is None:
@@ -362,7 +375,11 @@ def _and_of_sets(x: MistakeContext) -> CommonMistake | None:
 
 
 def _timer_in_words(x: MistakeContext) -> CommonMistake | None:
-    """`A -> B timeout 5s`"""
+    """`A -> B timeout 5s`, `A -> B on after 5s`"""
+    if x.text(-1) == "on" and x.text(0) == "after" and x.recent:
+        after = advance(x.table, x.recent[-1], x.tokens[x.at])
+        if after is not None:
+            return CommonMistake("unexpected `on` here", "a timer is `after` without `on`", x.at - 1, after, x.at + 1)
     if x.text(-1) != "timeout" or x.kinds(0, 1) not in (["DURATION"], ["INT"]) or not x.recent:
         return None
     top = advance(x.table, x.recent[-1], replace(x.tokens[x.at - 1], kind="after", text="after"))
@@ -464,5 +481,5 @@ COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = 
     _clause_too_late, _section, _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words,
     _timer_in_words, _strength_without_fair, _fairness_of_system, _arrow, _effects_without_do, _state_as_field,
     _states_in_parentheses, _parameters_in_parentheses, _text_as_value, _leads_to, _always_in_brackets, _range_as_set,
-    _and_of_sets, _amendment_outside_machine,
+    _comparisons_in_a_row, _and_of_sets, _amendment_outside_machine,
 )  # fmt: skip

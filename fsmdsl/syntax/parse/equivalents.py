@@ -60,8 +60,8 @@ PREFIXES: Mapping[str, Equivalent] = _same({"eventually": "<>"})
 WORDS: Mapping[str, Equivalent] = {
     **_same({
         "all": "forall foreach", "some": "exists", "=>": "implies", "~>": "leadsto leads_to", "%": "mod",
-        "when": "where provided given", "after": "every within", "final": "terminal accepting", "property": "liveness",
-        "expect": "assert", "invariant": "safety",
+        "when": "where provided given requires", "after": "every within", "final": "terminal accepting",
+        "property": "liveness", "expect": "assert check", "invariant": "safety", "under": "assuming",
     }),
     **dict.fromkeys(("elif", "elsif", "elseif"), Equivalent(("else", "if"))),
     "iff": _EQUIVALENCE,
