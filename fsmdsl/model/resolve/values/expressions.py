@@ -270,6 +270,10 @@ def _operation(scope: Scope, e: s.Binary, written: Written) -> m.Expr:
             return m.Binary(of_two_sets, left, right, both, e.span)
         case _, _, m.ErrorType():
             return m.Constant(None, m.ERROR, e.span)
+        case m.BOOL, m.BOOL, _ if written == "&":
+            diagnostic = rules.MISMATCH.at(e.span, "`&` needs two sets, not two conditions")
+            scope.report(diagnostic.help("write `and`"))
+            return m.Constant(None, m.ERROR, e.span)
         case _:
             kinds = ["numbers"] * (arithmetic is not None) + ["sets"] * (of_two_sets is not None)
             operand_kinds = " or ".join(f"two {x}" for x in [*kinds, *["lists"] * (written == "+")])
