@@ -637,6 +637,18 @@ def test_init_does_not_add_to_specs_that_are_there(folder: str, specs: Path) -> 
     assert sorted(specs.rglob("*")) == before
 
 
+def test_a_report_replaces_a_foreign_page_only_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = Path("page", "index.html")
+    page.parent.mkdir()
+    page.write_text("somebody else's")
+    Path("door.fsm").write_text("module door\nmachine Door { initial resting state Open }\nsystem One { d: Door }\n")
+    refused = CliRunner().invoke(cli, ["report", "door.fsm", "--out", "page"])
+    assert (refused.exit_code, page.read_text(), "--force" in refused.output) == (2, "somebody else's", True)
+    assert CliRunner().invoke(cli, ["report", "door.fsm", "--out", "page", "--force"]).exit_code in (0, 1)
+    assert "<html" in page.read_text()
+
+
 def test_the_readme_begins_with_the_example_of_init() -> None:
     """All of it but the scenario."""
     (block,) = [x for x in blocks(ROOT / "README.md") if x.language == "fsm"]

@@ -301,6 +301,16 @@ def test_a_crash_inside_a_step_is_put_and_not_played(tmp_path: Path) -> None:
     assert "a generated step is saved whole, and cannot be cut" in told
 
 
+def test_a_crash_between_steps_is_played() -> None:
+    model = compiled(
+        "machine Lamp { initial state Off  volatile state On  event toggle from environment  Off -> On on toggle  "
+        "On -> Off on crash } system S { lamp: Lamp  environment { lamp.toggle  crash } }"
+    )
+    universe = Universe(model, only_system(model))
+    trace = taken(universe, "lamp.toggle", "crash")
+    assert impossible(Run(universe, "ends", (), moments(trace), None, "system")) is None
+
+
 def test_a_loop_ends_where_it_begins(tmp_path: Path) -> None:
     model = compiled(
         "machine Lamp { initial state Off  state On  event toggle from environment  Off -> On on toggle  "
