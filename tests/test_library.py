@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from test_tutorial import followed
+from tiers import today
 
 from fsmdsl.check import check
 from fsmdsl.editor.editing import OpenDocuments, completions
@@ -181,7 +182,7 @@ FAULTS = {
 """Text of the library, what replaces it, and the properties and scenarios that fail then."""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", today(list(FAULTS)))
 def test_a_fault_of_the_library_is_noticed(fault: str, tmp_path: Path) -> None:
     before, after, failures = FAULTS[fault]
     text = (LIBRARY / "kubernetes.fsm").read_text("utf-8")
