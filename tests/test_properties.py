@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import textbook_liveness as textbook
 from property_runs import LAMP, Explored, answer, explored, lamp, random_formula
+from stepping import compiled
 from tiers import enough, today
 
 from fsmdsl import model as m
 from fsmdsl.model.workspace import load
+from fsmdsl.search import explore
 from fsmdsl.step import FaultError, World, holds
 from fsmdsl.step.describe import words
 
@@ -350,3 +352,19 @@ def test_as_documented_grove_waits_or_starts_anew_for_ever(system: str, name: st
     x = of_spec("grove", system, as_documented=True)
     assert x.outcomes()[name] == "violated"
     assert x.trace(name).loop is not None
+
+
+ENDS = """
+machine A {{ param b: B  initial state X  event go from environment  X on go do b.hit }}
+machine B {{ initial state P  state Q  event hit from A  P -> Q on hit {more} }}
+system S {{ b: B  a: A {{ b = b }}  environment {{ a.go }}  property back: b in Q ~> b in P under fair go }}
+"""
+
+
+def test_a_run_that_ends_because_every_possible_step_fails_says_so() -> None:
+    why = "then every possible step fails: `a.go` (unhandled)"
+    for more, expected in (("", True), ("ignore hit in Q", False)):
+        model = compiled(ENDS.format(more=more))
+        (system,) = model.systems.values()
+        (verdict,) = [v for v in explore(model, system).verdicts if v.name == "back"]
+        assert (verdict.outcome, why in verdict.explanation) == ("violated", expected)

@@ -18,7 +18,11 @@ from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.judge_states import Evidence, basis, untested_parts, vacuous_lines, within_bound
 from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Reliance, Untested, Verdict
-from fsmdsl.step.describe import words
+from fsmdsl.step import TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step.describe import describe, words
+
+SHOWN_STEPS = 3
+"""Number of failing steps that are named at the end of a run."""
 
 
 def on_runs(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
@@ -64,7 +68,7 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             first = a.breaches[0]
             trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
             reasons = why(search.plan, a.question, first, trace)
-            explanation = (*lines(search.universe, reasons), *_unanswered(a))
+            explanation = (*lines(search.universe, reasons), *_failing(search.universe, trace), *_unanswered(a))
             deciding = tuple(dict.fromkeys(x for reason in reasons for x in reason.values))
             yield (
                 p.name,
@@ -155,6 +159,21 @@ def _of_no_run(text: str, f: Formula, run: str) -> str:
             return f"`{text}` is false in the beginning"
         case _:
             return f"`{text}` is true of no {run}"
+
+
+def _failing(universe: Universe, trace: Trace) -> Iterator[str]:
+    """Why a run does not go on: a step that fails is none."""
+    if trace.loop != len(trace.entries):
+        return
+    try:
+        steps = enabled(universe, trace.end)
+    except TooManyValuesError:
+        return
+    faults = {describe(universe, x, trace.end): fire(universe, trace.end, x).fault for x in steps}
+    failing = [f"`{step}` ({fault.kind})" for step, fault in faults.items() if fault is not None]
+    if failing and len(failing) == len(faults):
+        more = f" and {len(failing) - SHOWN_STEPS} more" if len(failing) > SHOWN_STEPS else ""
+        yield f"then every possible step fails: {', '.join(failing[:SHOWN_STEPS])}{more}"
 
 
 def _is_of_one_state(f: Formula) -> bool:

@@ -190,6 +190,26 @@ def _section(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake(f"unexpected `{x.text(-1)}` here", advice, x.at - 1)
 
 
+def _channel_in_system(x: MistakeContext) -> CommonMistake | None:
+    """`system S { channel inbox: fifo[3] to Job }`"""
+    if x.text(-1) != "channel" or x.kinds(0, 2) != ["NAME", ":"] or not _is_inside(x.top, "system"):
+        return None
+    advice = "channels are declared in the module, outside of machines and systems"
+    return CommonMistake("unexpected `channel` here", advice, x.at - 1)
+
+
+def _ignored_nowhere(x: MistakeContext) -> CommonMistake | None:
+    """`ignore go, stop`, without states"""
+    at = x.back_to("ignore")
+    if at is None or not (x.text(0) == "}" or x.begins_line(x.at)):
+        return None
+    if set(x.kinds(at + 1 - x.at, x.at - at - 1)) - {"NAME", ".", ","} or x.text(-1) == ",":
+        return None
+    events = ", ".join(token.text for token in x.tokens[at + 1 : x.at] if token.kind == "NAME")
+    advice = f"name the states: `ignore {events} in A, B`, or `in *` for all of them"
+    return CommonMistake("this `ignore` names no states", advice, x.at - 1)
+
+
 def _states_in_one(x: MistakeContext) -> CommonMistake | None:
     """`states A, B`, `state A, B`"""
     plural = x.text(-1).lower() == "states" and x.kinds(0, 1) == ["NAME"]
@@ -478,7 +498,8 @@ def _is_inside(top: Frame, *kinds: str) -> bool:
 
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
-    _clause_too_late, _section, _else_of_a_row, _guard_in_brackets, _operand_without_parentheses, _duration_in_words,
+    _clause_too_late, _section, _channel_in_system, _ignored_nowhere, _else_of_a_row, _guard_in_brackets,
+    _operand_without_parentheses, _duration_in_words,
     _timer_in_words, _strength_without_fair, _fairness_of_system, _arrow, _effects_without_do, _state_as_field,
     _states_in_parentheses, _parameters_in_parentheses, _text_as_value, _leads_to, _always_in_brackets, _range_as_set,
     _comparisons_in_a_row, _and_of_sets, _amendment_outside_machine,
