@@ -211,7 +211,7 @@ def test_what_only_an_ignored_alternative_declares_is_explained(spec: Path) -> N
     (diagnostic,) = load([spec]).diagnostics
     assert diagnostic.span.text == "hurry"
     assert diagnostic.notes == (
-        "`at_once` declares it, which does not apply, as `parts` also replaces `done`, and comes first",
+        "`at_once` declares it, but does not apply, because `parts` also replaces `done`, and comes first",
     )
     assert load([spec], without=["parts"]).diagnostics == ()
 

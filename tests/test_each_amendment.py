@@ -324,4 +324,4 @@ system One { lamp: Lamp  environment { lamp.press } }
 
 def test_a_report_as_documented_has_no_repairs(spec: Path) -> None:
     result = report("--each-amendment", "--as-documented")
-    assert (result.exit_code, "take `--as-documented` away" in result.stderr) == (2, True)
+    assert (result.exit_code, "cannot be combined with `--as-documented`" in result.stderr) == (2, True)

@@ -88,7 +88,7 @@ def command(
 
     output = printing(form, outputs)
     if each_amendment and as_documented:
-        misuse("`--each-amendment` adds tables about amendments: take `--as-documented` away")
+        misuse("`--each-amendment` cannot be combined with `--as-documented`")
     with within(budget, paths, output):
         loaded, model, problems = _read(paths, output, as_documented=as_documented)
         logged = None if counts is None else counted(counts, model.machines.values())

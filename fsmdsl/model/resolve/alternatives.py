@@ -49,8 +49,8 @@ def with_reasons(diagnostics: Sequence[Diagnostic], others: Sequence[Alternative
         if x is None or d.rule != rules.UNKNOWN:
             yield d
         else:
-            why = f"as `{x.instead.title}` also replaces `{x.label}`, and comes first"
-            yield d.note(f"`{x.repair.title}` declares it, which does not apply, {why}")
+            why = f"because `{x.instead.title}` also replaces `{x.label}`, and comes first"
+            yield d.note(f"`{x.repair.title}` declares it, but does not apply, {why}")
 
 
 def _is_inside(x: Span, spans: Sequence[Span]) -> bool:

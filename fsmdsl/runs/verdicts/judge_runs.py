@@ -162,7 +162,7 @@ def _of_no_run(text: str, f: Formula, run: str) -> str:
 
 
 def _failing(universe: Universe, trace: Trace) -> Iterator[str]:
-    """Why a run does not go on: a step that fails is none."""
+    """Why a run ends although steps are possible: each of them fails."""
     if trace.loop != len(trace.entries):
         return
     try:
