@@ -212,7 +212,7 @@ def _rows(machine: m.Machine) -> Iterator[Row]:
 
 def _row_at(rows: Sequence[Row], span: Span) -> Row | None:
     """The row that a place is in."""
-    around = (r for r in rows if r.span.source is span.source and r.span.start <= span.start and span.end <= r.span.end)
+    around = (r for r in rows if r.span.contains(span))
     return min(around, key=lambda r: r.span.end - r.span.start, default=None)
 
 

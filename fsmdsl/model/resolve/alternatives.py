@@ -54,7 +54,7 @@ def with_reasons(diagnostics: Sequence[Diagnostic], others: Sequence[Alternative
 
 
 def _is_inside(x: Span, spans: Sequence[Span]) -> bool:
-    return any(x.source is y.source and y.start <= x.start and x.end <= y.end for y in spans)
+    return any(y.contains(x) for y in spans)
 
 
 def of_module(module: s.Module, others: Sequence[Alternative]) -> tuple[m.Alternative, ...]:

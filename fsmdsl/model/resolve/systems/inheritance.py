@@ -211,4 +211,4 @@ def _settled(
 
 
 def _inside(span: Span, of: Span) -> bool:
-    return span.source is of.source and of.start <= span.start and span.end <= of.end
+    return of.contains(span)
