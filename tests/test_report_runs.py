@@ -327,6 +327,16 @@ def test_the_summary_names_the_scenarios_that_fail_and_leads_to_them() -> None:
     assert '<p class="failing">' not in page(report_of(model(text.replace("expect m in A", "expect m in B"))))
 
 
+def test_what_was_explored_of_a_system_says_that_some_steps_fail() -> None:
+    text = "machine M {{ n: 0..1  initial state A  event e from environment  A on e do n = {} }} system S {{ m: M }}"
+    for value, more in ((1, ""), (2, ", but some steps fail")):
+        report = report_of(model(text.format(value)))
+        (system,) = report.modules[0].systems
+        assert system.basis == f"every reachable state{more}"
+        evidence = {v.basis.partition(":")[0] for v in system.verdicts if v.kind == "deadlock"}
+        assert evidence == {f"exhaustive{more}"}
+
+
 def test_rows_of_the_library_that_no_run_follows_are_counted_and_need_no_attention() -> None:
     report = report_of(model_of(SPECS / "kubernetes" / "job.fsm"))
     systems = [system for module in report.modules for system in module.systems]
