@@ -46,7 +46,7 @@ __all__ = [
     "UnhandledEvent",
 ]
 
-VERSION = "b74c96fe8a26"
+VERSION = "53687b166323"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their
 types.
 """
