@@ -45,7 +45,6 @@ class Kind(Enum):
     EVICTION_REFUSED = "EvictionRefused"
     ADMITTED = "Admitted"
     BOUND = "Bound"
-    POD_GONE = "PodGone"
     LEFT = "Left"
     ENDED = "Ended"
     NODE_BAD = "NodeBad"
@@ -108,8 +107,6 @@ def _sentence(event: Event) -> str:
             return f"{pods} of {who} was admitted to {nodes}"
         case Kind.BOUND:
             return f"{pods} of {who} was bound to {nodes}"
-        case Kind.POD_GONE:
-            return f"{pods} of {who} is gone"
         case Kind.LEFT:
             return f"{who} has left {nodes} for {others or 'a stronger gang'}"
         case Kind.ENDED:
@@ -226,10 +223,6 @@ class History:
     def bound(self, pod: str, gang: str, node: str) -> None:
         """The API server has accepted our binding of a pod."""
         self._record(Kind.BOUND, gang, nodes=(node,), pods=(pod,))
-
-    def pod_gone(self, pod: str, gang: str) -> None:
-        """A pod with a place is gone, and others of its gang are not."""
-        self._record(Kind.POD_GONE, gang, pods=(pod,))
 
     def sample(self, allocator: DurableAllocator) -> None:
         """How full the cluster is, if it is time. Costs a look at all gangs."""
