@@ -17,12 +17,12 @@ from fsmdsl.search import Exploration, explore, play
 SPECS = Path(__file__).absolute().parent.parent / "specs" / "kubernetes"
 
 STATES = {
-    "admission.BothWays": 20_112,
-    "admission.Gates": 4_906,
-    "admission.LostJournal": 9_812,
-    "admission.OtherWay": 21_688,
-    "admission.Preemption": 23_560,
-    "admission.TwoVictims": 219_948,
+    "admission.BothWays": 68_048,
+    "admission.Gates": 12_306,
+    "admission.LostJournal": 63_492,
+    "admission.OtherWay": 72_456,
+    "admission.Preemption": 77_016,
+    "admission.TwoVictims": 158_176,
     "cluster_autoscaler.OneNode": 402,
     "job.TwoPods": 20_454,
     "jobset.Deleted": 160,
@@ -37,7 +37,7 @@ AS_CODED = {
     "admission.LostJournal": ["once", "gate", "Gang: whole", "Gang: known"],
     "admission.OtherWay": ["once", "gate", "asked", "Gang: whole", "Gang: known", "all_in", "reserved", "all_out"],
     "admission.Preemption": ["once", "gate", "asked", "Gang: known", "all_in", "reserved", "all_out"],
-    "admission.TwoVictims": ["once", "gate", "asked", "Gang: known", "all_in", "reserved"],
+    "admission.TwoVictims": ["once", "gate", "Gang: known", "all_in", "reserved"],
     "cluster_autoscaler.OneNode": ["untainted"],
     "job.TwoPods": [],
     "jobset.Deleted": [],

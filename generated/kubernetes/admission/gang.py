@@ -86,10 +86,10 @@ class Gang(Machine):
             _SET_OF_GANG_OR_NONE.refuse(others, system, "Gang", "others")
         if not (journal is None or _JOURNAL.has(journal, system)):
             _JOURNAL_OR_NONE.refuse(journal, system, "Gang", "journal")
-        if not (first_.__class__ is int and 0 <= first_ <= 3):
-            _FROM_0_TO_3.refuse(first_, system, "Gang", "first")
-        if not (kept.__class__ is int and 0 <= kept <= 3):
-            _FROM_0_TO_3.refuse(kept, system, "Gang", "kept")
+        if not (first_.__class__ is int and 0 <= first_ <= 4):
+            _FROM_0_TO_4.refuse(first_, system, "Gang", "first")
+        if not (kept.__class__ is int and 0 <= kept <= 4):
+            _FROM_0_TO_4.refuse(kept, system, "Gang", "kept")
         if not isinstance(written, GangState):
             _STATE_OF_GANG.refuse(written, system, "Gang", "written")
         if not isinstance(evicted, bool):
@@ -215,10 +215,10 @@ class Gang(Machine):
         """
         with self._system.step(self, "place") as outside:
             if outside:
-                if not (at.__class__ is int and 1 <= at <= 3):
-                    _FROM_1_TO_3.refuse(at, self._system, self, "at")
+                if not (at.__class__ is int and 1 <= at <= 4):
+                    _FROM_1_TO_4.refuse(at, self._system, self, "at")
             else:
-                at = in_range(at, 1, 3, "at")
+                at = in_range(at, 1, 4, "at")
             if self._state is PENDING:
                 self._follow("place", "place", ALLOCATED)
                 self._first_ = at
@@ -233,10 +233,10 @@ class Gang(Machine):
         """
         with self._system.step(self, "reserve") as outside:
             if outside:
-                if not (at.__class__ is int and 1 <= at <= 3):
-                    _FROM_1_TO_3.refuse(at, self._system, self, "at")
+                if not (at.__class__ is int and 1 <= at <= 4):
+                    _FROM_1_TO_4.refuse(at, self._system, self, "at")
             else:
-                at = in_range(at, 1, 3, "at")
+                at = in_range(at, 1, 4, "at")
             if self._state is PENDING:
                 self._follow("reserve", "reserve", PREEMPTING)
                 self._first_ = at
@@ -259,6 +259,24 @@ class Gang(Machine):
                 self._state = ALLOCATED
             else:
                 raise UnhandledEvent(self, self._state, "proceed", (PREEMPTING,))
+
+    def call_off(self) -> None:
+        """`call_off`.
+
+        off: Preempting -> Pending
+        """
+        with self._system.step(self, "call_off"):
+            if self._state is PREEMPTING:
+                # off: What it has reserved is of no use any more, for a node has failed or its
+                # pods may not go there.
+                self._follow("off", "call_off", PENDING)
+                self._first_ = 0
+                for g in in_order(self._others):
+                    if g is not self and g.state is GangState.BEING_PREEMPTED:
+                        g.spare()
+                self._state = PENDING
+            else:
+                raise UnhandledEvent(self, self._state, "call_off", (PREEMPTING,))
 
     def end(self) -> None:
         """`end`.
@@ -305,13 +323,19 @@ class Gang(Machine):
     def spare(self) -> None:
         """`spare`, from Gang.
 
-        spare: BeingPreempted -> Allocated when not wanted and not evicted
+        spare: BeingPreempted -> Allocated when not wanted and not (evicted and some m in mem…
 
         Ignored in BeingPreempted.
         """
         with self._system.step(self, "spare"):
             if self._state is BEING_PREEMPTED:
-                if not self.wanted and not self._evicted:
+                if (
+                    not self.wanted
+                    and not (
+                        self._evicted
+                        and any(m.pod.state is ObjectState.LIVE for m in self._members)
+                    )
+                ):
                     # Amended: half a gang is of no use: when a pod was evicted the others follow,
                     # whether or not anybody still waits.
                     self._follow("spare", "spare", ALLOCATED)
@@ -386,8 +410,8 @@ class Gang(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(GangState, data["state"]),
-            whole(data["fields"]["first"], 0, 3, "first"),
-            whole(data["fields"]["kept"], 0, 3, "kept"),
+            whole(data["fields"]["first"], 0, 4, "first"),
+            whole(data["fields"]["kept"], 0, 4, "kept"),
             named(GangState, data["fields"]["written"], "written"),
             truth(data["fields"]["evicted"], "evicted"),
         )
@@ -464,7 +488,7 @@ class Gang(Machine):
             self._follow("found", "crash", ALLOCATED)
             for m in in_order(self._members):
                 if m.admitted:
-                    self._first_ = in_range(m.pod.spec - m.number_, 0, 3, "first")
+                    self._first_ = in_range(m.pod.spec - m.number_, 0, 4, "first")
             self._kept = self._first_
             self._written = GangState.ALLOCATED
             self._state = ALLOCATED
@@ -481,5 +505,7 @@ _SET_OF_GANG: Final = SetKind(_GANG)
 _SET_OF_GANG_OR_NONE: Final = OptionalKind(_SET_OF_GANG)
 _JOURNAL: Final = ReferenceKind("Journal", JournalState)
 _JOURNAL_OR_NONE: Final = OptionalKind(_JOURNAL)
+_FROM_0_TO_4: Final = NumberKind(0, 4)
 _STATE_OF_GANG: Final = MemberKind(GangState)
 _TRUTH: Final = TruthKind()
+_FROM_1_TO_4: Final = NumberKind(1, 4)

@@ -57,10 +57,10 @@ class KubeScheduler(Machine):
             if outside:
                 if not _OBJECT.has(pod, self._system):
                     _OBJECT.refuse(pod, self._system, self, "pod")
-                if not (to.__class__ is int and 1 <= to <= 3):
-                    _FROM_1_TO_3.refuse(to, self._system, self, "to")
+                if not (to.__class__ is int and 1 <= to <= 4):
+                    _FROM_1_TO_4.refuse(to, self._system, self, "to")
             else:
-                to = in_range(to, 1, 3, "to")
+                to = in_range(to, 1, 4, "to")
             if pod.state is ObjectState.LIVE and ungated() in pod.conditions and pod.status == 0:
                 self._follow("bind", "bind", self._state)
                 pod.set_status(None, to)
@@ -89,4 +89,4 @@ class KubeScheduler(Machine):
 # The types of values from outside.
 _STATE_OF_KUBE_SCHEDULER: Final = MemberKind(KubeSchedulerState)
 _OBJECT: Final = ReferenceKind("Object", ObjectState)
-_FROM_1_TO_3: Final = NumberKind(1, 3)
+_FROM_1_TO_4: Final = NumberKind(1, 4)

@@ -53,14 +53,14 @@ class Member(Machine):
             _GANG_OR_NONE.refuse(gang, system, "Member", "gang")
         if not _OBJECT.has(pod, system):
             _OBJECT.refuse(pod, system, "Member", "pod")
-        if not (number_.__class__ is int and 0 <= number_ <= 2):
-            _FROM_0_TO_2.refuse(number_, system, "Member", "number")
+        if not (number_.__class__ is int and 0 <= number_ <= 3):
+            _FROM_0_TO_3.refuse(number_, system, "Member", "number")
         if not isinstance(gated, bool):
             _TRUTH.refuse(gated, system, "Member", "gated")
         if not _BUDGET.has(budget, system):
             _BUDGET.refuse(budget, system, "Member", "budget")
-        if not (device.__class__ is int and 0 <= device <= 5):
-            _FROM_0_TO_5.refuse(device, system, "Member", "device")
+        if not (device.__class__ is int and 0 <= device <= 7):
+            _FROM_0_TO_7.refuse(device, system, "Member", "device")
         if not isinstance(state, MemberState):
             _STATE_OF_MEMBER.refuse(state, None, "Member", "state")
         self._state = state
@@ -113,7 +113,7 @@ class Member(Machine):
 
     @property
     def device(self) -> int:
-        """In the request."""
+        """In the last request."""
         return self._device
 
     @property
@@ -154,23 +154,29 @@ class Member(Machine):
     def admit(self) -> None:
         """`admit`.
 
-        admit: Idle -> Asked when (gang in Allocated or gang in BeingPreempted and not gang.e…
+        admit: Idle -> Asked when gang in Allocated and gang.synced and waits
+        still: Idle -> Asked when gang in BeingPreempted and not gang.evicted and gang.synced…
         """
         with self._system.step(self, "admit"):
-            if (
-                self._state is IDLE
-                and (
-                    self._gang.state is GangState.ALLOCATED
-                    or (self._gang.state is GangState.BEING_PREEMPTED and not self._gang.evicted)
-                )
-                and self._gang.synced
-                and self.waits
-            ):
-                # Amended: what is not in the journal is forgotten in a crash, and then decided
-                # anew; a budget may keep a victim for ever.
-                self._follow("admit", "admit", ASKED)
-                self._device = self._gang.first_ + self._number_
-                self._state = ASKED
+            if self._state is IDLE:
+                if self._gang.state is GangState.ALLOCATED and self._gang.synced and self.waits:
+                    # Amended: what is not in the journal is forgotten in a crash, and then decided
+                    # anew.
+                    self._follow("admit", "admit", ASKED)
+                    self._device = self._gang.first_ + self._number_
+                    self._state = ASKED
+                elif (
+                    self._gang.state is GangState.BEING_PREEMPTED
+                    and not self._gang.evicted
+                    and self._gang.synced
+                    and self.waits
+                ):
+                    # Amended: a victim that a budget keeps for ever is to be whole.
+                    self._follow("still", "admit", ASKED)
+                    self._device = self._gang.first_ + self._number_
+                    self._state = ASKED
+                else:
+                    raise UnhandledEvent(self, self._state, "admit", (IDLE,))
             else:
                 raise UnhandledEvent(self, self._state, "admit", (IDLE,))
 
@@ -190,11 +196,10 @@ class Member(Machine):
                     self._pod.set_spec(None, self._device)
                     self._pod.set_status(None, self._device)
                     self._pod.started()
-                    self._device = 0
                     self._state = IDLE
                 elif not self._gated and not self.waits:
                     self._follow("refuse", "arrive", IDLE)
-                    self._device = 0
+                    self._device = self._pod.spec
                     self._state = IDLE
                 elif self._gated and self.waits:
                     # Amended: without its gate a pod is bound at once, so one patch writes its place
@@ -202,13 +207,12 @@ class Member(Machine):
                     self._follow("open", "arrive", IDLE)
                     self._pod.set_spec(None, self._device)
                     self._pod.set_condition(None, ungated(), True)
-                    self._device = 0
                     self._state = IDLE
                 elif self._gated and not self.waits:
                     # Amended: without its gate a pod is bound at once, so one patch writes its place
                     # and removes the gate, if it is still there.
                     self._follow("write", "arrive", IDLE)
-                    self._device = 0
+                    self._device = self._pod.spec
                     self._state = IDLE
                 else:
                     raise UnhandledEvent(self, self._state, "arrive", (ASKED,))
@@ -263,7 +267,7 @@ class Member(Machine):
     def _decode(self, data: Data, machines: Mapping[int, Any]) -> Saved:
         return (
             state_named(MemberState, data["state"]),
-            whole(data["fields"]["device"], 0, 5, "device"),
+            whole(data["fields"]["device"], 0, 7, "device"),
         )
 
     def _save(self) -> Saved:
@@ -277,8 +281,8 @@ class Member(Machine):
 _GANG: Final = ReferenceKind("Gang", GangState)
 _GANG_OR_NONE: Final = OptionalKind(_GANG)
 _OBJECT: Final = ReferenceKind("Object", ObjectState)
-_FROM_0_TO_2: Final = NumberKind(0, 2)
+_FROM_0_TO_3: Final = NumberKind(0, 3)
 _TRUTH: Final = TruthKind()
 _BUDGET: Final = ReferenceKind("Budget", BudgetState)
-_FROM_0_TO_5: Final = NumberKind(0, 5)
+_FROM_0_TO_7: Final = NumberKind(0, 7)
 _STATE_OF_MEMBER: Final = MemberKind(MemberState)

@@ -60,6 +60,11 @@ class Gates:
             _FAULTS.refuse(faults, None, "Gates", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """The number of devices."""
+        return 3
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -67,7 +72,7 @@ class Gates:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -133,6 +138,11 @@ class LostJournal:
             _FAULTS.refuse(faults, None, "LostJournal", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """The number of devices."""
+        return 3
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -140,7 +150,7 @@ class LostJournal:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -206,6 +216,11 @@ class Preemption:
             _FAULTS.refuse(faults, None, "Preemption", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """The number of devices."""
+        return 3
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -213,7 +228,7 @@ class Preemption:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -245,13 +260,17 @@ class Preemption:
             )
         if not all(
             not g.evicted
-            or g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+            or (
+                g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+                or all(m.pod.state is not ObjectState.LIVE for m in g.members)
+            )
             for g in self.gangs
         ):
             raise InvariantBroken(
                 self,
                 "asked",
-                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted}",
+                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted} or all m in "
+                "g.members: m.pod not in Live",
             )
 
 
@@ -289,6 +308,11 @@ class BothWays:
             _FAULTS.refuse(faults, None, "BothWays", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """The number of devices."""
+        return 3
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -296,7 +320,7 @@ class BothWays:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -328,13 +352,17 @@ class BothWays:
             )
         if not all(
             not g.evicted
-            or g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+            or (
+                g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+                or all(m.pod.state is not ObjectState.LIVE for m in g.members)
+            )
             for g in self.gangs
         ):
             raise InvariantBroken(
                 self,
                 "asked",
-                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted}",
+                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted} or all m in "
+                "g.members: m.pod not in Live",
             )
 
 
@@ -372,6 +400,11 @@ class OtherWay:
             _FAULTS.refuse(faults, None, "OtherWay", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """The number of devices."""
+        return 3
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -379,7 +412,7 @@ class OtherWay:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -411,18 +444,23 @@ class OtherWay:
             )
         if not all(
             not g.evicted
-            or g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+            or (
+                g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+                or all(m.pod.state is not ObjectState.LIVE for m in g.members)
+            )
             for g in self.gangs
         ):
             raise InvariantBroken(
                 self,
                 "asked",
-                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted}",
+                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted} or all m in "
+                "g.members: m.pod not in Live",
             )
 
 
 class TwoVictims:
-    """A gang of two preempts two gangs of one pod each, which are equally strong."""
+    """A gang of two preempts two gangs of one pod each, which are equally strong, on two devices.
+    """
 
     __slots__ = ("budget", "faults", "gangs", "journal", "kube", "members", "pods", "system")
 
@@ -455,6 +493,11 @@ class TwoVictims:
             _FAULTS.refuse(faults, None, "TwoVictims", "faults")
         self.faults = faults
 
+    @property
+    def last(self) -> int:
+        """`2`."""
+        return 2
+
     def held(self, p: Object) -> int:
         """Which device a pod keeps from others."""
         return p.status if p.status != 0 else p.spec if ungated() in p.conditions else 0
@@ -462,7 +505,7 @@ class TwoVictims:
     def room(self, g: Gang, at: int) -> bool:
         """All devices from there on are free, or those of weaker gangs."""
         return (
-            at + g.size <= 4
+            at + g.size <= self.last + 1
             and all(
                 not meets(g, at, h)
                 or (
@@ -494,13 +537,17 @@ class TwoVictims:
             )
         if not all(
             not g.evicted
-            or g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+            or (
+                g.written in (GangState.BEING_PREEMPTED, GangState.DELETED)
+                or all(m.pod.state is not ObjectState.LIVE for m in g.members)
+            )
             for g in self.gangs
         ):
             raise InvariantBroken(
                 self,
                 "asked",
-                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted}",
+                "all g in gangs: g.evicted => g.written in {BeingPreempted, Deleted} or all m in "
+                "g.members: m.pod not in Live",
             )
 
 

@@ -46,7 +46,7 @@ __all__ = [
     "UnhandledEvent",
 ]
 
-VERSION = "53687b166323"
+VERSION = "91914e0c4a2d"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their
 types.
 """
