@@ -30,6 +30,9 @@ class Metrics:
         self.seconds = Histogram(
             "scheduler_request_seconds", "Time to answer", ["endpoint"], registry=self.registry, buckets=SECONDS
         )
+        self.handshake_failures = Counter(
+            "scheduler_handshake_failures", "TLS handshakes that failed", registry=self.registry
+        )
         self.failures = Counter(
             "scheduler_cluster_failures",
             "Requests to the API server that failed and that nobody waited for, by what they were for",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -90,6 +91,8 @@ class Cluster:
         self.events.touch()
         self.process: subprocess.Popen[str] | None = None
         self.client = httpx.Client(timeout=60)
+        self.verify: ssl.SSLContext | bool = True
+        """How the client trusts a server with TLS, and who it is."""
 
     def configure(self, configuration: dict[str, Any]) -> None:
         """From the next start on."""
@@ -116,7 +119,7 @@ class Cluster:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), (line, self.log())
-        self.client = httpx.Client(base_url=line.split()[-1], timeout=60)
+        self.client = httpx.Client(base_url=line.split()[-1], timeout=60, verify=self.verify)
         while self.client.get("/readyz").status_code != 200:
             assert self.process.poll() is None, self.log()
 

@@ -45,6 +45,8 @@ class Server(uvicorn.Server):
 class Phase(Enum):
     """What a connection waits for."""
 
+    HANDSHAKE = auto()
+    """Only where connections are encrypted, which is done elsewhere; so is the timeout."""
     HEADERS = auto()
     BODY = auto()
     ANSWER = auto()
@@ -102,10 +104,13 @@ class Bounded(H11Protocol):
         """Accept a connection. If there are too many, close another one."""
         super().connection_made(transport)
         self._enter(Phase.HEADERS)
+        self._make_room()
+
+    def _make_room(self) -> None:
         limit = self.limit_concurrency
         while limit is not None and len(self.connections) >= limit:
             going = [x for x in self.connections if isinstance(x, Bounded) and x is not self]
-            going = [x for x in going if x.phase is not Phase.ANSWER or x.stalls]
+            going = [x for x in going if x.phase is not Phase.ANSWER or x.stalls or x.transport.is_closing()]
             if not going:
                 return  # it is answered that there is no room
             min(going, key=lambda x: (x.phase is Phase.IDLE, x.since)).drop()
