@@ -114,7 +114,9 @@ class AccessControl:
         if scope["type"] == "http" and (refusal := self._refusal(scope)) is not None:
             status, why = refusal
             self._on_refusal(scope["path"], status)
-            await JSONResponse(f"user error ({status}): {why}", status)(scope, receive, send)
+            # A client with a new certificate has to connect again to show it.
+            headers = {"connection": "close"} if status == 401 else {}
+            await JSONResponse(f"user error ({status}): {why}", status, headers)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
 

@@ -202,10 +202,10 @@ class _Context(ssl.SSLContext):
 
     def wrap_bio(self, incoming: ssl.MemoryBIO, outgoing: ssl.MemoryBIO, *args: Any, **more: Any) -> ssl.SSLObject:
         """A new one."""
-        made = super().wrap_bio(incoming, outgoing, *args, **more)
-        assert isinstance(made, _Object)
-        made.outgoing = outgoing
-        return made
+        tls_object = super().wrap_bio(incoming, outgoing, *args, **more)
+        assert isinstance(tls_object, _Object)
+        tls_object.outgoing = outgoing
+        return tls_object
 
 
 class Failures:

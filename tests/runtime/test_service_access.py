@@ -105,6 +105,7 @@ def test_a_certificate_that_expires_while_it_is_connected_counts_no_longer() -> 
     answer = asked.get("/")
     assert answer.status_code == 401
     assert answer.json() == "user error (401): the certificate of x has expired since the connection was made"
+    assert answer.headers["connection"] == "close", "a client that has a new one connects again"
     assert refused == [("/", 401)]
 
 
