@@ -276,11 +276,12 @@ class Web:
 
     def quotas(self, _: Request) -> Any:
         """How full all virtual clusters are."""
-        return questions.tenants(self.service.allocator)
+        return questions.tenants(self.service.allocator, self.service.scheduler.history)
 
     def quota(self, request: Request) -> Any:
         """How full one is, who runs in it, and who waits."""
-        return questions.tenant(self.service.allocator, request.path_params["name"])
+        x = self.service.scheduler
+        return questions.tenant(x.allocator, x.history, request.path_params["name"])
 
     def opportunistic(self, _: Request) -> Any:
         """Gangs that leave first."""

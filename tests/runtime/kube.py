@@ -305,10 +305,10 @@ class KubeCluster(Cluster):
         return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
     def nodes_known(self) -> int:
-        return int(self.metric("scheduler_nodes{"))
+        return int(self.metric("allocator_nodes{"))
 
     def silence(self) -> float:
-        return self.metric("scheduler_cluster_silent_seconds ")
+        return self.metric("allocator_cluster_silent_seconds ")
 
     def bound(self) -> dict[str, tuple[str, str]]:
         pods = self.api.things["pods"].values()

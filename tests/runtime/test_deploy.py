@@ -164,7 +164,7 @@ def test_the_kube_scheduler_asks_paths_that_there_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["alerts.yaml", "dashboard.json"])
 def test_metrics_that_are_asked_for_are_there(tmp_path: Path, file: str) -> None:
     text = (DEPLOY / "monitoring" / file).read_text()
-    assert set(re.findall(r"\bscheduler_\w+", text)) <= families(tmp_path)
+    assert set(re.findall(r"\ballocator_\w+", text)) <= families(tmp_path)
 
 
 def test_each_alert_says_what_to_do() -> None:
