@@ -38,7 +38,7 @@ class Metrics:
             "allocator_request_seconds", "Time to answer", ["endpoint"], registry=self.registry, buckets=SECONDS
         )
         self.handshake_failures = Counter(
-            "scheduler_handshake_failures", "TLS handshakes that failed", registry=self.registry
+            "allocator_handshake_failures", "TLS handshakes that failed", registry=self.registry
         )
         self.failures = Counter(
             "allocator_cluster_failures",

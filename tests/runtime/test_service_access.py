@@ -209,9 +209,9 @@ def test_refusals_say_who_may_not_do_what_and_are_counted(site: Site) -> None:
         )
         nobody.get("/metrics")
         told = prometheus.get("/metrics").text
-        assert 'scheduler_requests_total{endpoint="/v1/extender/bind",outcome="403"}' in told
-        assert 'scheduler_requests_total{endpoint="/metrics",outcome="401"}' in told
-        assert re.search(r"^scheduler_handshake_failures_total [0-9.]+$", told, re.MULTILINE)
+        assert 'allocator_requests_total{endpoint="/v1/extender/bind",outcome="403"}' in told
+        assert 'allocator_requests_total{endpoint="/metrics",outcome="401"}' in told
+        assert re.search(r"^allocator_handshake_failures_total [0-9.]+$", told, re.MULTILINE)
 
 
 @needed
