@@ -103,6 +103,8 @@ def serve(options: Options) -> int:
     listener = _listen(options.address or configuration.settings.web_server)
     api = _api(options, configuration.settings)
     service = _service(options, configuration, api)
+    if api is not None:
+        api.before_change = service.require_leadership
     host, port = listener.getsockname()[:2]
     web = Web(service, options.largest, Names(host, options.hosts), permissions)
     failures = Failures(service.metrics.handshake_failures.inc)

@@ -103,6 +103,13 @@ class Cluster:
 
     def start(self, *options: str, in_memory: bool = False) -> None:
         """Until it is ready."""
+        self.begin(*options, in_memory=in_memory)
+        assert self.process is not None
+        while self.client.get("/readyz").status_code != 200:
+            assert self.process.poll() is None, self.log()
+
+    def begin(self, *options: str, in_memory: bool = False) -> None:
+        """Until it listens."""
         command: list[str | Path] = [
             sys.executable,
             "-m",
@@ -120,8 +127,6 @@ class Cluster:
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), (line, self.log())
         self.client = httpx.Client(base_url=line.split()[-1], timeout=60, verify=self.verify)
-        while self.client.get("/readyz").status_code != 200:
-            assert self.process.poll() is None, self.log()
 
     def processor(self) -> float:
         """Seconds for which the processors have worked for it."""
