@@ -1,4 +1,4 @@
-"""Two instances behind one API server: the holder of the Lease is killed, or stopped for a while, and the other one takes over.
+"""Two instances behind one API server: the holder of the Lease is killed or stopped, and the other one takes over.
 
 python tests/runtime/takeover.py --rounds 5            # prints how long it took, from the fault to the first answer
 python tests/runtime/takeover.py --rounds 5 --delay 1  # with an API server whose answers are late

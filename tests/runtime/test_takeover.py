@@ -1,5 +1,4 @@
-"""The holder of the Lease is killed, or stopped and continued: the other instance goes on, and the first one does nothing
-any more."""
+"""The holder of the Lease is killed, or stopped and continued: the other one goes on, and the first one stays out."""
 
 from __future__ import annotations
 
