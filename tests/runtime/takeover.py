@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -76,8 +76,6 @@ class Two:
     api: ApiServer
     holder: Instance
     other: Instance
-    waiting: list[Pod] = field(default_factory=list)
-    """Pods that have their places at the holder, and are not bound."""
 
     def add(self, pods: list[Pod]) -> None:
         for pod in pods:
@@ -131,8 +129,7 @@ def two(folder: Path) -> Iterator[Two]:
     """The first one holds the Lease, and the second one stands by."""
     api = ApiServer()
     running = Running(api)
-    instances = [Instance(folder / name, running) for name in ("first", "second")]
-    pair = Two(api, *instances)
+    pair = Two(api, Instance(folder / "first", running), Instance(folder / "second", running))
     try:
         for name in NODES:
             api.put({"kind": "Node", "metadata": {"name": name}, "status": {"conditions": [READY]}})
@@ -141,7 +138,7 @@ def two(folder: Path) -> Iterator[Two]:
         until(lambda: "is held by" in pair.other.log())
         yield pair
     finally:
-        for instance in instances:
+        for instance in (pair.holder, pair.other):
             if instance.process is not None:
                 instance.send(signal.SIGCONT)
                 instance.process.kill()

@@ -21,8 +21,8 @@ import pytest
 from clusters import config, gang, nodes
 from interrupting import MOMENTS, interrupted
 from random_requests import RandomRequests
-from seeds import seeds
 from raw_requests import answers, raw_requests
+from seeds import seeds
 from serving import ROOT, Cluster, serving, written
 
 from fsmdsl.text.terminal import printable
