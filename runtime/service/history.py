@@ -6,7 +6,7 @@ Kept in memory: a restart begins with an empty history. What the log of the proc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -19,6 +19,7 @@ from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced, reserver
 from runtime.service.objects import NodeObject
+from runtime.service.tally import Fate, Tally
 
 MAX_EVENTS = 10_000
 MAX_NAMES = 8
@@ -27,6 +28,9 @@ SAMPLE_INTERVAL = 15.0
 """Seconds between two samples of the usage."""
 MAX_SAMPLES = 5760
 """Maximum number of samples: one day."""
+
+
+WAITING = (State.PENDING, State.PREEMPTING)
 
 
 class Kind(Enum):
@@ -144,13 +148,20 @@ class _GangState(NamedTuple):
     tenant: str
     nodes: tuple[str, ...]
     others: tuple[str, ...]
+    guaranteed: bool
+    pods: int
+    """Those with places; of a gang that is being preempted, as many as there were when that began."""
+    since: float
+    """When it began to wait, in seconds since the epoch; 0 where it does not wait."""
 
 
 class History:
     """Changes of gangs and nodes are written by the thread that runs cycles; answers of the API server by any thread,
     as are `journaled` and what is read."""
 
-    def __init__(self, now: Callable[[], float] = time) -> None:
+    def __init__(self, tenants: Collection[str] = (), now: Callable[[], float] = time) -> None:
+        """`tenants`: the names of the virtual clusters that are configured."""
+        self.tally = Tally(tenants)
         self._now = now
         self._lock = Lock()
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
@@ -170,7 +181,7 @@ class History:
             self._events.clear()
             self._journaled = set(allocator.gangs)
             self._refused.clear()
-        self._states = {name: _state_of(gang) for name, gang in allocator.gangs.items()}
+        self._states = {name: _state_of(gang, None, self._now()) for name, gang in allocator.gangs.items()}
         placed = sum(len(gang.assigned) for gang in allocator.gangs.values())
         self._record(Kind.STARTED, detail=f"{len(self._states)} gangs are known, {placed} pods have places")
 
@@ -183,7 +194,7 @@ class History:
                     self._ended(name, before)
                     del self._states[name]
                 continue
-            after = self._states[name] = _state_of(gang)
+            after = self._states[name] = _state_of(gang, before, self._now())
             self._changed(gang, before, after)
 
     def node(self, before: NodeObject | None, after: NodeObject | None, name: str) -> None:
@@ -265,6 +276,8 @@ class History:
         if after.demoted and not (before is not None and before.demoted):
             stronger = gang.demotion.preemptor if gang.demotion is not None else ""
             self._record(Kind.DEMOTED, name, tenant, after.nodes, (stronger,) if stronger else ())
+            if stronger:
+                self.tally.preempted(tenant, after.pods, Fate.DEMOTED, guaranteed=True)
         if was is after.state:
             return
         if State.BEING_PREEMPTED not in (was, after.state):
@@ -273,6 +286,9 @@ class History:
             case State.ALLOCATED:
                 kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
                 self._record(kind, name, tenant, after.nodes)
+                if was in WAITING:
+                    began = self._now() if before is None else before.since
+                    self.tally.placed(tenant, max(0.0, self._now() - began))
             case State.PREEMPTING:
                 self._record(Kind.RESERVED, name, tenant, after.nodes, after.others)
             case State.BEING_PREEMPTED:
@@ -294,8 +310,19 @@ class History:
         placed = before.state in (State.ALLOCATED, State.BEING_PREEMPTED)
         others = before.others if kind is Kind.LEFT else ()
         self._record(kind, name, before.tenant, before.nodes if placed else (), others)
+        if kind is Kind.LEFT:
+            self.tally.preempted(before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
 
     # Reading
+
+    def waiting_since(self, gang: str) -> float:
+        """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""
+        state = self._states.get(gang)
+        return state.since if state is not None and state.since else self._now()
+
+    def waited(self, gang: str) -> float:
+        """For how many seconds a gang that waits has done so."""
+        return max(0.0, self._now() - self.waiting_since(gang))
 
     def events(
         self, since: float = 0.0, gang: str = "", node: str = "", tenant: str = "", after: int = 0
@@ -319,7 +346,7 @@ class History:
             return [sample for sample in self._samples if sample.time >= since]
 
 
-def _state_of(gang: Gang) -> _GangState:
+def _state_of(gang: Gang, before: _GangState | None, now: float) -> _GangState:
     nodes = tuple(gang.places.nodes)
     match gang.state:
         case State.PREEMPTING:
@@ -328,4 +355,10 @@ def _state_of(gang: Gang) -> _GangState:
             others = sorted({x.name for x in map(reserver, gang.virtual) if x is not None})
         case _:
             others = []
-    return _GangState(gang.state, gang.machine.demoted, gang.spec.virtual_cluster, nodes, tuple(others))
+    pods, since = len(gang.assigned), 0.0
+    if gang.is_waiting:
+        since = before.since if before is not None and before.since else now
+    elif gang.state is State.BEING_PREEMPTED and before is not None:
+        pods = max(pods, before.pods)
+    tenant, guaranteed = gang.spec.virtual_cluster, gang.priority != OPPORTUNISTIC
+    return _GangState(gang.state, gang.machine.demoted, tenant, nodes, tuple(others), guaranteed, pods, since)

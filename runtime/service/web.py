@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import questions, status
+from runtime.service.access import AccessControl, Permissions
 from runtime.service.engine import NotServingError
 from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
@@ -82,8 +83,12 @@ class FastPath:
 class Web:
     """The endpoints."""
 
-    def __init__(self, service: Service, largest: int, names: Names | None = None) -> None:
+    def __init__(
+        self, service: Service, largest: int, names: Names | None = None, permissions: Permissions | None = None
+    ) -> None:
+        """`permissions`: of clients; none where everybody may do everything."""
         self.service = service
+        self._permissions = permissions
         self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.snapshot_view = SnapshotView(service)
@@ -134,6 +139,8 @@ class Web:
 
         guard = Middleware(Guard, names=self._names, on_refusal=refused)
         between = [guard, Middleware(FastPath, often=often)]
+        if self._permissions is not None:
+            between.insert(1, Middleware(AccessControl, permissions=self._permissions, on_refusal=refused))
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager
@@ -269,11 +276,12 @@ class Web:
 
     def quotas(self, _: Request) -> Any:
         """How full all virtual clusters are."""
-        return questions.tenants(self.service.allocator)
+        return questions.tenants(self.service.allocator, self.service.scheduler.history)
 
     def quota(self, request: Request) -> Any:
         """How full one is, who runs in it, and who waits."""
-        return questions.tenant(self.service.allocator, request.path_params["name"])
+        x = self.service.scheduler
+        return questions.tenant(x.allocator, x.history, request.path_params["name"])
 
     def opportunistic(self, _: Request) -> Any:
         """Gangs that leave first."""

@@ -372,8 +372,8 @@ def test_a_cluster_in_memory_is_told_what_happens(tmp_path: Path) -> None:
         assert client.post("/v1/simulation/events", content=event + "\n").json() == {"changes": 1}
         assert cluster.filter(RUNS[0])["NodeNames"] == ["a"]
         text = client.get("/metrics").text
-        assert 'scheduler_gangs{state="Allocated"} 1.0' in text
-        assert 'scheduler_nodes{health="healthy"} 2.0' in text
+        assert 'allocator_gangs{state="Allocated"} 1.0' in text
+        assert 'allocator_nodes{health="healthy"} 2.0' in text
         assert client.get("/healthz").text == "ok\n"
         assert "/v1/inspect/affinitygroups/NAME" in client.get("/").json()["paths"]
         cluster.stop()
