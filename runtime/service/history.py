@@ -317,6 +317,11 @@ class History:
 
     # Reading
 
+    def refusal(self, gang: str) -> str:
+        """The disruption budget that keeps a gang that has to go, in words; empty where there is none."""
+        with self._lock:
+            return self._refused.get(gang, "")
+
     def waiting_since(self, gang: str) -> float:
         """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""
         state = self._states.get(gang)

@@ -33,7 +33,7 @@ def why(
     gang = allocator.gangs.get(name)
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
-    reason, victims, permanent = _answer(allocator, tracker, gang)
+    reason, victims, permanent = _answer(allocator, tracker, history, gang)
     place, queue = _place(allocator, history, gang) if gang.is_waiting else (0, 0)
     in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
     answer = {
@@ -61,11 +61,16 @@ def why(
     return answer, Question(allocator.copy, dict(allocator.journal.images), next(iter(gang.waiting.values())), names)
 
 
-def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[str, list[Gang], bool]:
+def _answer(
+    allocator: DurableAllocator, tracker: Tracker, history: History, gang: Gang
+) -> tuple[str, list[Gang], bool]:
     """In words, the gangs that have to leave first, or that it can never have a place."""
     match gang.state:
         case AffinityGroupState.PREEMPTING:
-            return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual), False
+            victims = displaced(gang.virtual)
+            refusals = dict.fromkeys(why for x in victims if (why := history.refusal(x.name)))
+            kept = f"; {'; '.join(refusals)}" if refusals else ""
+            return f"it has reserved its cells, and waits for others to leave{kept}", victims, False
         case AffinityGroupState.BEING_PREEMPTED:
             return "it has to leave for a stronger gang; pods of it that come now wait", [], False
         case AffinityGroupState.PENDING:
