@@ -112,13 +112,11 @@ def load(files: Files) -> ssl.SSLContext:
     """A context with these files. Raises `UserError` that names the file and the reason.
 
     Certificates of clients are requested, not required: a kubelet has none for its probes. Those that are shown must be
-    valid, or the handshake fails.
+    valid, or the handshake fails. A session can be resumed only in the context in which it was begun.
     """
     context = _Context(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A session that is resumed would bring a certificate that nobody has looked at since it was begun.
-    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
-    context.num_tickets = 0
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     _load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), files.certificate)
 
