@@ -226,7 +226,7 @@ class Failures:
 
 
 def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
-    """The class of connections that are encrypted, for `uvicorn.Config`, which is told nothing else of TLS."""
+    """The class of connections that are encrypted, for `uvicorn.Config`, which needs no other setting."""
 
     class Secured(Bounded):
         """A connection that begins with a handshake."""
