@@ -13,6 +13,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -324,7 +325,7 @@ class ApiServer:
         pod, options = self._get_pod(target), eviction.get("deleteOptions") or {}
         self._check_preconditions(target, pod, options)
         budgets.take(self.store, pod.thing)
-        self._delete(target, options)
+        self._delete(replace(target, part=""), options)
         return Response(201, SUCCESS)
 
     def _get_pod(self, target: Target) -> Stored:

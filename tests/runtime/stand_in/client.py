@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -28,8 +30,9 @@ class AnswerError(Exception):
 class Client:
     """Of one server, from any thread: each has a connection of its own."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, authority: Path | None = None) -> None:
         self._address = urlsplit(address).netloc
+        self._context = None if authority is None else ssl.create_default_context(cafile=authority)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._local = threading.local()
 
@@ -38,10 +41,10 @@ class Client:
         data = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Content-Type": kind}
         for attempt in range(2):
-            connection = getattr(self._local, "connection", None)
-            fresh = connection is None
+            fresh = getattr(self._local, "connection", None) is None
             if fresh:
-                connection = self._local.connection = http.client.HTTPConnection(self._address, timeout=30)
+                self._local.connection = self._connect(30)
+            connection: http.client.HTTPConnection = self._local.connection
             try:
                 connection.request(method, path, data, headers)
                 response = connection.getresponse()
@@ -56,10 +59,15 @@ class Client:
             raise AnswerError(response.status, text[:500].decode(errors="replace"))
         return dict(json.loads(text))
 
+    def _connect(self, timeout: float) -> http.client.HTTPConnection:
+        if self._context is not None:
+            return http.client.HTTPSConnection(self._address, timeout=timeout, context=self._context)
+        return http.client.HTTPConnection(self._address, timeout=timeout)
+
     def watch(self, path: str, version: str) -> Iterator[Thing]:
         """What happens after a version, until the server ends it."""
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "300", "allowWatchBookmarks": "true"}
-        connection = http.client.HTTPConnection(self._address, timeout=330)
+        connection = self._connect(330)
         try:
             connection.request("GET", f"{path}?{urlencode(query)}", headers=self._headers)
             response = connection.getresponse()
@@ -72,6 +80,12 @@ class Client:
                 yield event
         finally:
             connection.close()
+
+
+def connect(folder: Path, server: str) -> Client:
+    """As the administrator of the control plane in a folder; a server with TLS has a certificate of `ca.crt`."""
+    authority = folder / "ca.crt" if server.startswith("https:") else None
+    return Client(server, (folder / "token").read_text(), authority)
 
 
 class Informer(threading.Thread):

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from queue import SimpleQueue
 
 import yaml
 
-from stand_in.client import STRATEGIC, AnswerError, Client, Informer
+from stand_in.client import STRATEGIC, AnswerError, Client, Informer, connect
 from stand_in.extender import Extender, ExtenderError
 from stand_in.node_filters import Failure, NodeInfo, Rejection, reject, victims, weaker
 from stand_in.pods import stamp
@@ -79,7 +80,9 @@ class Cluster:
 class KubeScheduler:
     """With one extender, or none."""
 
-    def __init__(self, client: Client, configuration: Thing, calls: Path) -> None:
+    def __init__(
+        self, client: Client, configuration: Thing, calls: Path, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.client = client
         self.names = {
             x["schedulerName"] for x in configuration.get("profiles") or [{"schedulerName": "default-scheduler"}]
@@ -88,7 +91,7 @@ class KubeScheduler:
         ignored = frozenset(name for x in self.extenders for name in x.ignored)
         self.cluster = Cluster(ignored)
         initial, longest = (configuration.get(f"pod{x}BackoffSeconds") for x in ("Initial", "Max"))
-        self.queue = SchedulingQueue(time.monotonic, float(initial or 1), float(longest or 10))
+        self.queue = SchedulingQueue(now, float(initial or 1), float(longest or 10))
         self._binders = ThreadPoolExecutor(BINDERS)
         self._events: SimpleQueue[Thing] = SimpleQueue()
         self._said: dict[str, str] = {}
@@ -299,7 +302,7 @@ class KubeScheduler:
     def _say(self, pod: Thing, reason: str, message: str, nominated: str | None) -> None:
         """Patches the status of a pod where that changes it; `nominated` as None leaves the nomination as it is."""
         uid, status = pod["metadata"]["uid"], pod["status"]
-        before = next((x for x in status.get("conditions") or () if x["type"] == "PodScheduled"), {})
+        before: Thing = next((x for x in status.get("conditions") or () if x["type"] == "PodScheduled"), {})
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         patch: Thing = {}
         if any(before.get(k) != v for k, v in condition.items()):
@@ -392,7 +395,7 @@ def main() -> None:
     parser.add_argument("--server", required=True)
     parser.add_argument("--config", type=Path, required=True)
     options = parser.parse_args()
-    client = Client(options.server, (options.folder / "token").read_text())
+    client = connect(options.folder, options.server)
     configuration = yaml.safe_load(options.config.read_text())
     scheduler = KubeScheduler(client, configuration, options.folder / "extender-calls.jsonl")
     for informer in (NodeInformer(client, scheduler), PodInformer(client, scheduler)):

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from stand_in.client import MERGE, AnswerError, Client, Informer
+from stand_in.client import MERGE, AnswerError, Client, Informer, connect
 from stand_in.pods import stamp
 from stand_in.store import Thing
 
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--patience", type=float, default=40)
     parser.add_argument("--threads", type=int, default=4)
     options = parser.parse_args()
-    client = Client(options.server, (options.folder / "token").read_text())
+    client = connect(options.folder, options.server)
     nodes = Nodes(client, options.patience)
     pods = Pods(client, nodes, options.threads)
     nodes.start()

@@ -130,7 +130,7 @@ def _term(term: Thing, labels: dict[str, str], fields: dict[str, str]) -> bool:
 
 
 def _holds(asked: Thing, labels: dict[str, str]) -> bool:
-    value, values = labels.get(asked["key"]), asked.get("values") or ()
+    value, values = labels.get(asked["key"]), list(asked.get("values") or ())
     match asked["operator"]:
         case "In":
             return value in values

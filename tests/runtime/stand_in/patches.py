@@ -22,7 +22,7 @@ class PatchError(Exception):
     """It cannot be applied."""
 
 
-class TestFailedError(PatchError):
+class PatchTestError(PatchError):
     """A `test` of a JSON patch has failed."""
 
 
@@ -91,7 +91,7 @@ def _apply(root: dict[str, Any], operation: dict[str, Any]) -> None:
     match operation["op"]:
         case "test":
             if _get(parent, last) != operation["value"]:
-                raise TestFailedError(f"testing value {operation['path']} failed")
+                raise PatchTestError(f"testing value {operation['path']} failed")
         case "add":
             _add(parent, last, operation["value"])
         case "replace":
