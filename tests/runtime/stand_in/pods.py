@@ -109,8 +109,8 @@ def validate_update(old: Thing, new: Thing) -> None:
         why = f"spec.schedulingGates: Forbidden: only deletion is allowed, but found new scheduling gate '{added[0]}'"
         raise invalid("Pod", name, why)
     if gates:
-        _validate_gated(name, before, after)
         _check_affinity(name, after)
+        _validate_gated(name, before, after)
     before, after = _fixed(before, after), _fixed(after, after)
     if before != after:
         raise invalid("Pod", name, IMMUTABLE)
