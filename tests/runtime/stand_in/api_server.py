@@ -14,6 +14,7 @@ import re
 import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -406,10 +407,15 @@ def _head(kind: str, version: str, metadata: Thing, rest: Thing | None = None) -
 
 def _bare(stored: Stored, resource: Resource) -> bytes:
     """From its sources: objects in lists do not say their kind."""
-    if show(stored.thing, resource) is not stored.thing:
-        return encode({k: v for k, v in show(stored.thing, resource).items() if k not in META})
-    head = encode({k: stored.thing[k] for k in META})
-    return b"{" + stored.text[len(head) :]
+    shown = show(stored.thing, resource)
+    if shown is not stored.thing:
+        return encode({k: v for k, v in shown.items() if k not in META})
+    return b"{" + stored.text[_head_length(stored.thing["kind"], stored.thing["apiVersion"]) :]
+
+
+@cache
+def _head_length(kind: str, version: str) -> int:
+    return len(encode({"kind": kind, "apiVersion": version}))
 
 
 def _shown(stored: Stored, resource: Resource, status: int = 200) -> Response:

@@ -23,7 +23,7 @@ import yaml
 
 from stand_in.client import STRATEGIC, AnswerError, Client, Informer, connect
 from stand_in.extender import Extender, ExtenderError
-from stand_in.node_filters import Failure, NodeInfo, Rejection, reject, victims, weaker
+from stand_in.node_filters import Failure, NodeInfo, Rejection, reject, requests, victims, weaker
 from stand_in.pods import stamp
 from stand_in.scheduling_queue import Queued, SchedulingQueue
 from stand_in.store import Thing
@@ -47,7 +47,7 @@ class Cluster:
         with self.lock:
             name = node["metadata"]["name"]
             if name in self.nodes:
-                self.nodes[name].node = node
+                self.nodes[name].put(node)
                 return
             info = self.nodes[name] = NodeInfo(node)
             for place, pod in self._places.values():
@@ -148,7 +148,8 @@ class KubeScheduler:
         pod = queued.pod
         with self.cluster.lock:
             infos = dict(self.cluster.nodes)
-            rejections = {name: reject(info, pod, self.cluster.ignored) for name, info in infos.items()}
+            asked = requests(pod, self.cluster.ignored)
+            rejections = {name: reject(info, pod, asked) for name, info in infos.items()}
         feasible = [name for name, found in rejections.items() if found is None]
         reasons = {name: found for name, found in rejections.items() if found is not None}
         from_extender: set[str] = set()

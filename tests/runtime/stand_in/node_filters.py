@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
 
 from stand_in.store import Thing
 
@@ -36,6 +37,17 @@ class NodeInfo:
     node: Thing
     pods: dict[str, Thing] = field(default_factory=dict)
     used: Counter[str] = field(default_factory=Counter)
+    room: dict[str, int] = field(init=False)
+    """What the node has, in thousandths."""
+
+    def __post_init__(self) -> None:
+        self.put(self.node)
+
+    def put(self, node: Thing) -> None:
+        """The node is different."""
+        self.node = node
+        allocatable = (node.get("status") or {}).get("allocatable") or {}
+        self.room = {name: quantity(amount) for name, amount in allocatable.items()}
 
     def add(self, pod: Thing, ignored: frozenset[str]) -> None:
         """A pod is there, or is different."""
@@ -51,6 +63,7 @@ class NodeInfo:
             self.used.subtract(requests(pod, ignored))
 
 
+@cache
 def quantity(text: str | int) -> int:
     """In thousandths."""
     found = re.fullmatch(r"([0-9.]+)(m|[kMGT]|[KMGTP]i)?", str(text))
@@ -72,31 +85,33 @@ def requests(pod: Thing, ignored: frozenset[str]) -> dict[str, int]:
     return total
 
 
-def reject(info: NodeInfo, pod: Thing, ignored: frozenset[str]) -> Rejection | None:
-    """Why a node does not take a pod; none where it does. From its sources: the first filter that fails decides."""
+def reject(info: NodeInfo, pod: Thing, asked: dict[str, int]) -> Rejection | None:
+    """Why a node does not take a pod with these requests; none where it does.
+
+    From its sources: the first filter that fails decides.
+    """
     spec, node = info.node.get("spec") or {}, info.node
-    taints = [x for x in spec.get("taints") or () if x["effect"] in ("NoSchedule", "NoExecute")]
     tolerations = pod["spec"].get("tolerations") or ()
     if spec.get("unschedulable"):
         cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
         if not any(_tolerates(x, cordon) for x in tolerations):
             return Rejection(Failure.UNRESOLVABLE, "node(s) were unschedulable")
-    for taint in taints:
-        if not any(_tolerates(x, taint) for x in tolerations):
+    for taint in spec.get("taints") or ():
+        if taint["effect"] != "PreferNoSchedule" and not any(_tolerates(x, taint) for x in tolerations):
             return Rejection(Failure.UNRESOLVABLE, "node(s) had untolerated taint(s)")
     if not _selected(node, pod):
         return Rejection(Failure.UNRESOLVABLE, "node(s) didn't match Pod's node affinity/selector")
-    return _short(info, requests(pod, ignored), Counter())
+    return _short(info, asked)
 
 
-def _short(info: NodeInfo, asked: dict[str, int], freed: Counter[str]) -> Rejection | None:
-    room = info.node["status"].get("allocatable") or {}
+def _short(info: NodeInfo, asked: dict[str, int], freed: Counter[str] | None = None) -> Rejection | None:
     for name, amount in asked.items():
-        if name not in room and name == "pods":
+        if name not in info.room and name == "pods":
             continue
-        if info.used[name] - freed[name] + amount > quantity(room.get(name, 0)):
+        used = info.used[name] - (freed[name] if freed else 0)
+        if used + amount > info.room.get(name, 0):
             reason = "Too many pods" if name == "pods" else f"Insufficient {name}"
-            hopeless = amount > quantity(room.get(name, 0))
+            hopeless = amount > info.room.get(name, 0)
             return Rejection(Failure.UNRESOLVABLE if hopeless else Failure.RESOLVABLE, reason)
     return None
 
@@ -110,6 +125,8 @@ def _tolerates(toleration: Thing, taint: Thing) -> bool:
 
 
 def _selected(node: Thing, pod: Thing) -> bool:
+    if "nodeSelector" not in pod["spec"] and "affinity" not in pod["spec"]:
+        return True
     labels = node["metadata"].get("labels") or {}
     if any(labels.get(k) != v for k, v in (pod["spec"].get("nodeSelector") or {}).items()):
         return False
