@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import socket
@@ -396,6 +397,20 @@ def test_the_server_ends_while_a_handshake_is_under_way(
         served.end()
         assert received(client) == b""
     assert warnings(caplog) == []
+
+
+def test_a_lack_of_sockets_ends_a_connection_and_nothing_else(
+    loop: str, files: Files, authority: Authority, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lacking(transport: object) -> tuple[socket.socket, socket.socket]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with serving(loop, files) as served:
+        with monkeypatch.context() as patched, served.raw() as client:
+            patched.setattr(tls, "_two_sockets", lacking)
+            assert received(client) == b""
+        assert warnings(caplog) == ["TLS handshake with 127.0.0.1 failed: this process has too many open files"]
+        assert served.ask(trusting(authority.certificate)) == "https nobody 0"
 
 
 def test_the_same_failure_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
