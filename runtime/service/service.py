@@ -192,11 +192,11 @@ class Service:
     def bind(self, tracked: Tracked) -> None:
         """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
-        self.require_leadership()
+        self._require_leadership()
         self.allocator.journal.sync()
         self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
 
-    def require_leadership(self) -> None:
+    def _require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
         if self._election is not None and not self._election.leads:
             raise NotServingError("this instance is no longer the leader")
@@ -216,7 +216,7 @@ class Service:
 
     def _delete_quietly(self, seen: PodObject) -> None:
         try:
-            self.require_leadership()
+            self._require_leadership()
             self.allocator.journal.sync()
             self.source.delete(seen)
         except Exception as error:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from clusters import gang
@@ -18,6 +20,7 @@ from test_kubernetes import kubeconfig
 from runtime.service.api import Api, Kind, connect
 from runtime.service.engine import NotServingError
 from runtime.service.objects import PodObject, read_pod
+from runtime.service.serve import Options, _election
 
 POD = read_pod(written(gang("g", "A", 1)[0]))
 
@@ -122,6 +125,26 @@ def test_reading_and_leases_are_always_permitted(tmp_path: Path) -> None:
         api.bind(POD, "a", {})
         api.delete(POD)
         assert len(running.api.changes) == 4
+        api.close()
+    finally:
+        running.stop()
+
+
+def test_an_instance_that_stands_for_election_changes_nothing_before_it_leads(tmp_path: Path) -> None:
+    running = Running(ApiServer())
+    try:
+        api = connect(kubeconfig(tmp_path, running.port))
+        nothing: dict[str, Any] = dict.fromkeys((field.name for field in fields(Options)), None)
+        election = _election(
+            Options(**{**nothing, "leader_election": "kube-system/allocator", "journal": tmp_path / "journal"}), api
+        )
+        assert election is not None
+        running.api.put(written(gang("g", "A", 1)[0]))
+        with pytest.raises(NotServingError):
+            api.bind(POD, "a", {})
+        assert election.attempt() == ""
+        api.bind(POD, "a", {})
+        assert [holder for _, _, holder in running.api.changes] == [election.identity, ""]
         api.close()
     finally:
         running.stop()
