@@ -1,4 +1,4 @@
-"""Commands that ask a running allocator: `why`, `node`, `virtual-clusters`, `opportunistic` and `events`."""
+"""Commands that ask a running allocator: `why`, `node`, `virtual-clusters`, `opportunistic`, `fits` and `events`."""
 
 from __future__ import annotations
 
@@ -95,6 +95,19 @@ def opportunistic(server: str, as_json: bool) -> None:
 
 
 @click.command()
+@click.argument("name", default="")
+@_SERVER
+@_JSON
+def fits(name: str, server: str, as_json: bool) -> None:
+    """Show the largest gangs that fit now without displacing anybody.
+
+    Shows them for pods of each size, with the fragmentation: the share of the free devices that such a gang cannot use.
+    With NAME, shows only guaranteed gangs of that virtual cluster.
+    """
+    _show(_ask(server, f"fits/{quote(name)}"), _fit_lines, as_json)
+
+
+@click.command()
 @click.option(
     "--since",
     default="1h",
@@ -118,7 +131,7 @@ def events(since: str, gang: str, on: str, tenant: str, server: str, as_json: bo
     _show(answer, lambda x: _event_lines(x["items"]) or ["nothing happened"], as_json)
 
 
-COMMANDS = (why, node, virtual_clusters, opportunistic, events)
+COMMANDS = (why, node, virtual_clusters, opportunistic, fits, events)
 
 
 def _seconds(text: str) -> float:
@@ -147,8 +160,11 @@ def _tenants_lines(answer: Data) -> Iterator[str]:
 
 
 def _tenant_line(x: Data) -> str:
-    share = f"{x['used']} of {x['promised']} promised devices in use, {x['free']} free, {x['bad']} bad"
-    gangs = f"{x['gangs']} gangs run, {len(x['waiting'])} wait"
+    share = (
+        f"{x['used']} of {x['promised']} promised devices in use, {x['free']} free, {x['bad']} bad, {x['lent']} lent"
+    )
+    longest = f", {x['waitsLongest']} longest" if x["waitsLongest"] else ""
+    gangs = f"{x['gangs']} gangs run, {len(x['waiting'])} wait{longest}"
     return f"{x['virtualCluster']}: {share}; {x['opportunistic']} opportunistic; {gangs}"
 
 
@@ -156,7 +172,8 @@ def _tenant_lines(answer: Data) -> Iterator[str]:
     yield _tenant_line(answer)
     for title, key in (("waits", "waiting"), ("runs", "running")):
         for gang in answer[key]:
-            yield f"  {title}: {_gang_words(gang)}"
+            since = f", since {gang['since']}" if "since" in gang else ""
+            yield f"  {title}: {_gang_words(gang)}{since}"
 
 
 def _gang_words(gang: Data) -> str:
@@ -171,3 +188,14 @@ def _opportunistic_lines(answer: Data) -> Iterator[str]:
         demoted = f"; has lost its guarantee to {gang['demotedBy']}" if gang["demotedBy"] else ""
         leaves = f"; leaves for {', '.join(gang['leavesFor'])}" if gang["leavesFor"] else ""
         yield f"{_gang_words(gang)}, of {gang['virtualCluster'] or 'nobody'}{demoted}{leaves}"
+
+
+def _fit_lines(answer: Data) -> Iterator[str]:
+    for x in answer["items"]:
+        whose = x["virtualCluster"] or "opportunistic"
+        where = f" in {x['pinnedCellId']}" if x["pinnedCellId"] else ""
+        largest = f"{'' if x['exact'] else 'at least '}{x['pods']} pods, {x['devices']} of {x['free']} free devices"
+        yield (
+            f"{whose}, {x['leafCellType']}{where}, pods of {x['podDevices']} devices: {largest}; "
+            f"fragmentation {100 * x['fragmentation']:.0f} %"
+        )

@@ -12,6 +12,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from runtime.cells import Cluster
+from runtime.room import opportunistic
 from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.locks import Locks
 from runtime.service.scheduler import PodScheduler
@@ -95,7 +97,7 @@ class Inventory(Collector):
                 nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
             given_back = dict(self._scheduler.given_back)
             lifecycle = list(_lifecycle_metrics(self._scheduler.lifecycle))
-            tenants = list(_tenant_metrics(self._scheduler))
+            tenants = [*_tenant_metrics(self._scheduler), *_room_metrics(allocator.cluster)]
         yield free
         yield _family("allocator_gangs", "Gangs by state", "state", gangs)
         yield _family("allocator_pods", "Pods by phase", "phase", pods)
@@ -130,7 +132,7 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
         "used_devices": ("Devices that its gangs use with a guarantee", lambda x: x.used),
         "opportunistic_devices": ("Devices that its gangs use without a guarantee", lambda x: x.opportunistic),
         "lent_devices": (
-            "Devices in its own cells that opportunistic gangs of any virtual cluster use",
+            "Devices in its own cells that opportunistic gangs use",
             lambda x: x.lent,
         ),
         "waiting_gangs": ("Gangs that wait for their places", lambda x: len(x.waiting)),
@@ -146,6 +148,25 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
             family.add_metric([tenant], value(share))
         yield family
     yield from _tally_metrics(history.tally)
+
+
+def _room_metrics(cluster: Cluster) -> Iterator[Family]:
+    """For opportunistic gangs, by the numbers of free devices alone; for guaranteed ones, it would cost decisions."""
+    rooms = list(opportunistic(cluster))
+    largest = GaugeMetricFamily(
+        "allocator_largest_gang_devices",
+        "Devices of the largest opportunistic gang that fits now, by the number of devices of a pod",
+        labels=["leaf_type", "pod_devices"],
+    )
+    for room in rooms:
+        largest.add_metric([room.kind.leaf_type, str(room.kind.size)], room.devices)
+    yield largest
+    free = GaugeMetricFamily(
+        "allocator_free_devices", "Devices on healthy nodes that no gang uses", labels=["leaf_type"]
+    )
+    for leaf_type, count in {room.kind.leaf_type: room.free for room in rooms}.items():
+        free.add_metric([leaf_type], count)
+    yield free
 
 
 def _tally_metrics(tally: Tally) -> Iterator[Family]:

@@ -113,8 +113,8 @@ def tenants(allocator: DurableAllocator, history: History) -> dict[str, Any]:
 
 
 def tenant(allocator: DurableAllocator, history: History, name: str) -> dict[str, Any]:
-    """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, has lent,
-    and uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
+    """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, has
+    lent, and uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
     if name not in allocator.cluster.tenants:
         raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
     return _tenant(allocator, history, name, shares(allocator.cluster, allocator.gangs.values())[name])

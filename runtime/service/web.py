@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from re import sub
 from typing import Any, TypeAlias
@@ -24,6 +24,7 @@ from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import questions, status
 from runtime.service.engine import NotServingError
+from runtime.service.fits import Fits
 from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
 from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
@@ -87,6 +88,7 @@ class Web:
         self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.snapshot_view = SnapshotView(service)
+        self._fits = Fits(service)
 
     def app(self) -> Starlette:
         """All of them."""
@@ -108,6 +110,8 @@ class Web:
             "/v2/inspect/virtualclusters/": self.inspection(self.quotas),
             "/v2/inspect/virtualclusters/{name:path}": self.inspection(self.quota),
             "/v2/inspect/opportunistic": self.inspection(self.opportunistic),
+            "/v2/inspect/fits/": self.all_fits,
+            "/v2/inspect/fits/{name:path}": self.fits,
             "/v2/inspect/events": self.inspection(self.events),
             "/v2/inspect/usage": self.inspection(self.usage),
             "/v1/inspect/lives/": self.inspection(self.applications),
@@ -326,18 +330,33 @@ class Web:
             raise HTTPException(400, "this endpoint is read-only: use GET")
         return Json({"paths": self._paths})
 
-    async def why(self, request: Request) -> Response:
-        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
+    async def all_fits(self, request: Request) -> Response:
+        """The largest gangs that fit now, opportunistic and guaranteed ones."""
+        return await self._answer(request, self._fits.all())
+
+    async def fits(self, request: Request) -> Response:
+        """The largest guaranteed gangs that fit into a virtual cluster now."""
+        return await self._answer(request, self._fits.tenant(request.path_params["name"]))
+
+    async def _answer(self, request: Request, answer: Coroutine[Any, Any, Any]) -> Response:
+        """For what does not change anything, and is not read while cycles stand still."""
         if request.method != "GET":
+            answer.close()
             raise HTTPException(400, "this endpoint is read-only: use GET")
-        name = request.path_params["name"]
         try:
-            answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))
+            return Json(await answer)
         except UserError as error:
             raise HTTPException(400, str(error)) from error
+
+    async def why(self, request: Request) -> Response:
+        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
+        return await self._answer(request, self._why(request.path_params["name"]))
+
+    async def _why(self, name: str) -> dict[str, Any]:
+        answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))
         if question is not None:
             answer["wouldMakeRoom"] = await run_in_threadpool(what_would_free_space, question)
-        return Json(answer)
+        return dict(answer)
 
     # How it is
 
