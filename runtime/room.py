@@ -76,10 +76,10 @@ def opportunistic(cluster: Cluster) -> Iterator[Room]:
 
 
 def _by_leaf_type(cluster: Cluster) -> dict[str, list[Forest]]:
-    found: dict[str, list[Forest]] = {}
+    by_leaf_type: dict[str, list[Forest]] = {}
     for forest in cluster.forests.values():
-        found.setdefault(forest.chain.leaf_type, []).append(forest)
-    return dict(sorted(found.items()))
+        by_leaf_type.setdefault(forest.chain.leaf_type, []).append(forest)
+    return dict(sorted(by_leaf_type.items()))
 
 
 def _sizes(cells: list[Forest] | list[View]) -> list[int]:
@@ -108,11 +108,11 @@ def kinds(cluster: Cluster, tenant: str) -> list[Kind]:
     for view in own.views.values():
         if view.nodes:
             by_leaf_type.setdefault(view.chain.leaf_type, []).append(view)
-    named = [(leaf_type, "", views) for leaf_type, views in sorted(by_leaf_type.items())]
-    named += [(view.chain.leaf_type, pin, [view]) for pin, view in own.pinned.items()]
+    alike = [(leaf_type, "", views) for leaf_type, views in sorted(by_leaf_type.items())]
+    alike += [(view.chain.leaf_type, pin, [view]) for pin, view in own.pinned.items()]
     return [
         Kind(tenant, leaf_type, pin, size)
-        for leaf_type, pin, views in named
+        for leaf_type, pin, views in alike
         for size in _sizes(views)
         if size <= max(view.chain.leaves[node.level] for view in views for node in view.nodes)
     ]

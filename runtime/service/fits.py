@@ -12,6 +12,7 @@ from typing import Any
 from runtime.cells import Cluster
 from runtime.errors import UserError
 from runtime.room import Kind, Room, fits, free, kinds, most, opportunistic, search
+from runtime.service import questions
 from runtime.service.service import Service
 
 
@@ -28,16 +29,16 @@ class Fits:
         rooms = await self._service.ask(lambda x: list(opportunistic(x.allocator.cluster)), durable=False)
         for tenant in tenants:
             rooms += await self._guaranteed(tenant)
-        return {"items": [_item(room) for room in rooms]}
+        return {"items": list(map(questions.room, rooms))}
 
     async def tenant(self, name: str) -> dict[str, Any]:
         """What fits in one virtual cluster. Raises `UserError`."""
-        return {"items": [_item(room) for room in await self._guaranteed(name)]}
+        return {"items": list(map(questions.room, await self._guaranteed(name)))}
 
     async def _guaranteed(self, tenant: str) -> list[Room]:
-        found = await self._service.ask(lambda x: _kinds(x.allocator.cluster, tenant), durable=False)
+        sizes = await self._service.ask(lambda x: _kinds(x.allocator.cluster, tenant), durable=False)
         async with self._turn:
-            return [await self._room(kind) for kind in found]
+            return [await self._room(kind) for kind in sizes]
 
     async def _room(self, kind: Kind) -> Room:
         bound, devices = await self._service.ask(
@@ -60,18 +61,3 @@ def _kinds(cluster: Cluster, tenant: str) -> list[Kind]:
     if tenant not in cluster.tenants:
         raise UserError(f"there is no virtual cluster {tenant}; there are {', '.join(cluster.tenants)}")
     return kinds(cluster, tenant)
-
-
-def _item(room: Room) -> dict[str, Any]:
-    kind = room.kind
-    return {
-        "virtualCluster": kind.tenant or None,
-        "leafCellType": kind.leaf_type,
-        "pinnedCellId": kind.pinned or None,
-        "podDevices": kind.size,
-        "pods": room.pods,
-        "devices": room.devices,
-        "free": room.free,
-        "fragmentation": round(room.fragmentation, 4),
-        "exact": room.exact,
-    }

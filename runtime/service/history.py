@@ -140,7 +140,7 @@ class _GangState(NamedTuple):
 class History:
     """Written by the thread that runs cycles, read by any."""
 
-    def __init__(self, tenants: Collection[str] = (), now: Callable[[], float] = time) -> None:
+    def __init__(self, now: Callable[[], float] = time, tenants: Collection[str] = ()) -> None:
         """`tenants`: the names of the virtual clusters that are configured."""
         self.tally = Tally(tenants)
         self._now = now
@@ -221,7 +221,7 @@ class History:
             stronger = gang.demotion.preemptor if gang.demotion is not None else ""
             self._record(Kind.DEMOTED, name, tenant, after.nodes, (stronger,) if stronger else ())
             if stronger:
-                self.tally.preempted(tenant, after.pods, Fate.DEMOTED, guaranteed=True)
+                self.tally.preempted(self._now(), tenant, after.pods, Fate.DEMOTED, guaranteed=True)
         if was is after.state:
             return
         match after.state:
@@ -246,7 +246,7 @@ class History:
         others = before.others if kind is Kind.LEFT else ()
         self._record(kind, name, before.tenant, before.nodes if placed else (), others)
         if kind is Kind.LEFT:
-            self.tally.preempted(before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
+            self.tally.preempted(self._now(), before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
 
     # Reading
 

@@ -14,6 +14,7 @@ from prometheus_client.utils import floatToGoString
 
 from runtime.cells import Cluster
 from runtime.room import opportunistic
+from runtime.service.failing import problem, refused
 from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.locks import Locks
 from runtime.service.scheduler import PodScheduler
@@ -91,7 +92,7 @@ class Inventory(Collector):
                     free.add_metric([name, forest.chain.types[level]], forest.lists.obtainable(level))
             with self._locks.applications.read():
                 pods = Count(tracked.phase.value for tracked in tracker.pods())
-                problems = Count(tracked.phase.value for tracked in tracker.pods() if tracked.problem)
+                problems = Count(tracked.phase.value for tracked in tracker.pods() if problem(allocator, tracked))
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
                 nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
@@ -122,7 +123,10 @@ class Inventory(Collector):
 def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     """Virtual clusters. Labels are names in the configuration; what belongs to none of them has an empty one."""
     history = scheduler.history
-    found = shares(scheduler.allocator.cluster, scheduler.allocator.gangs.values())
+    by_tenant = shares(scheduler.allocator.cluster, scheduler.allocator.gangs.values())
+    fail = Count({tenant: len(share.failing) for tenant, share in by_tenant.items()})
+    for gang in refused(scheduler.allocator, scheduler.tracker):
+        fail[gang.virtual_cluster if gang.virtual_cluster in by_tenant else ""] += 1
 
     def oldest(share: Share) -> float:
         return max((history.waited(gang.name) for gang in share.waiting), default=0.0)
@@ -144,9 +148,17 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     }
     for name, (text, value) in gauges.items():
         family = GaugeMetricFamily(f"allocator_{name}", text, labels=["virtual_cluster"])
-        for tenant, share in found.items():
+        for tenant, share in by_tenant.items():
             family.add_metric([tenant], value(share))
         yield family
+    failing = GaugeMetricFamily(
+        "allocator_failing_gangs",
+        "Gangs that cannot be placed unless their request or the configuration changes",
+        labels=["virtual_cluster"],
+    )
+    for tenant in by_tenant:
+        failing.add_metric([tenant], fail[tenant])
+    yield failing
     yield from _tally_metrics(history.tally)
 
 

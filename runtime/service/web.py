@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.answers import GangStatus
 from runtime.errors import UserError
-from runtime.service import questions, status
+from runtime.service import failing, questions, status
 from runtime.service.engine import NotServingError
 from runtime.service.fits import Fits
 from runtime.service.free_space import what_would_free_space
@@ -113,6 +113,7 @@ class Web:
             "/v2/inspect/fits/": self.all_fits,
             "/v2/inspect/fits/{name:path}": self.fits,
             "/v2/inspect/events": self.inspection(self.events),
+            "/v2/inspect/preemptions": self.inspection(self.preemptions),
             "/v2/inspect/usage": self.inspection(self.usage),
             "/v1/inspect/lives/": self.inspection(self.applications),
             "/v1/inspect/lives/{name:path}": self.inspection(self.application),
@@ -254,17 +255,21 @@ class Web:
         return gang
 
     def full_groups(self, _: Request) -> Any:
-        """All gangs, those that wait too."""
-        gangs = sorted(self.service.allocator.groups(), key=lambda gang: gang.name)
+        """All gangs, those that wait, or fail for good, too."""
+        gangs = sorted(
+            failing.gangs(self.service.allocator, self.service.scheduler.tracker), key=lambda gang: gang.name
+        )
         return {"items": [status.full_gang(gang) for gang in gangs]}
 
     def full_group(self, request: Request) -> Any:
         """One of them."""
-        return status.full_gang(self._gang(request))
+        allocator, name = self.service.allocator, request.path_params["name"]
+        refused = failing.refused(allocator, self.service.scheduler.tracker) if name not in allocator.gangs else ()
+        return status.full_gang(next((x for x in refused if x.name == name), None) or self._gang(request))
 
     def problems(self, _: Request) -> Any:
         """Pods that cannot be understood."""
-        return status.problems(self.service.scheduler.tracker)
+        return status.problems(self.service.allocator, self.service.scheduler.tracker)
 
     def node(self, request: Request) -> Any:
         """What holds a node, and why it is bad."""
@@ -273,12 +278,13 @@ class Web:
 
     def quotas(self, _: Request) -> Any:
         """How full all virtual clusters are."""
-        return questions.tenants(self.service.allocator, self.service.scheduler.history)
+        x = self.service.scheduler
+        return questions.tenants(x.allocator, x.tracker, x.history)
 
     def quota(self, request: Request) -> Any:
         """How full one is, who runs in it, and who waits."""
         x = self.service.scheduler
-        return questions.tenant(x.allocator, x.history, request.path_params["name"])
+        return questions.tenant(x.allocator, x.tracker, x.history, request.path_params["name"])
 
     def opportunistic(self, _: Request) -> Any:
         """Gangs that leave first."""
@@ -288,6 +294,10 @@ class Web:
         """What happened: `seconds` ago at most, to a `gang`, on a `node`, in a `virtualCluster`."""
         gang, node, tenant = (request.query_params.get(key, "") for key in ("gang", "node", "virtualCluster"))
         return questions.events(self.service.scheduler.history.events(_since(request), gang, node, tenant))
+
+    def preemptions(self, request: Request) -> Any:
+        """How many gangs were preempted, `seconds` ago at most."""
+        return questions.preemptions(self.service.scheduler.history, _since(request))
 
     def usage(self, request: Request) -> Any:
         """How full the cluster was, `seconds` ago at most."""

@@ -11,6 +11,7 @@ from clusters import config, gang, nodes, rack
 from desk import Desk
 
 from runtime.holding import Claim
+from runtime.service import questions
 
 TWO = config(nodes(*"abcd"), research={"NODE": 3}, product={"NODE": 1})
 
@@ -111,6 +112,23 @@ def test_victims_are_counted_when_they_have_left(desk: Desk) -> None:
     }
     desk.end(strong)
     assert desk.series("allocator_preempted_gangs_total") == expected, "the preemptor is no victim"
+
+
+def test_preemptions_since_a_time(desk: Desk) -> None:
+    for name in ("one", "two"):
+        weak, strong = gang(f"weak-{name}", "product", 2, 2, priority=1), gang(name, "product", 4, priority=9)
+        desk.run(weak)
+        desk.preempt(strong)
+        desk.end(weak)
+        desk.end(strong)
+        desk.now += 60
+
+    def since(time: float) -> list[tuple[object, ...]]:
+        return [tuple(x.values()) for x in questions.preemptions(desk.scheduler.history, time)["items"]]
+
+    assert since(0) == [("product", "guaranteed", "killed", 2, 4)]
+    assert since(desk.now - 60) == [("product", "guaranteed", "killed", 1, 2)]
+    assert since(desk.now) == []
 
 
 def test_victims_that_may_stay_are_not_counted(desk: Desk) -> None:
