@@ -39,6 +39,7 @@ def event(entry: Event) -> dict[str, Any]:
         "virtualCluster": entry.tenant,
         "nodes": list(entry.nodes),
         "others": list(entry.others),
+        "pods": list(entry.pods),
     }
 
 
