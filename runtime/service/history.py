@@ -315,6 +315,16 @@ class History:
 
     # Reading
 
+    def kept_by_budget(self) -> dict[str, str]:
+        """By victim: why a disruption budget forbids that it leaves, as far as it has not left since."""
+        with self._lock:
+            refused = dict(self._refused)
+        return {
+            gang: why
+            for gang, why in refused.items()
+            if (state := self._states.get(gang)) is not None and state.state is State.BEING_PREEMPTED
+        }
+
     def waiting_since(self, gang: str) -> float:
         """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""
         state = self._states.get(gang)

@@ -159,6 +159,11 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     for tenant in by_tenant:
         failing.add_metric([tenant], fail[tenant])
     yield failing
+    kept = GaugeMetricFamily(
+        "allocator_gangs_kept_by_budget", "Gangs that have to leave, which a disruption budget forbids"
+    )
+    kept.add_metric([], len(history.kept_by_budget()))
+    yield kept
     yield from _tally_metrics(history.tally)
 
 

@@ -140,6 +140,17 @@ def test_victims_that_may_stay_are_not_counted(desk: Desk) -> None:
     assert desk.series("allocator_preempted_gangs_total") == {}
 
 
+def test_gangs_that_a_budget_keeps(desk: Desk) -> None:
+    weak, strong = gang("weak", "product", 4, priority=1), gang("strong", "product", 4, priority=9)
+    desk.run(weak)
+    desk.preempt(strong)
+    assert desk.series("allocator_gangs_kept_by_budget") == {}
+    desk.scheduler.history.eviction_refused("weak", ["strong"], "budget b allows 0 pods to leave")
+    assert desk.series("allocator_gangs_kept_by_budget") == {"": 1}
+    desk.end(strong)
+    assert desk.series("allocator_gangs_kept_by_budget") == {}, "it may stay"
+
+
 def test_demoted_gangs_are_counted(desk: Desk) -> None:
     desk.run(gang("lazy", "product", 2, 2, priority=1, lazy_preemption=True))
     desk.run(gang("strong", "product", 4, priority=9))
