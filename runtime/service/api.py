@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
@@ -36,6 +36,7 @@ WATCH_TIMEOUT = 60
 a word is missed for no longer than this."""
 CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
+LEASES = "apis/coordination.k8s.io/v1/"
 JSON = {"Content-Type": "application/json"}
 CREDENTIAL_HEADERS = ("Authorization",)
 """Headers that identify the caller."""
@@ -66,6 +67,9 @@ class Api:
         """`direct`: for bindings, as soon as it is known how to say who asks; none where a proxy is on the way."""
         self._client = client
         self._direct = direct
+        self.before_change: Callable[[], object] = lambda: None
+        """Called when a connection is there, before anything is sent of a request that changes something else than a
+        Lease. Nothing is sent if it raises an exception."""
         self._who: dict[str, str] | None = None
         """The headers that said who asks in the last request that was answered; none before the first."""
 
@@ -158,7 +162,8 @@ class Api:
         status, answer = 401, b""
         if self._direct is not None and self._who is not None:
             try:
-                status, answer = self._direct.post(path, json.dumps(document).encode(), {**JSON, **self._who})
+                body, headers = json.dumps(document).encode(), {**JSON, **self._who}
+                status, answer = self._direct.post(path, body, headers, self.before_change)
             except NoAnswerError as error:
                 raise ApiError(0, str(error)) from error
         if status == 401:
@@ -167,6 +172,8 @@ class Api:
             raise _error(status, answer)
 
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if method != "GET" and not path.startswith(LEASES):
+            more["extensions"] = {"trace": self._trace}
         with _as_api_errors():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
@@ -176,6 +183,11 @@ class Api:
         if not isinstance(answer, dict):
             raise ApiError(0, f"the answer to {method} {path} is not an object")
         return answer
+
+    def _trace(self, event: str, _: Mapping[str, Any]) -> None:
+        """The client for everything tells of each step of a request."""
+        if event.endswith("send_request_headers.started"):
+            self.before_change()
 
     def close(self) -> None:
         """Closes all idle connections."""
@@ -189,7 +201,7 @@ def _path(namespace: str, name: str) -> str:
 
 
 def _leases(namespace: str) -> str:
-    return f"apis/coordination.k8s.io/v1/namespaces/{quote(namespace, safe='')}/leases"
+    return f"{LEASES}namespaces/{quote(namespace, safe='')}/leases"
 
 
 @contextmanager

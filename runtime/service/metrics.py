@@ -40,6 +40,9 @@ class Metrics:
         self.seconds = Histogram(
             "allocator_request_seconds", "Time to answer", ["endpoint"], registry=self.registry, buckets=SECONDS
         )
+        self.handshake_failures = Counter(
+            "allocator_handshake_failures", "TLS handshakes that failed", registry=self.registry
+        )
         self.failures = Counter(
             "allocator_cluster_failures",
             "Requests to the API server that failed and that nobody waited for, by what they were for",
@@ -159,11 +162,11 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     for tenant in by_tenant:
         failing.add_metric([tenant], fail[tenant])
     yield failing
-    kept = GaugeMetricFamily(
+    blocked = GaugeMetricFamily(
         "allocator_gangs_kept_by_budget", "Gangs that have to leave, which a disruption budget forbids"
     )
-    kept.add_metric([], len(history.kept_by_budget()))
-    yield kept
+    blocked.add_metric([], len(history.kept_by_budget()))
+    yield blocked
     yield from _tally_metrics(history.tally)
 
 

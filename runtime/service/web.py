@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import failing, questions, status
+from runtime.service.access import AccessControl, Permissions
 from runtime.service.engine import NotServingError
 from runtime.service.fits import Fits
 from runtime.service.free_space import what_would_free_space
@@ -83,8 +84,12 @@ class FastPath:
 class Web:
     """The endpoints."""
 
-    def __init__(self, service: Service, largest: int, names: Names | None = None) -> None:
+    def __init__(
+        self, service: Service, largest: int, names: Names | None = None, permissions: Permissions | None = None
+    ) -> None:
+        """`permissions`: of clients; none where everybody may do everything."""
         self.service = service
+        self._permissions = permissions
         self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.snapshot_view = SnapshotView(service)
@@ -139,6 +144,8 @@ class Web:
 
         guard = Middleware(Guard, names=self._names, on_refusal=refused)
         between = [guard, Middleware(FastPath, often=often)]
+        if self._permissions is not None:
+            between.insert(1, Middleware(AccessControl, permissions=self._permissions, on_refusal=refused))
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -90,6 +91,8 @@ class Cluster:
         self.events.touch()
         self.process: subprocess.Popen[str] | None = None
         self.client = httpx.Client(timeout=60)
+        self.verify: ssl.SSLContext | bool = True
+        """How the client trusts a server with TLS, and who it is."""
 
     def configure(self, configuration: dict[str, Any]) -> None:
         """From the next start on."""
@@ -100,6 +103,13 @@ class Cluster:
 
     def start(self, *options: str, in_memory: bool = False) -> None:
         """Until it is ready."""
+        self.begin(*options, in_memory=in_memory)
+        assert self.process is not None
+        while self.client.get("/readyz").status_code != 200:
+            assert self.process.poll() is None, self.log()
+
+    def begin(self, *options: str, in_memory: bool = False) -> None:
+        """Until it listens."""
         command: list[str | Path] = [
             sys.executable,
             "-m",
@@ -116,9 +126,7 @@ class Cluster:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), (line, self.log())
-        self.client = httpx.Client(base_url=line.split()[-1], timeout=60)
-        while self.client.get("/readyz").status_code != 200:
-            assert self.process.poll() is None, self.log()
+        self.client = httpx.Client(base_url=line.split()[-1], timeout=60, verify=self.verify)
 
     def processor(self) -> float:
         """Seconds for which the processors have worked for it."""
