@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,6 +19,7 @@ from runtime.annotations import write_bind_info
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
 from runtime.journal import Journal
+from runtime.preemption.victims import preemptors
 from runtime.recovery import Recovered
 from runtime.service.election import Election
 from runtime.service.engine import Engine, NotServingError
@@ -77,6 +79,8 @@ class Service:
         self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(MAX_BINDERS, "bind")
+        self._requests: list[Callable[[], object]] = []
+        """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
         self._stopping = False
         self._startup = Startup(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
@@ -128,12 +132,13 @@ class Service:
             scheduler.allocator.cycle(),
         ):
             scheduler.recover(changes, lists_all=self.source.lists_all)
+        self._send_requests()
         self.metrics.observe(scheduler, self.source, self.locks)
         gc.collect()
         gc.freeze()
 
     def _run(self) -> None:
-        self._engine = Engine(self.scheduler, self.source, self.locks, self.metrics)
+        self._engine = Engine(self.scheduler, self.source, self.locks, self.metrics, self._send_requests)
         self._engine.on_failure = self._engine_failed
         self._engine.start()
 
@@ -192,17 +197,32 @@ class Service:
     def bind(self, tracked: Tracked) -> None:
         """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
+        assert tracked.pod is not None, "it has a place"
+        gang, node = tracked.pod.spec.gang.name, tracked.info.node
+        self._prepare_request(gang)
+        self.source.bind(tracked.seen, node, write_bind_info(tracked.info))
+        self.scheduler.history.bound(tracked.seen.key, gang, node)
+
+    def _prepare_request(self, *gangs: str) -> None:
+        """Before anything is asked of the cluster: what was decided about these gangs has to be on the disk."""
         self._require_leadership()
         self.allocator.journal.sync()
-        self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
+        for gang in gangs:
+            self.scheduler.history.journaled(gang)
 
     def _require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
         if self._election is not None and not self._election.leads:
             raise NotServingError("this instance is no longer the leader")
 
+    def _send_requests(self) -> None:
+        """A cycle is committed: what it wants of the cluster is asked now, in other threads."""
+        requests, self._requests = self._requests, []
+        for request in requests:
+            self._binders.submit(request)
+
     def _bind_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._bind_quietly, tracked)
+        self._requests.append(partial(self._bind_quietly, tracked))
 
     def _bind_quietly(self, tracked: Tracked) -> None:
         try:
@@ -212,13 +232,20 @@ class Service:
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 
     def _delete_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._delete_quietly, tracked.seen)
+        gang = self.allocator.homes.get(tracked.seen.uid)
+        stronger = tuple(x.name for x in preemptors(gang)) if gang is not None else ()
+        node = tracked.info.node if tracked.info is not None else ""
+        self._requests.append(
+            partial(self._delete_quietly, tracked.seen, gang.name if gang is not None else "", node, stronger)
+        )
 
-    def _delete_quietly(self, seen: PodObject) -> None:
+    def _delete_quietly(self, seen: PodObject, gang: str, node: str, stronger: tuple[str, ...]) -> None:
+        """`stronger`: the gangs that it makes room for, if it is a victim."""
         try:
-            self._require_leadership()
-            self.allocator.journal.sync()
+            self._prepare_request(*stronger)
             self.source.delete(seen)
+            if stronger:
+                self.scheduler.history.evicted(seen.key, gang, node, stronger)
         except Exception as error:
             self.metrics.failures.labels("delete").inc()
             log.warning("pod %s could not be deleted: %s", seen.key, error)
