@@ -86,7 +86,7 @@ def _sentence(event: Event) -> str:
         case Kind.SUBMITTED:
             return f"{who} was submitted to {event.tenant or 'no virtual cluster'}: {event.detail}"
         case Kind.PLACED:
-            return f"{who} was placed on {nodes}"
+            return f"{who} was placed on {nodes}" + (f", {event.detail}" if event.detail else "")
         case Kind.RESERVED:
             return f"{who} has reserved cells on {nodes}, and waits for {others or 'others'} to leave"
         case Kind.CALLED_OFF:
@@ -272,7 +272,8 @@ class History:
         match after.state:
             case State.ALLOCATED:
                 kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
-                self._record(kind, name, tenant, after.nodes)
+                detail = "as reserved" if was is State.PREEMPTING else ""
+                self._record(kind, name, tenant, after.nodes, detail=detail)
             case State.PREEMPTING:
                 self._record(Kind.RESERVED, name, tenant, after.nodes, after.others)
             case State.BEING_PREEMPTED:
