@@ -90,7 +90,7 @@ def _sentence(event: Event) -> str:
         case Kind.SUBMITTED:
             return f"{who} was submitted to {event.tenant or 'no virtual cluster'}: {event.detail}"
         case Kind.PLACED:
-            return f"{who} was placed on {nodes}"
+            return f"{who} was placed on {nodes}" + (f", {event.detail}" if event.detail else "")
         case Kind.RESERVED:
             return f"{who} has reserved cells on {nodes}, and waits for {others or 'others'} to leave"
         case Kind.CALLED_OFF:
@@ -285,7 +285,8 @@ class History:
         match after.state:
             case State.ALLOCATED:
                 kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
-                self._record(kind, name, tenant, after.nodes)
+                detail = "as reserved" if was is State.PREEMPTING else ""
+                self._record(kind, name, tenant, after.nodes, detail=detail)
                 if was in WAITING:
                     began = self._now() if before is None else before.since
                     self.tally.placed(tenant, max(0.0, self._now() - began))
