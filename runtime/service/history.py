@@ -219,13 +219,15 @@ class History:
             self._refused.pop(gang, None)
         self._record(Kind.EVICTED, gang, nodes=(node,), others=tuple(preemptors), pods=(pod,))
 
-    def eviction_refused(self, gang: str, preemptors: Iterable[str], why: str) -> None:
-        """A disruption budget forbids that a gang leaves; told again when the reason is another one."""
+    def eviction_refused(self, gang: str, preemptors: Iterable[str], why: str) -> bool:
+        """A disruption budget forbids that a gang leaves. Answers whether this is new: told again when the reason is
+        another one."""
         with self._lock:
             if self._refused.get(gang) == why:
-                return
+                return False
             self._refused[gang] = why
         self._record(Kind.EVICTION_REFUSED, gang, others=tuple(preemptors), detail=why)
+        return True
 
     def admitted(self, pod: str, gang: str, node: str) -> None:
         """The scheduling gate of a pod is gone, and its place is written on it."""

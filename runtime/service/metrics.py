@@ -49,8 +49,13 @@ class Metrics:
             ["what"],
             registry=self.registry,
         )
-        for what in ("bind", "delete", "fetch"):
+        for what in ("bind", "delete", "evict", "fetch"):
             self.failures.labels(what)
+        self.refused_evictions = Counter(
+            "allocator_refused_evictions",
+            "Evictions of gangs that disruption budgets have forbidden, with each attempt",
+            registry=self.registry,
+        )
         self._phases = Histogram(
             "allocator_cycle_seconds", "Time of a cycle by phase", ["phase"], registry=self.registry, buckets=SECONDS
         )

@@ -14,10 +14,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from generated.hived import AffinityGroupState
 from generated.yunikorn.shim import ShimSchedulerState
 from runtime.annotations import write_bind_info
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
+from runtime.gangs import Gang
 from runtime.journal import Journal
 from runtime.preemption.victims import preemptors
 from runtime.recovery import Recovered
@@ -29,7 +31,7 @@ from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
 from runtime.service.scheduler import PodScheduler
-from runtime.service.source import Source
+from runtime.service.source import BudgetError, Source
 from runtime.service.startup import Startup
 from runtime.service.tracker import Tracked
 
@@ -111,6 +113,7 @@ class Service:
             self._lifecycle,
             self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
+            evict_gang=self._evict_later,
         )
 
     def _stand_for_election(self, election: Election) -> None:
@@ -249,6 +252,45 @@ class Service:
         except Exception as error:
             self.metrics.failures.labels("delete").inc()
             log.warning("pod %s could not be deleted: %s", seen.key, error)
+
+    def _evict_later(self, victim: Gang, pods: tuple[Tracked, ...]) -> None:
+        stronger = tuple(x.name for x in preemptors(victim))
+        self._requests.append(partial(self._evict_quietly, victim, pods, stronger))
+
+    def _evict_quietly(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
+        """All pods of a gang, or none. What fails is tried again by the scheduler, which still sees the pods."""
+        try:
+            self._prepare_request(*stronger)
+            if victim.state is not AffinityGroupState.BEING_PREEMPTED:
+                return
+            self._evict_together(victim, pods, stronger)
+        except BudgetError as error:
+            self._refuse_eviction(victim.name, stronger, str(error))
+        except Exception as error:
+            self.metrics.failures.labels("evict").inc()
+            log.warning("gang %s could not be evicted: %s", victim.name, error)
+
+    def _evict_together(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
+        """Raises `BudgetError` where none was evicted. If a budget has shrunk since it was read, the rest of a gang
+        whose first pod has gone is deleted all the same: half a gang is of no use."""
+        self.source.check_budgets([x.seen for x in pods])
+        for n, tracked in enumerate(pods):
+            try:
+                self.source.evict(tracked.seen)
+            except BudgetError:
+                if n == 0:
+                    raise
+                self.source.delete(tracked.seen)
+            node = tracked.info.node if tracked.info is not None else ""
+            self.scheduler.history.evicted(tracked.seen.key, victim.name, node, stronger)
+
+    def _refuse_eviction(self, victim: str, stronger: tuple[str, ...], why: str) -> None:
+        self.metrics.refused_evictions.inc()
+        if self.scheduler.history.eviction_refused(victim, stronger, why):
+            log.warning("gang %s is not evicted for %s: %s", victim, ", ".join(stronger), why)
+        if self._engine is not None:
+            with suppress(NotServingError):
+                self._engine.submit(lambda scheduler: scheduler.eviction_refused(victim, why))
 
     def _refresh_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._refresh, tracked.seen)

@@ -28,7 +28,17 @@ from runtime.service.engine import NotServingError
 from runtime.service.fits import Fits
 from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
-from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
+from runtime.service.messages import (
+    COMPONENT,
+    FilterRequest,
+    bind_answer,
+    describe,
+    filter_answer,
+    read_bind,
+    read_filter,
+    read_preempt,
+)
+from runtime.service.scheduler import NotObservedError
 from runtime.service.service import Service
 from runtime.service.snapshot_view import SnapshotView
 from runtime.service.source import MemorySource, read_change
@@ -181,14 +191,22 @@ class Web:
         waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
         """
         body = await self._body(request)
+        arguments: FilterRequest | None = None
         try:
-            arguments = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(arguments), durable=False))
+            arguments = asked = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
         except NotServingError:
             raise
         except Exception as error:
-            code, text = describe(error)
+            return self._not_placed(arguments, error)
+
+    def _not_placed(self, arguments: FilterRequest | None, error: Exception) -> Response:
+        """A kube-scheduler asks again and again after an error in `Error`. What is wrong with the pod itself is a
+        reason to wait until something changes."""
+        code, text = describe(error)
+        if arguments is None or not isinstance(error, UserError) or isinstance(error, NotObservedError):
             return ErrorInBody(filter_answer(error=text), code)
+        return ErrorInBody(filter_answer(failed={COMPONENT: text}, hopeless=arguments.nodes), code)
 
     async def preempt(self, request: Request) -> Response:
         """The pods that a pod displaces. The answer has no field for an error."""

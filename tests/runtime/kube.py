@@ -344,7 +344,7 @@ class KubeCluster(Cluster):
         if "Pod" in kinds:
             pod = Pod(name, name, PodSpec("nobody", 0, 1, GangSpec(name, (Member(1, 1),))))
             self.api.put(written(pod))
-            until(lambda: "no virtual cluster nobody" in self.post("filter", {"Pod": written(pod)})["Error"])
+            until(lambda: "no virtual cluster nobody" in str(self.post("filter", {"Pod": written(pod)})))
             self.api.delete(written(pod))
 
     def metric(self, name: str) -> float:

@@ -21,6 +21,7 @@ from invariants import check
 from runtime import Pod
 from runtime.annotations import ENABLE, ISOLATION, SPEC
 from runtime.durable import DurableAllocator
+from runtime.service.messages import COMPONENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -192,6 +193,16 @@ class Cluster:
         answer = self.client.post(f"/v1/extender/{path}", content=json.dumps(content))
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def refusal(self, pod: Pod, spec: str | None = None) -> str:
+        """Why `filter` does not place a pod; empty where it does. It is no error: a kube-scheduler would ask again."""
+        asked = written(pod) if spec is None else written(pod, spec)
+        answer = self.post("filter", {"Pod": asked, "NodeNames": self.nodes})
+        assert not answer["Error"], answer
+        if answer["NodeNames"]:
+            return ""
+        assert answer["FailedAndUnresolvableNodes"].keys() == set(self.nodes)
+        return str(answer["FailedNodes"][COMPONENT])
 
     def filter(self, pod: Pod, nodes: list[str] | None = None) -> dict[str, Any]:
         """The answer, which must be no error."""
