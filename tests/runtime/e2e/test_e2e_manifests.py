@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from behind import Behind
-from control_plane import documents, needed
+from control_plane import documents
 
-pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
+pytestmark = pytest.mark.full(reason="takes minutes")
 
 ACCOUNT = "system:serviceaccount:kube-system:allocator"
 
@@ -21,7 +21,9 @@ def older(thing: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("thing", [pytest.param(x, id=f"{x['kind']}-{x['metadata']['name']}") for x in documents()])
 def test_the_api_server_takes_every_field(behind: Behind, thing: dict[str, Any]) -> None:
     """Unknown fields are dropped by the server in silence; `apply` compares, as strict validation does."""
-    behind.plane.apply(older(thing))
+    if behind.plane.name == "stand-in":
+        pytest.skip("the stand-in has no schemas: it takes every field of anything")
+    behind.plane.apply(older(thing) if behind.plane.name == "1.20" else thing)
 
 
 def allowed(behind: Behind, verb: str, resource: str, group: str = "", name: str = "", namespace: str = "") -> bool:
