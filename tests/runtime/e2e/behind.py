@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import yaml
-from control_plane import ROOT, ControlPlane, document, until
+from control_plane import ROOT, Plane, document, until
 
 PREFIX = "hivedscheduler.microsoft.com/"
 SPEC, INFO = f"{PREFIX}pod-scheduling-spec", f"{PREFIX}pod-bind-info"
@@ -55,7 +55,7 @@ CLUSTER: dict[str, Any] = {
 class Instance:
     """A process of the allocator, started as the manifest starts it, but for addresses and paths."""
 
-    def __init__(self, plane: ControlPlane, name: str = "allocator", port: int = 8) -> None:
+    def __init__(self, plane: Plane, name: str = "allocator", port: int = 8) -> None:
         self.plane, self.name = plane, name
         self.address = f"127.0.0.1:{plane.port + port}"
         self.config = plane.folder / "cluster.yaml"
@@ -125,7 +125,7 @@ class Instance:
 class Behind:
     """A control plane whose extender is the allocator."""
 
-    def __init__(self, plane: ControlPlane) -> None:
+    def __init__(self, plane: Plane) -> None:
         self.plane = plane
         self.allocator = Instance(plane)
         self.configure(CLUSTER)

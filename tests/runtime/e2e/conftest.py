@@ -1,12 +1,18 @@
-"""One control plane for all tests of a session (of a worker of xdist), and a clean cluster for each."""
+"""Each control plane is started once a session (of a worker of xdist); each test has a clean cluster."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1]))
+
 from behind import NODES, Behind
-from control_plane import ControlPlane, documents, missing
+from control_plane import Plane, documents
+from planes import PLANES, each_plane
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -16,11 +22,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
 
 
-@pytest.fixture(scope="session")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+@pytest.fixture(scope="session", params=each_plane())
+def plane(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Plane]:
     """With the role and the priority classes of `deploy`, and no allocator yet."""
-    assert not missing()
-    started = ControlPlane(tmp_path_factory.mktemp("plane"))
+    started = PLANES[request.param](tmp_path_factory.mktemp("plane"))
     try:
         started.start(NODES)
         for thing in documents("rbac.yaml", "priorities.yaml"):
@@ -31,7 +36,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 @pytest.fixture(scope="session")
-def running(plane: ControlPlane) -> Iterator[Behind]:
+def running(plane: Plane) -> Iterator[Behind]:
     """With the allocator."""
     behind = Behind(plane)
     behind.allocator.start()

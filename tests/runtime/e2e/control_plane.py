@@ -1,7 +1,7 @@
-"""A real control plane on the loopback: etcd, kube-apiserver, kube-scheduler, and a script that plays the kubelets.
+"""Control planes on the loopback, and the real one of Kubernetes 1.20: etcd, kube-apiserver, kube-scheduler, kubelets.
 
-It is looked for in `$KUBERNETES_CONTROL_PLANE`, then in `../shared/kubernetes` beside the repository. The allocator is
-its extender, with the scheduler profile, the role and the arguments of `deploy/kubernetes`.
+The real one is looked for in `$KUBERNETES_CONTROL_PLANE`, then in `../shared/kubernetes` beside the repository. The
+allocator is its extender, with the scheduler profile, the role and the arguments of `deploy/kubernetes`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from fcntl import LOCK_EX, flock
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import httpx
 import pytest
@@ -106,8 +106,10 @@ def scheduler_profile(extender: str, requests: int | None) -> dict[str, Any]:
     }
 
 
-class ControlPlane:
+class Plane:
     """In one folder, on ports of its own; ended when the tests end, in whatever way."""
+
+    name: ClassVar[str]
 
     def __init__(
         self,
@@ -128,30 +130,15 @@ class ControlPlane:
 
     def start(self, nodes: int) -> None:
         """All components, and so many nodes, named `node-1` and so on."""
-        BINARIES.mkdir(parents=True, exist_ok=True)
-        config = self.folder / "profile.yaml"
-        config.write_text(yaml.safe_dump(scheduler_profile(self.extender, self._requests)))
-        with (BINARIES / "lock").open("w") as lock:
-            flock(lock, LOCK_EX)  # it makes the binaries where there are none, and another worker may do so, too
-            self._run("up", self.folder, config)
-        context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
-        token = (self.folder / "token").read_text()
-        self.api = httpx.Client(
-            base_url=f"https://127.0.0.1:{self.port + 2}",
-            headers={"Authorization": f"Bearer {token}"},
-            verify=context,
-            timeout=60,
-        )
-        self._run("nodes.py", self.folder, "create", str(nodes), "--resource", self._resources)
-        self.spawn("kubelets", [sys.executable, KUBERNETES / "nodes.py", self.folder, "play"])
+        raise NotImplementedError
 
-    def _run(self, program: str, *arguments: str | Path) -> None:
-        environment = {**os.environ, "PORT": str(self.port), "BIN": str(BINARIES), "WATCH_CACHE": "100"}
-        interpreter = sys.executable if program.endswith(".py") else "bash"
-        command = [interpreter, KUBERNETES / program, *arguments]
-        with (self.folder / "setup.log").open("a") as log:
-            done = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=180)
-        assert done.returncode == 0, (self.folder / "setup.log").read_text()[-2000:]
+    def revive(self, component: str) -> None:
+        """Starts a component again that was killed, and waits until it is healthy."""
+        raise NotImplementedError
+
+    def node_ready(self, node: str, how: str) -> None:
+        """`yes`, `no`, or `silent`."""
+        raise NotImplementedError
 
     def spawn(self, name: str, command: list[str | Path], **environment: str) -> subprocess.Popen[bytes]:
         """A process of this control plane, with `NAME.pid` and `NAME.log`."""
@@ -181,17 +168,6 @@ class ControlPlane:
     def kill(self, component: str) -> None:
         """Without a word."""
         os.kill(int((self.folder / f"{component}.pid").read_text()), signal.SIGKILL)
-
-    def revive(self, component: str) -> None:
-        """Starts a component again that was killed, and waits until it is healthy."""
-        if component == "kube-scheduler":
-            self._run("scheduler", self.folder)
-        else:
-            self._run("up", self.folder)
-
-    def node_ready(self, node: str, how: str) -> None:
-        """`yes`, `no`, or `silent`."""
-        self._run("nodes.py", self.folder, "ready", node, how)
 
     # Requests
 
@@ -231,6 +207,50 @@ class ControlPlane:
         found = next(x for x in resources if x["kind"] == thing["kind"] and "/" not in x["name"])
         inside = f"/namespaces/{thing['metadata'].get('namespace', 'default')}" if found["namespaced"] else ""
         return f"{prefix}{inside}/{found['name']}"
+
+
+class ControlPlane(Plane):
+    """Kubernetes 1.20, by the scripts that come with its binaries."""
+
+    name = "1.20"
+
+    def start(self, nodes: int) -> None:
+        """All components, and so many nodes, named `node-1` and so on."""
+        BINARIES.mkdir(parents=True, exist_ok=True)
+        config = self.folder / "profile.yaml"
+        config.write_text(yaml.safe_dump(scheduler_profile(self.extender, self._requests)))
+        with (BINARIES / "lock").open("w") as lock:
+            flock(lock, LOCK_EX)  # it makes the binaries where there are none, and another worker may do so, too
+            self._run("up", self.folder, config)
+        context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        token = (self.folder / "token").read_text()
+        self.api = httpx.Client(
+            base_url=f"https://127.0.0.1:{self.port + 2}",
+            headers={"Authorization": f"Bearer {token}"},
+            verify=context,
+            timeout=60,
+        )
+        self._run("nodes.py", self.folder, "create", str(nodes), "--resource", self._resources)
+        self.spawn("kubelets", [sys.executable, KUBERNETES / "nodes.py", self.folder, "play"])
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
+        environment = {**os.environ, "PORT": str(self.port), "BIN": str(BINARIES), "WATCH_CACHE": "100"}
+        interpreter = sys.executable if program.endswith(".py") else "bash"
+        command = [interpreter, KUBERNETES / program, *arguments]
+        with (self.folder / "setup.log").open("a") as log:
+            done = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=180)
+        assert done.returncode == 0, (self.folder / "setup.log").read_text()[-2000:]
+
+    def revive(self, component: str) -> None:
+        """Starts a component again that was killed, and waits until it is healthy."""
+        if component == "kube-scheduler":
+            self._run("scheduler", self.folder)
+        else:
+            self._run("up", self.folder)
+
+    def node_ready(self, node: str, how: str) -> None:
+        """`yes`, `no`, or `silent`."""
+        self._run("nodes.py", self.folder, "ready", node, how)
 
 
 def dropped(sent: Any, stored: Any, path: str = "") -> Iterator[str]:

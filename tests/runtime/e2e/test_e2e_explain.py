@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from behind import CLUSTER, DEVICES, Behind
-from control_plane import needed, until
+from control_plane import until
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 from test_explain_journal import explained
 
-pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
+pytestmark = pytest.mark.full(reason="takes minutes")
 
 ONE_NODE: dict[str, Any] = {
     "physicalCluster": {

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from behind import CLUSTER, Behind, Instance
-from control_plane import documents, needed, until
+from control_plane import documents, until
 
-pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
+pytestmark = pytest.mark.full(reason="takes minutes")
 
 
 def burst(behind: Behind, name: str, count: int = 10) -> list[str]:

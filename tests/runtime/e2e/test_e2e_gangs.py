@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 import httpx
 import pytest
 from behind import GRACE, INFO, ISOLATION, PODS, SPEC, Behind
-from control_plane import needed, until
+from control_plane import until
 
-pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
+pytestmark = pytest.mark.full(reason="takes minutes")
 
 
 def test_gangs_of_both_kinds_are_bound_whole(behind: Behind) -> None:

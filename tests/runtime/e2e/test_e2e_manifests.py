@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from behind import Behind
-from control_plane import documents, needed
+from control_plane import documents
 
-pytestmark = [pytest.mark.full(reason="a Kubernetes control plane"), needed]
+pytestmark = pytest.mark.full(reason="takes minutes")
 
 ACCOUNT = "system:serviceaccount:kube-system:allocator"
 
