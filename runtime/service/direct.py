@@ -19,7 +19,7 @@ class NoAnswerError(Exception):
 
 
 class Direct:
-    """POSTs to one server, from any thread; no proxy is used."""
+    """Requests to one server, from any thread; no proxy is used."""
 
     def __init__(self, server: str, context: ssl.SSLContext, timeout: float) -> None:
         """`server`: its address, `https://host:port/path`. `timeout`: seconds for each step of a request."""
@@ -32,11 +32,11 @@ class Direct:
         self._lock = Lock()
         self._all: list[HTTPConnection] = []
 
-    def post(self, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    def send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
         """Status and body of the answer. Raises `NoAnswerError`."""
         connection = self._connection()
         try:
-            connection.request("POST", f"{self._prefix}/{path}", body, headers)
+            connection.request(method, f"{self._prefix}/{path}", body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
         except (HTTPException, OSError) as error:

@@ -36,7 +36,7 @@ class Metrics:
             ["what"],
             registry=self.registry,
         )
-        for what in ("bind", "delete", "fetch"):
+        for what in ("bind", "delete", "fetch", "admit", "event"):
             self.failures.labels(what)
         self._phases = Histogram(
             "scheduler_cycle_seconds", "Time of a cycle by phase", ["phase"], registry=self.registry, buckets=SECONDS
