@@ -72,8 +72,10 @@ class Admission:
         """Gangs that hold a reservation, and have all their pods."""
         self._unconfirmed: dict[str, int] = {}
         """By uid: pods whose gate is to be opened, and how often that has failed."""
+        self._due: dict[str, float] = {}
+        """By uid: when the patch of a pod is sent again."""
         self._retries: list[tuple[float, str]] = []
-        """A heap: when the patch of a pod is due again."""
+        """A heap of what is due, and of what was and has been put off."""
         self._reasons: dict[str, str] = {}
         """By uid: why a pod waits."""
         self._untold: dict[str, float] = {}
@@ -103,6 +105,7 @@ class Admission:
         """A pod is gone, or has a place and no gate any more."""
         self._forget_waiting(uid)
         self._unconfirmed.pop(uid, None)
+        self._due.pop(uid, None)
         for known in (self._reasons, self._untold, self._told):
             known.pop(uid, None)
 
@@ -345,7 +348,11 @@ class Admission:
 
     def _send(self, tracked: Tracked) -> None:
         self._admit(tracked)
-        heappush(self._retries, (self._now() + PATCH_TIMEOUT, tracked.seen.uid))
+        self._put_off(tracked.seen.uid, PATCH_TIMEOUT)
+
+    def _put_off(self, uid: str, seconds: float) -> None:
+        self._due[uid] = self._now() + seconds
+        heappush(self._retries, (self._due[uid], uid))
 
     def failed(self, uid: str, why: str) -> None:
         """A patch has come to nothing: it is sent again, later."""
@@ -354,14 +361,17 @@ class Admission:
             return
         self._unconfirmed[uid] += 1
         pause = min(MIN_PAUSE * 2 ** min(self._unconfirmed[uid] - 1, 10), MAX_PAUSE)
-        heappush(self._retries, (self._now() + pause, uid))
+        self._put_off(uid, pause)
         self._explain(tracked, f"it has its place, but cannot be admitted: {why}")
 
     def retry(self) -> None:
         """Patches that have failed, or of which nothing was heard."""
-        due: set[str] = set()
+        due: list[str] = []
         while self._retries and self._retries[0][0] <= self._now():
-            due.add(heappop(self._retries)[1])
+            when, uid = heappop(self._retries)
+            if self._due.get(uid) == when:
+                del self._due[uid]
+                due.append(uid)
         for uid in due:
             tracked = self._tracker.pod(uid)
             if uid not in self._unconfirmed or tracked is None or not tracked.seen.gated:

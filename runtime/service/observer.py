@@ -98,9 +98,7 @@ class Observer:
             if tracked.seen.gated and named is not None and named.native == group.key:
                 if tracked.phase is PodPhase.WAITING and not tracked.journaled:
                     self._reread(tracked)
-                    if tracked.pod is not None:
-                        self.allocator.submit(tracked.pod)
-                self._gated(tracked)
+                self._submit_gated(tracked)
 
     def _gated(self, tracked: Tracked) -> None:
         """A gated pod was seen."""
