@@ -49,7 +49,7 @@ class Metrics:
             ["what"],
             registry=self.registry,
         )
-        for what in ("bind", "delete", "fetch"):
+        for what in ("bind", "delete", "fetch", "admit", "event"):
             self.failures.labels(what)
         self._phases = Histogram(
             "allocator_cycle_seconds", "Time of a cycle by phase", ["phase"], registry=self.registry, buckets=SECONDS
