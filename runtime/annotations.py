@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.config.reader import NOTHING, Reader, join
@@ -53,7 +53,24 @@ SPEC_KEYS = (
 )
 
 
-def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None = None) -> PodSpec:
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What holds where the annotation does not say it, because something else on the pod does."""
+
+    virtual_cluster: str = ""
+    leaf_cells: int = 0
+    group: str = ""
+    """The name of its gang."""
+    pods: int = 1
+    """Of that gang: each is taken to need as many leaf cells as this one."""
+
+
+NO_DEFAULTS = Defaults()
+
+
+def read_spec(
+    text: str, namespace: str, name: str, notes: list[Problem] | None = None, defaults: Defaults = NO_DEFAULTS
+) -> PodSpec:
     """What a pod asks for; raises `UserError` with everything that is wrong.
 
     What means nothing is added to `notes`: HiveD passes over keys that it does not know, as those of its own past.
@@ -62,17 +79,20 @@ def read_spec(text: str, namespace: str, name: str, notes: list[Problem] | None 
     fields = reader.table(_document(text, SPEC, reader.notes), "", SPEC_KEYS)
     size = _count(reader, fields, "leafCellNumber", "leafCellNumber")
     if "leafCellNumber" not in fields:
+        size = defaults.leaf_cells
+    if not size and "leafCellNumber" not in fields:
         reader.wrong("leafCellNumber", NOTHING, "is missing", "how many leaf cells the pod needs")
-    tenant = reader.text(fields.get("virtualCluster", NOTHING), "virtualCluster")
+    tenant = reader.text(fields.get("virtualCluster", NOTHING), "virtualCluster") or defaults.virtual_cluster
     if not tenant:
         reader.wrong("virtualCluster", NOTHING, "is missing")
+    alone = GangSpec(defaults.group or f"{namespace}/{name}", (Member(defaults.pods, size),))
     spec = PodSpec(
         tenant,
         reader.number(
             fields.get("priority", NOTHING), "priority", least=OPPORTUNISTIC, most=HIGHEST, default=0, truncate=True
         ),
         size,
-        _gang(reader, fields.get("affinityGroup", NOTHING), GangSpec(f"{namespace}/{name}", (Member(1, size),))),
+        _gang(reader, fields.get("affinityGroup", NOTHING), alone),
         leaf_type=reader.text(fields.get("leafCellType", NOTHING), "leafCellType"),
         pinned_cell=reader.text(fields.get("pinnedCellId", NOTHING), "pinnedCellId"),
         lazy_preemption=_flag(reader, fields, "lazyPreemptionEnable", default=False),
@@ -153,6 +173,22 @@ def _indices(reader: Reader, value: Value, path: str) -> tuple[int, ...]:
 def read_isolation(text: str) -> tuple[int, ...]:
     """The devices of a pod on its node, as its containers see them: `0,1,2`. What is no number is left out."""
     return tuple(int(word) for part in text.split(",") if (word := part.strip()).isdecimal() and len(word) < 10)
+
+
+def write_spec(spec: PodSpec) -> str:
+    """The annotation of a pod that asks for this, as JSON."""
+    members = [{"podNumber": member.pods, "leafCellNumber": member.leaf_cells} for member in spec.gang.members]
+    document: dict[str, Any] = {
+        "virtualCluster": spec.virtual_cluster,
+        "priority": spec.priority,
+        "leafCellNumber": spec.leaf_cells,
+        **({"leafCellType": spec.leaf_type} if spec.leaf_type else {}),
+        **({"pinnedCellId": spec.pinned_cell} if spec.pinned_cell else {}),
+        "lazyPreemptionEnable": spec.lazy_preemption,
+        IGNORE: spec.ignore_suggested,
+        "affinityGroup": {"name": spec.gang.name, "members": members},
+    }
+    return json.dumps(document)
 
 
 def write_bind_info(info: BindInfo) -> dict[str, str]:

@@ -52,6 +52,11 @@ class Cycle:
         """The latest decision: the gang, the count of changes, the candidate nodes, and the result."""
         cluster.bind_actions(Bindings(self.ledger))
 
+    @property
+    def changes(self) -> int:
+        """Counts what may make an earlier decision wrong: who waits need not ask again before it has risen."""
+        return self._changes
+
     def set_health(self, node: str, *, healthy: bool) -> None:
         """A node turns good or bad. Pods on it stay."""
         if self.ledger.set_health(node, healthy=healthy):

@@ -285,6 +285,11 @@ class DurableAllocator:
 
     # What there is
 
+    @property
+    def changes(self) -> int:
+        """Counts what may make an earlier decision wrong: who waits need not ask again before it has risen."""
+        return self._allocator.core.changes
+
     def touched(self) -> list[str]:
         """Names of gangs that may be different from, or gone since, the last call of this method."""
         touched, self._touched = list(self._touched), {}

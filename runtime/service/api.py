@@ -11,7 +11,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -40,6 +40,7 @@ CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
 LEASES = "apis/coordination.k8s.io/v1/"
 JSON = {"Content-Type": "application/json"}
+JSON_PATCH = {"Content-Type": "application/json-patch+json"}
 CREDENTIAL_HEADERS = ("Authorization",)
 """Headers that identify the caller."""
 PLUGIN_PREFIX = "client.authentication.k8s.io/"
@@ -55,6 +56,11 @@ class Kind(Enum):
 
     NODES = "nodes"
     PODS = "pods"
+    POD_GROUPS = "podgroups"
+
+
+POD_GROUP_VERSIONS = ("scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha2")
+"""Versions of PodGroups that are understood, the best first. Both have `spec.schedulingPolicy.gang.minCount`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,8 @@ class Api:
         self.before_change: Callable[[], object] = lambda: None
         """Called when a connection is there, before anything is sent of a request that changes something else than a
         Lease. Nothing is sent if it raises an exception."""
+        self._pod_groups = ""
+        """The version of PodGroups that the server has; empty where that is not known."""
         self._who: dict[str, str] | None = None
         """The headers that said who asks in the last request that was answered; none before the first."""
         self._policy = ""
@@ -97,7 +105,7 @@ class Api:
         items: list[dict[str, Any]] = []
         parameters = {"limit": str(PAGE_SIZE)}
         while True:
-            answer = self._ask("GET", f"api/v1/{kind.value}", params=parameters)
+            answer = self._ask("GET", self._collection(kind), params=parameters)
             metadata = answer.get("metadata") or {}
             items += answer.get("items") or []
             if not metadata.get("continue"):
@@ -115,7 +123,7 @@ class Api:
         timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=WATCH_TIMEOUT + CONNECT_TIMEOUT)
         with (
             _as_api_errors(),
-            self._client.stream("GET", f"api/v1/{kind.value}", params=parameters, timeout=timeout) as response,
+            self._client.stream("GET", self._collection(kind), params=parameters, timeout=timeout) as response,
         ):
             if response.status_code >= 400:
                 raise _error(response.status_code, response.read())
@@ -147,6 +155,28 @@ class Api:
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
         self._post(f"{_path(pod.namespace, pod.name)}/binding", binding)
+
+    def _collection(self, kind: Kind) -> str:
+        """The path of all objects of a kind. Raises `ApiError` with 404 where the server has no such kind."""
+        if kind is not Kind.POD_GROUPS:
+            return f"api/v1/{kind.value}"
+        if not self._pod_groups:
+            group = self._ask("GET", "apis/scheduling.k8s.io")
+            served = [x.get("groupVersion") for x in group.get("versions") or () if isinstance(x, dict)]
+            version = next((x for x in POD_GROUP_VERSIONS if x in served), "")
+            if not version:
+                raise ApiError(404, "the API server serves no PodGroups of a version that is understood")
+            self._pod_groups = version
+        return f"apis/{self._pod_groups}/{kind.value}"
+
+    def patch(self, pod: PodObject, operations: Sequence[Mapping[str, Any]]) -> None:
+        """Changes a pod by a JSON patch: all of it, or nothing. Raises `ApiError`."""
+        self._send("PATCH", _path(pod.namespace, pod.name), operations, JSON_PATCH)
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Creates an Event of a namespace. Raises `ApiError`."""
+        namespace = quote(event["metadata"]["namespace"], safe="")
+        self._ask("POST", f"apis/events.k8s.io/v1/namespaces/{namespace}/events", json=event)
 
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted, in its own time, unless another one has taken its name. Raises `ApiError`."""
@@ -211,16 +241,20 @@ class Api:
             raise
 
     def _post(self, path: str, document: dict[str, Any]) -> None:
+        self._send("POST", path, document, JSON)
+
+    def _send(self, method: str, path: str, document: object, content: dict[str, str]) -> None:
         """A request whose answer says no more than that it was done. Raises `ApiError`."""
         status, answer = 401, b""
         if self._direct is not None and self._who is not None:
             try:
-                body, headers = json.dumps(document).encode(), {**JSON, **self._who}
-                status, answer = self._direct.post(path, body, headers, self.before_change)
+                body = json.dumps(document).encode()
+                headers = {**content, **self._who}
+                status, answer = self._direct.send(method, path, body, headers, self.before_change)
             except NoAnswerError as error:
                 raise ApiError(0, str(error)) from error
         if status == 401:
-            self._ask("POST", path, json=document)
+            self._ask(method, path, content=json.dumps(document).encode(), headers=content)
         elif status >= 400:
             raise _error(status, answer)
 

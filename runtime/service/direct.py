@@ -20,7 +20,7 @@ class NoAnswerError(Exception):
 
 
 class Direct:
-    """POSTs to one server, from any thread; no proxy is used."""
+    """Requests to one server, from any thread; no proxy is used."""
 
     def __init__(self, server: str, context: ssl.SSLContext, timeout: float) -> None:
         """`server`: its address, `https://host:port/path`. `timeout`: seconds for each step of a request."""
@@ -33,8 +33,13 @@ class Direct:
         self._lock = Lock()
         self._all: list[HTTPConnection] = []
 
-    def post(
-        self, path: str, body: bytes, headers: dict[str, str], before: Callable[[], object] = lambda: None
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        headers: dict[str, str],
+        before: Callable[[], object] = lambda: None,
     ) -> tuple[int, bytes]:
         """Status and body of the answer. Raises `NoAnswerError`, and what `before` raises, which is called when the
         connection is there and before anything is sent."""
@@ -43,7 +48,7 @@ class Direct:
             if connection.sock is None:
                 connection.connect()
             before()
-            connection.request("POST", f"{self._prefix}/{path}", body, headers)
+            connection.request(method, f"{self._prefix}/{path}", body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
         except (HTTPException, OSError) as error:

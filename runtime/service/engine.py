@@ -151,6 +151,7 @@ class Engine:
                     self._scheduler.tear_down()
                     for request in batch:
                         request.run(self._scheduler)
+                    self._scheduler.admit()
                     self._scheduler.write_history()
                     decided = time.perf_counter()
                 self._on_commit()

@@ -9,21 +9,37 @@ of a version that has been seen is late or told twice, and means nothing.
 from __future__ import annotations
 
 import logging
+import socket
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 from random import uniform
 from threading import Condition, Event, Thread
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 from runtime.errors import UserError
 from runtime.service.api import Api, ApiError, Kind
+from runtime.service.gates import admission_patch
 from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
+from runtime.service.pod_groups import PodGroupObject, read_pod_group
 from runtime.service.source import BudgetError, Change, EndedError
 
 log = logging.getLogger(__name__)
 
 MIN_PAUSE, MAX_PAUSE = 0.25, 30.0
 """Seconds between two attempts; each failure doubles them."""
+ABSENT_PAUSE = 300.0
+"""Seconds until PodGroups are looked for again, where the server has none or does not permit it."""
+ESSENTIAL = (Kind.NODES, Kind.PODS)
+"""What the allocator cannot do without. PodGroups are watched where there are any."""
+MAX_ADMISSION_ATTEMPTS = 3
+"""Maximum number of patches in one attempt to admit a pod that others change meanwhile."""
+EVENTS_BY = "hivedscheduler.microsoft.com/allocator"
+"""The controller that reports Events."""
+MAX_NOTE = 1024
+"""Maximum number of characters of the note of an Event, as the API server allows."""
 MIN_WATCH_SECONDS = 10.0
 """Number of seconds after which a watch that ends does not count as a failure."""
 
@@ -38,7 +54,7 @@ class KubernetesSource:
         self._changed = Condition()
         self._changes: list[Change] = []
         self._complete: set[Kind] = set()
-        self._heard = dict.fromkeys(Kind, monotonic())
+        self._heard = dict.fromkeys(ESSENTIAL, monotonic())
         """When the server has last answered, or told something."""
         self._failure: Exception | None = None
         self._ended = Event()
@@ -63,7 +79,7 @@ class KubernetesSource:
         self._begun = True
         for kind in Kind:
             Thread(target=Watch(self, self._api, kind).run, name=f"watch {kind.value}", daemon=True).start()
-        self._changed.wait_for(lambda: len(self._complete) == len(Kind) or self._failure or self.ended)
+        self._changed.wait_for(lambda: self._complete.issuperset(ESSENTIAL) or self._failure or self.ended)
         if self.ended:
             raise EndedError
 
@@ -82,7 +98,7 @@ class KubernetesSource:
     def refuse(self, kind: Kind, error: ApiError) -> None:
         """The server does not let us list; at the beginning, that is the end."""
         with self._changed:
-            if kind not in self._complete:
+            if kind in ESSENTIAL and kind not in self._complete:
                 self.fail(
                     UserError(
                         f"the API server does not let this account list and watch {kind.value}: {error}; it needs a"
@@ -98,7 +114,8 @@ class KubernetesSource:
 
     def hear(self, kind: Kind) -> None:
         """The server has told something, if only that nothing has happened."""
-        self._heard[kind] = monotonic()
+        if kind in self._heard:
+            self._heard[kind] = monotonic()
 
     def silence(self) -> float:
         """Of nodes or pods, whichever is longer. A watch that is well ends, and begins again, every minute."""
@@ -142,6 +159,55 @@ class KubernetesSource:
                 where = f"; it is bound to {now.node}" if now.node else ""
                 raise UserError(f"pod {pod.key} cannot be bound to {node}: {error}{where}") from error
 
+    def admit(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Opens the gate of a pod. That it has been admitted there before is no error: an answer may have been lost.
+
+        Where others have changed the pod meanwhile, it is read and patched again. Raises `UserError` and `ApiError`.
+        """
+        for attempt in range(MAX_ADMISSION_ATTEMPTS):
+            try:
+                self._api.patch(pod, admission_patch(pod, node, annotations))
+                return
+            except ApiError as error:
+                if error.code not in (404, 409, 422):
+                    raise
+                now = self.fetch(pod)
+                if now is None:
+                    raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more") from error
+                if not now.gated:
+                    if now.place == node:
+                        return
+                    where = f"it is on {now.place}" if now.place else "it has no place written on it"
+                    raise UserError(f"the gate of pod {pod.key} was removed by somebody else; {where}") from error
+                if attempt == MAX_ADMISSION_ATTEMPTS - 1:
+                    raise
+                pod = now
+
+    def tell_pod(self, pod: PodObject, reason: str, note: str) -> None:
+        """Creates an Event of the pod. Raises `ApiError`."""
+        now = datetime.now(UTC)
+        self._api.tell(
+            {
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": {"name": f"{pod.name[:200]}.{uuid4().hex[:16]}", "namespace": pod.namespace},
+                "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                "type": "Normal",
+                "reason": reason,
+                "action": "Admission",
+                "note": note[:MAX_NOTE],
+                "reportingController": EVENTS_BY,
+                "reportingInstance": socket.gethostname()[:128],
+                "regarding": {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "namespace": pod.namespace,
+                    "name": pod.name,
+                    "uid": pod.uid,
+                },
+            }
+        )
+
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted. One that is gone, or whose name another one has, means nothing."""
         try:
@@ -182,7 +248,7 @@ class Watch:
         self._source = source
         self._api = api
         self._kind = kind
-        self._objects: dict[str, NodeObject | PodObject] = {}
+        self._objects: dict[str, NodeObject | PodObject | PodGroupObject] = {}
         """As they were last told: nodes by name, our pods by uid."""
         self._version = ""
         """Up to which everything is known; empty where that has to be listed."""
@@ -206,6 +272,8 @@ class Watch:
                 self._follow()
             except ApiError as error:
                 self._fail(error)
+                if self._absent(error):
+                    self._source.sleep(ABSENT_PAUSE)
             if self._progress or monotonic() - begun > MIN_WATCH_SECONDS:
                 pause = MIN_PAUSE
             self._source.sleep(uniform(pause / 2, pause))
@@ -219,8 +287,12 @@ class Watch:
             self._version = ""
         if error.code in (401, 403):
             self._source.refuse(self._kind, error)
-        level = logging.INFO if error.code == 410 else logging.WARNING
+        level = logging.INFO if error.code == 410 or self._absent(error) else logging.WARNING
         log.log(level, "watching %s: %s; it continues", self._kind.value, error)
+
+    def _absent(self, error: ApiError) -> bool:
+        """Whether the server has nothing of a kind that is not essential, or does not show it."""
+        return self._kind not in ESSENTIAL and error.code in (401, 403, 404)
 
     def _list(self) -> None:
         items, version = self._api.list(self._kind)
@@ -250,10 +322,18 @@ class Watch:
         self._source.hear(self._kind)
 
     def _happen(self, event: Mapping[str, Any]) -> None:
-        thing = self._read(event["object"])
+        thing = self._read(event["object"], known=True)
         if thing is None:
             return
         key = _key(thing)
+        if isinstance(thing, PodObject) and not thing.ours:
+            before = self._objects.get(key)
+            if before is None:
+                return
+            if thing.node:
+                thing = replace(thing, ours=True)
+            elif event.get("type") != "DELETED":
+                event = {"type": "DELETED"}
         if event.get("type") == "DELETED":
             if self._objects.pop(key, None) is not None:
                 self._source.tell([Change(thing, deleted=True)])
@@ -261,19 +341,34 @@ class Watch:
             self._objects[key] = thing
             self._source.tell([Change(thing, deleted=False)])
 
-    def _read(self, item: object) -> NodeObject | PodObject | None:
-        """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over."""
-        read: Callable[[object], NodeObject | PodObject] = read_node if self._kind is Kind.NODES else read_pod
+    def _read(self, item: object, *, known: bool = False) -> NodeObject | PodObject | PodGroupObject | None:
+        """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over.
+
+        `known`: they may have been ours, before somebody removed their gate.
+        """
         try:
-            thing = read(item)
+            thing = READERS[self._kind](item)
         except UserError as error:
             log.warning("watching %s: %s", self._kind.value, error)
             return None
-        return None if isinstance(thing, PodObject) and not thing.ours else thing
+        return None if isinstance(thing, PodObject) and not (thing.ours or known) else thing
 
 
-def _key(thing: NodeObject | PodObject) -> str:
-    return thing.name if isinstance(thing, NodeObject) else thing.uid
+READERS: dict[Kind, Callable[[object], NodeObject | PodObject | PodGroupObject]] = {
+    Kind.NODES: read_node,
+    Kind.PODS: read_pod,
+    Kind.POD_GROUPS: read_pod_group,
+}
+
+
+def _key(thing: NodeObject | PodObject | PodGroupObject) -> str:
+    match thing:
+        case NodeObject(name=name):
+            return name
+        case PodObject(uid=uid):
+            return uid
+        case PodGroupObject(key=key):
+            return key
 
 
 def _late(version: str, seen: str) -> bool:

@@ -49,7 +49,7 @@ class Metrics:
             ["what"],
             registry=self.registry,
         )
-        for what in ("bind", "delete", "evict", "fetch"):
+        for what in ("bind", "delete", "evict", "fetch", "admit", "event"):
             self.failures.labels(what)
         self.refused_evictions = Counter(
             "allocator_refused_evictions",

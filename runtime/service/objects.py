@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from runtime.annotations import (
     ISOLATION,
     OLD_ISOLATION,
     SPEC,
+    Defaults,
     read_bind_info,
     read_isolation,
     read_spec,
@@ -19,6 +21,15 @@ from runtime.annotations import (
 from runtime.errors import Problem, UserError
 from runtime.holding import Claim
 from runtime.pods import BindInfo, Pod
+from runtime.service.pod_groups import (
+    DEVICE_RESOURCES,
+    GATE,
+    KUEUE_QUEUE,
+    PodGroup,
+    PodGroupObject,
+    count_pods,
+    find_group,
+)
 
 MAX_ANNOTATION_LENGTH = 256 * 1024
 """Maximum number of characters of an annotation; Kubernetes accepts no more for all annotations of an object."""
@@ -59,27 +70,73 @@ class PodObject:
     """Its deletion has been requested."""
     isolation: str = ""
     """The devices that its containers see, as written."""
+    gates: tuple[str, ...] = ()
+    """All its scheduling gates, if ours is one of them; otherwise empty."""
+    admitted_to: str = ""
+    """The node that it was admitted to: its affinity allows no other, and its gate is gone."""
+    group: PodGroup | None = None
+    """The group that a gated pod names apart from its annotation."""
+    queue: str = ""
+    """What a gated pod says of its virtual cluster, apart from its annotation."""
+    devices: int = 0
+    """How many devices the containers of a gated pod ask for."""
+    affinity: str = ""
+    """Of a gated pod, as JSON."""
+    annotated: bool = True
+    """Whether it has annotations at all."""
+    problem: str = ""
+    """What is wrong with its labels or gates."""
+
+    @property
+    def gated(self) -> bool:
+        """Whether it waits to be admitted."""
+        return bool(self.gates)
+
+    @property
+    def place(self) -> str:
+        """The node that it is bound to, or was admitted to; empty where it may go anywhere yet."""
+        return self.node or self.admitted_to
+
+    @property
+    def request(self) -> tuple[object, ...]:
+        """All that says what it asks for."""
+        return self.spec, self.group, self.queue, self.devices, self.problem
 
     @property
     def key(self) -> str:
         """What people call it."""
         return f"{self.namespace}/{self.name}"
 
-    def read(self, notes: list[Problem] | None = None) -> Pod:
-        """What it asks for; raises `UserError`. What means nothing in it is added to `notes`."""
-        if not self.spec:
+    def read(self, notes: list[Problem] | None = None, groups: Mapping[str, PodGroupObject] | None = None) -> Pod:
+        """What it asks for; raises `UserError`. What means nothing in it is added to `notes`.
+
+        `groups`: the PodGroups that are known. All pods of a group count as large as this one, until it is complete.
+        """
+        if self.problem:
+            raise UserError(f"pod {self.key}: {self.problem}")
+        if not self.spec and self.group is None:
             raise UserError(f"pod {self.key} has no annotation {SPEC}")
         if len(self.spec) > MAX_ANNOTATION_LENGTH:
             raise UserError(f"annotation {SPEC} of pod {self.key} has more than {MAX_ANNOTATION_LENGTH} characters")
-        return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
+        if not self.gated:
+            return Pod(self.uid, self.name, read_spec(self.spec, self.namespace, self.name, notes), self.namespace)
+        text = self.spec or "{}"
+        defaults = Defaults(self.queue, self.devices)
+        if self.group is not None:
+            alone = read_spec(text, self.namespace, self.name, None, defaults)
+            if alone.gang.name == f"{self.namespace}/{self.name}":
+                pods = count_pods(self.group, groups or {})
+                defaults = Defaults(self.queue, self.devices, self.group.name, pods)
+        return Pod(self.uid, self.name, read_spec(text, self.namespace, self.name, notes, defaults), self.namespace)
 
     def read_bind_info(self) -> BindInfo:
         """Where it and its gang were placed; raises `UserError`."""
+        how = "bound" if self.node else "admitted"
         if not self.bind_info:
-            raise UserError(f"pod {self.key} is bound to {self.node}, but has no annotation {BIND_INFO}")
+            raise UserError(f"pod {self.key} is {how} to {self.place}, but has no annotation {BIND_INFO}")
         info = read_bind_info(self.bind_info)
-        if info.node != self.node:
-            raise UserError(f"pod {self.key} is bound to {self.node}, but its bind info says {info.node}")
+        if info.node != self.place:
+            raise UserError(f"pod {self.key} is {how} to {self.place}, but its bind info says {info.node}")
         return info
 
     def claim(self) -> Claim:
@@ -89,11 +146,11 @@ class PodObject:
         except UserError:
             info = None
         chain = info.chain if info is not None else ""
-        if info is not None and info.node == self.node and info.leaf_cells:
+        if info is not None and info.node == self.place and info.leaf_cells:
             devices = info.leaf_cells
         else:
             devices = read_isolation(self.isolation)
-        return Claim(self.uid, self.name, self.namespace, self.node, tuple(dict.fromkeys(devices)), chain)
+        return Claim(self.uid, self.name, self.namespace, self.place, tuple(dict.fromkeys(devices)), chain)
 
 
 def read_node(document: object) -> NodeObject:
@@ -122,16 +179,21 @@ def _not_ready(condition: Mapping[str, object] | None) -> str:
 def read_pod(document: object) -> PodObject:
     """Raises `UserError` where it is no pod."""
     metadata, spec = _table(document, "metadata"), _table(document, "spec")
-    annotations = _table(metadata, "annotations")
     uid, name = _text(metadata, "uid"), _text(metadata, "name")
+    gates = _gates(spec)
+    if GATE in gates and uid and name:
+        return _read_gated(document, gates)
+    annotations = _table(metadata, "annotations")
     phase = _text(_table(document, "status"), "phase")
     if not uid or not name:
         raise UserError("a pod has no metadata.uid, or no metadata.name")
+    ours = any(_asks(container) for key in ("initContainers", "containers") for container in _list(spec, key))
+    admitted_to = _pinned(spec) if BIND_INFO in annotations or ISOLATION in annotations else ""
     return PodObject(
         uid,
         _text(metadata, "namespace") or "default",
         name,
-        any(_asks(container) for key in ("initContainers", "containers") for container in _list(spec, key)),
+        ours or bool(admitted_to),
         _text(annotations, SPEC),
         _text(spec, "nodeName"),
         _text(annotations, BIND_INFO),
@@ -139,7 +201,91 @@ def read_pod(document: object) -> PodObject:
         phase,
         bool(_text(metadata, "deletionTimestamp")),
         _text(annotations, ISOLATION) or _text(annotations, OLD_ISOLATION),
+        admitted_to=admitted_to,
     )
+
+
+def _read_gated(document: object, gates: tuple[str, ...]) -> PodObject:
+    """A pod that waits to be admitted. Whatever else is wrong with it is its problem, which it is told of."""
+    metadata, spec = _table(document, "metadata"), _table(document, "spec")
+    namespace = _text(metadata, "namespace") or "default"
+    phase = _text(_table(document, "status"), "phase")
+    group, queue, text, devices, problem = None, "", "", 0, ""
+    annotations: Mapping[str, object] = {}
+    try:
+        annotations = _table(metadata, "annotations")
+        labels = _table(metadata, "labels")
+        text = _text(annotations, SPEC)
+        queue = _text(labels, KUEUE_QUEUE)
+        native = _text(_table(spec, "schedulingGroup"), "podGroupName")
+        group = find_group(namespace, labels, annotations, native)
+        devices = _count_devices(spec)
+    except UserError as error:
+        problem = str(error)
+    affinity = spec.get("affinity")
+    return PodObject(
+        _text(metadata, "uid"),
+        namespace,
+        _text(metadata, "name"),
+        True,
+        text,
+        _text(spec, "nodeName"),
+        "",
+        phase in ("Succeeded", "Failed"),
+        phase,
+        bool(metadata.get("deletionTimestamp")),
+        gates=gates,
+        group=group,
+        queue=queue,
+        devices=devices,
+        affinity=json.dumps(affinity) if affinity else "",
+        annotated=bool(annotations),
+        problem=problem,
+    )
+
+
+def _gates(spec: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of all scheduling gates, in order."""
+    gates = spec.get("schedulingGates")
+    names = (
+        [gate.get("name") if isinstance(gate, Mapping) else None for gate in gates] if isinstance(gates, list) else []
+    )
+    return tuple(name if isinstance(name, str) else "" for name in names)
+
+
+def _pinned(spec: Mapping[str, object]) -> str:
+    """The one node that the affinity of a pod allows, by its name; empty where it allows others."""
+    required = spec.get("affinity")
+    for key in ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"):
+        required = required.get(key) if isinstance(required, Mapping) else None
+    nodes: set[str] = set()
+    for term in required if isinstance(required, list) else ():
+        fields = term.get("matchFields") if isinstance(term, Mapping) else None
+        names = {
+            value
+            for field in (fields if isinstance(fields, list) else ())
+            if isinstance(field, Mapping) and field.get("key") == "metadata.name" and field.get("operator") == "In"
+            for value in (field["values"] if isinstance(field.get("values"), list) else ())
+            if isinstance(value, str)
+        }
+        if not names and isinstance(term, Mapping) and not fields and not term.get("matchExpressions"):
+            continue  # it matches no node
+        if len(names) != 1:
+            return ""
+        nodes |= names
+    return nodes.pop() if len(nodes) == 1 else ""
+
+
+def _count_devices(spec: Mapping[str, object]) -> int:
+    """Of all containers together; init containers run before them."""
+    sums = {key: [_devices(container) for container in _list(spec, key)] for key in ("initContainers", "containers")}
+    return max(sum(sums["containers"]), max(sums["initContainers"], default=0))
+
+
+def _devices(container: object) -> int:
+    limits = _table(_table(container, "resources"), "limits")
+    texts = [str(limits[name]) for name in DEVICE_RESOURCES if name in limits]
+    return sum(int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10)
 
 
 def _asks(container: object) -> bool:

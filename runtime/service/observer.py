@@ -22,6 +22,7 @@ from runtime.service.leases import LEASE, Leases
 from runtime.service.lifecycle_reporter import LifecycleReporter, Options
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject
+from runtime.service.pod_groups import PodGroupObject
 from runtime.service.source import Change, latest
 from runtime.service.tracker import PodPhase, Tracked, Tracker
 
@@ -49,6 +50,8 @@ class Observer:
         """By uid: pods that are binding."""
         self._reservations = Leases(lease)
         """Gangs that preempt."""
+        self._pod_groups: dict[str, PodGroupObject] = {}
+        """By namespace and name."""
         self._now = now
 
     # What happens
@@ -61,6 +64,8 @@ class Observer:
                     self._node(change.thing, deleted=change.deleted)
                 case PodObject():
                     self._pod(change.thing, deleted=change.deleted)
+                case PodGroupObject():
+                    self._pod_group(change.thing, deleted=change.deleted)
         except UserError as error:
             key = change.thing.key if isinstance(change.thing, PodObject) else ""
             log.warning("%s", error if key in str(error) else f"pod {key}: {error}")
@@ -81,6 +86,22 @@ class Observer:
             self.history.node(before, None if deleted else node, node.name)
         self.lifecycle.node(node, deleted=deleted)
 
+    def _pod_group(self, group: PodGroupObject, *, deleted: bool) -> None:
+        """The pods that name it know now how many they are."""
+        if deleted:
+            self._pod_groups.pop(group.key, None)
+        else:
+            self._pod_groups[group.key] = group
+        for tracked in list(self.tracker.pods()):
+            named = tracked.seen.group
+            if tracked.seen.gated and named is not None and named.native == group.key:
+                if tracked.phase is PodPhase.WAITING and not tracked.journaled:
+                    self._reread(tracked)
+                self._submit_gated(tracked)
+
+    def _gated(self, tracked: Tracked) -> None:
+        """A gated pod was seen."""
+
     def _pod(self, seen: PodObject, *, deleted: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
         namesake = self.tracker.by_key(seen.key)
@@ -98,6 +119,8 @@ class Observer:
             tracked = self._add(seen)
         elif tracked.journaled:
             self._recognise(tracked, seen)
+        elif tracked.by_gate:
+            self._see_again(tracked, seen)
         elif seen.spec != tracked.seen.spec:
             self._respecify(tracked, seen)
         tracked.running |= seen.phase == "Running"
@@ -107,8 +130,41 @@ class Observer:
             self._leave_with(tracked)
         if seen.node:
             self._bound(tracked, seen)
-        elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
+        elif seen.admitted_to:
+            self._admitted(tracked, seen)
+        elif tracked.phase is PodPhase.WAITING and tracked.pod is not None and not seen.gated:
             self.allocator.submit(tracked.pod)
+        elif seen.gated:
+            self._submit_gated(tracked)
+
+    def _submit_gated(self, tracked: Tracked) -> None:
+        """Whatever is wrong with it, it is told, and those that wait with it."""
+        if tracked.phase is PodPhase.WAITING and tracked.pod is not None:
+            try:
+                self.allocator.submit(tracked.pod)
+            except UserError as error:
+                log.info("%s", error)
+        self._gated(tracked)
+
+    def _see_again(self, tracked: Tracked, seen: PodObject) -> None:
+        """A pod that is or was gated: what counts is how it is now. Our own patch is no other request."""
+        before, tracked.seen = tracked.seen, seen
+        if seen.gated and seen.request != before.request and tracked.phase is PodPhase.WAITING:
+            self._reread(tracked)
+
+    def _reread(self, tracked: Tracked) -> None:
+        if tracked.pod is not None:
+            self.allocator.delete(tracked.pod)
+        tracked.pod = self._note_problem(tracked)
+
+    def _admitted(self, tracked: Tracked, seen: PodObject) -> None:
+        """Its gate is open, and its place is written on it: that counts, where we have forgotten the decision."""
+        info = tracked.info if tracked.phase is PodPhase.BINDING else None
+        if info is None or (info.node != seen.place and tracked.phase is not PodPhase.BOUND):
+            info = self._book(tracked, seen)
+        if tracked.phase is not PodPhase.BOUND:
+            self._move(tracked, PodPhase.BINDING, info)
+        self._places.drop(seen.uid)
 
     def _leave_with(self, tracked: Tracked) -> None:
         """A pod is leaving, or is gone: if its gang has to go, the others go with it."""
@@ -133,7 +189,7 @@ class Observer:
         """What a pod asks for; none where that cannot be known, which is its problem from now on."""
         seen, notes = tracked.seen, list[Problem]()
         try:
-            pod = seen.read(notes)
+            pod = seen.read(notes, self._pod_groups)
         except UserError as error:
             tracked.problem = str(error)
             return None
@@ -150,7 +206,8 @@ class Observer:
         if (
             tracked.phase is PodPhase.WAITING
             and not seen.node
-            and (reported is None or reported.spec != journaled.spec)
+            and not seen.admitted_to
+            and not _same_request(seen, reported, journaled)
         ):
             self.allocator.delete(journaled)
             tracked.pod = reported
@@ -211,7 +268,7 @@ class Observer:
         except UserError as error:
             tracked.problem = str(error)
             claim = seen.claim()
-            where = f"pod {seen.key} is bound to {seen.node}, but: {error}"
+            where = f"pod {seen.key} is {'bound' if seen.node else 'admitted'} to {seen.place}, but: {error}"
             if not claim.leaf_cells:
                 raise UserError(f"{where}; its devices are unknown, so none are booked for it") from error
             try:
@@ -235,7 +292,9 @@ class Observer:
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
         """With the first list, what was journaled is brought up to date. Nodes come first, then pods as recovery wants
         them, so that the order of the list does not matter."""
+        changes = list(changes)
         nodes, pods = latest(changes)
+        self._pod_groups = {x.thing.key: x.thing for x in changes if isinstance(x.thing, PodGroupObject)}
         self._track_journaled()
         readable = {uid: self._read_pod(seen) for uid, seen in pods.items()}
         if not any(self.allocator.pods()):
@@ -278,7 +337,7 @@ class Observer:
         if tracked is not None:
             return tracked.pod
         try:
-            return seen.read()
+            return seen.read(None, self._pod_groups)
         except UserError:
             return None
 
@@ -289,7 +348,7 @@ class Observer:
         bound: list[tuple[Pod, BindInfo | None]] = []
         for uid, seen in pods.items():
             try:
-                if seen.ours and seen.node:
+                if seen.ours and seen.place:
                     bound.append((readable[uid] or seen.read(), seen.read_bind_info()))
             except UserError:
                 continue  # it is booked as what it holds when it is observed, after those that can be understood
@@ -315,6 +374,19 @@ class Observer:
                 self._reservations.renew(name, self._now())
 
 
+def _same_request(seen: PodObject, reported: Pod | None, journaled: Pod) -> bool:
+    """Whether a waiting pod asks for what the journal says.
+
+    The sizes of all pods of a group are known only when it is complete; of a PodGroup, their number is perhaps not
+    known yet.
+    """
+    if reported is None:
+        return seen.gated and seen.group is not None and bool(seen.group.native)
+    if seen.group is not None and reported.spec.gang.name == journaled.spec.gang.name == seen.group.name:
+        return replace(reported.spec, gang=journaled.spec.gang) == journaled.spec
+    return reported.spec == journaled.spec
+
+
 def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:
     """Bound pods first, strong ones before weak ones: it is always the same ones that lose."""
-    return not seen.node, -pod.spec.priority if pod is not None else 0, seen.uid
+    return not seen.place, -pod.spec.priority if pod is not None else 0, seen.uid

@@ -18,6 +18,7 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import Pod
 from runtime.preemption.victims import displaced
+from runtime.service.admission import PATCH_TIMEOUT, Admission
 from runtime.service.evictions import Evictions
 from runtime.service.leases import LEASE, Leases
 from runtime.service.lifecycle_reporter import Options
@@ -67,6 +68,8 @@ class PodScheduler(Observer):
         *,
         evict: bool = False,
         evict_gang: Callable[[Gang, tuple[Tracked, ...]], object] | None = None,
+        admit: Callable[[Tracked], object] = lambda tracked: None,
+        tell: Callable[[Tracked, str], object] = lambda tracked, reason: None,
     ) -> None:
         """`evict`: whether gangs that are in the way are evicted from here. Otherwise it is the outer scheduler that
         deletes their pods. `evict_gang`: evicts the pods of a gang together, later, if its disruption budgets permit,
@@ -97,6 +100,63 @@ class PodScheduler(Observer):
         """Pods that have just got a place that was not offered: the outer scheduler cannot bind them."""
         self._terminate = lifecycle.terminate
         self._settings = allocator.configuration.settings
+        self.admission = Admission(
+            allocator,
+            self.tracker,
+            now,
+            move=self._move,
+            admit=admit,
+            evict_for=self._evict_gated if evict and delete is not None else None,
+            tell=tell,
+            lost=self._lost,
+        )
+
+    # Gates
+
+    def _gated(self, tracked: Tracked) -> None:
+        """One that has its place from before is still to be admitted; others wait."""
+        self._places.drop(tracked.seen.uid)
+        if tracked.phase is PodPhase.BINDING:
+            if not (tracked.leaving or tracked.seen.uid in self._evicted):
+                self.admission.admit(tracked)
+        elif tracked.leaving:
+            self.admission.drop(tracked.seen.uid)
+        else:
+            self.admission.wait(tracked)
+
+    def _admitted(self, tracked: Tracked, seen: PodObject) -> None:
+        super()._admitted(tracked, seen)
+        self.admission.drop(seen.uid)
+
+    def _bound(self, tracked: Tracked, seen: PodObject) -> None:
+        super()._bound(tracked, seen)
+        self.admission.drop(seen.uid)
+
+    def _remove(self, tracked: Tracked, phase: str = "") -> None:
+        super()._remove(tracked, phase)
+        self.admission.drop(tracked.seen.uid)
+        if tracked.pod is not None:
+            self.admission.note(tracked.pod.spec.gang.name)
+
+    def _evict_gated(self, preemptors: Iterable[Gang]) -> None:
+        preemptors = list(preemptors)
+        for gang in preemptors:
+            self._reservations.renew(gang.name, self._now())
+        self._evict_for(preemptors)
+
+    def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
+        """As `Observer.recover`. Where the journal was lost, a patch of the former process may be under way: nothing is
+        decided about gated pods until it has arrived or failed."""
+        changes = list(changes)
+        forgotten = not any(self.allocator.pods())
+        if forgotten and any(isinstance(x.thing, PodObject) and x.thing.gated for x in changes):
+            self.admission.hold_back(PATCH_TIMEOUT)
+        super().recover(changes, lists_all=lists_all)
+
+    def admit(self) -> None:
+        """Decides about gated gangs, as far as something has changed for them."""
+        self.admission.retry()
+        self.admission.decide()
 
     # Expiry
 
@@ -108,11 +168,14 @@ class PodScheduler(Observer):
                 self._bind(placed)
         for uid in self._places.over(self._now()):
             tracked = self.tracker.pod(uid)
-            if tracked is not None and tracked.phase is PodPhase.BINDING:
+            if tracked is not None and tracked.phase is PodPhase.BINDING and not tracked.by_gate:
                 self._refresh(tracked)
         for name in self._reservations.over(self._now()):
             gang = self.allocator.gangs.get(name)
             if gang is not None and gang.state is AffinityGroupState.PREEMPTING:
+                if self.admission.keeps(name):
+                    self._reservations.renew(name, self._now())
+                    continue
                 self._give_back("reservation", self._not_asked_for(name), gang.pods)
 
     def tear_down(self) -> None:
@@ -217,7 +280,7 @@ class PodScheduler(Observer):
     def settle(self, uid: str, now: PodObject | None) -> None:
         """What the cluster says of a pod that has a place, and was not asked for in time."""
         tracked = self.tracker.pod(uid)
-        if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places:
+        if tracked is None or tracked.phase is not PodPhase.BINDING or uid in self._places or tracked.by_gate:
             return
         if now is None:
             self._end(tracked)
@@ -255,6 +318,8 @@ class PodScheduler(Observer):
                     self.allocator.submit(pod)
                 except UserError as error:
                     log.warning("%s", error)
+                if tracked.seen.gated:
+                    self.admission.wait(tracked)
             self.lifecycle.pod(pod.uid)
 
     def _heard_of(self, pod: Pod) -> None:

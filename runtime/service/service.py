@@ -16,11 +16,13 @@ from typing import Any
 
 from generated.hived import AffinityGroupState
 from generated.yunikorn.shim import ShimSchedulerState
-from runtime.annotations import write_bind_info
+from runtime.annotations import SPEC, read_spec, write_bind_info, write_spec
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
 from runtime.gangs import Gang
+from runtime.errors import UserError
 from runtime.journal import Journal
+from runtime.pods import PodSpec
 from runtime.preemption.victims import preemptors
 from runtime.recovery import Recovered
 from runtime.service.election import Election
@@ -81,6 +83,8 @@ class Service:
         self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(MAX_BINDERS, "bind")
+        self._notes = ThreadPoolExecutor(1, "notes")
+        """Tells pods why they wait; nothing waits for it."""
         self._requests: list[Callable[[], object]] = []
         """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
         self._stopping = False
@@ -114,6 +118,8 @@ class Service:
             self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
             evict_gang=self._evict_later,
+            admit=self._admit_later,
+            tell=self._tell_later,
         )
 
     def _stand_for_election(self, election: Election) -> None:
@@ -234,6 +240,45 @@ class Service:
             self.metrics.failures.labels("bind").inc()
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 
+    def _admit_later(self, tracked: Tracked) -> None:
+        assert tracked.info is not None, "it has a place"
+        assert tracked.pod is not None, "it has a place"
+        annotations = write_bind_info(tracked.info)
+        if not _says(tracked.seen, tracked.pod.spec):
+            annotations[SPEC] = write_spec(tracked.pod.spec)
+        gang, node = tracked.pod.spec.gang.name, tracked.info.node
+        self._requests.append(partial(self._admit_quietly, tracked, gang, node, annotations))
+
+    def _admit_quietly(self, tracked: Tracked, gang: str, node: str, annotations: dict[str, str]) -> None:
+        """Whoever has decided tries again later where it fails, until the gate is seen to be open."""
+        seen = tracked.seen
+        if tracked.leaving or not seen.gated:
+            return
+        try:
+            self._prepare_request(gang)
+            self.source.admit(seen, node, annotations)
+            self.scheduler.history.admitted(seen.key, gang, node)
+        except Exception as error:
+            self.metrics.failures.labels("admit").inc()
+            log.warning("pod %s could not be admitted to %s: %s", seen.key, node, error)
+            why = str(error)
+            with suppress(NotServingError):
+                if self._engine is not None:
+                    self._engine.submit(lambda scheduler: scheduler.admission.failed(seen.uid, why))
+
+    def _tell_later(self, tracked: Tracked, reason: str) -> None:
+        seen = tracked.seen
+        log.info("pod %s waits: %s", seen.key, reason)
+        self._requests.append(lambda: self._notes.submit(self._tell_quietly, seen, reason))
+
+    def _tell_quietly(self, seen: PodObject, reason: str) -> None:
+        try:
+            self._require_leadership()
+            self.source.tell_pod(seen, "Waiting", reason)
+        except Exception as error:
+            self.metrics.failures.labels("event").inc()
+            log.info("pod %s could not be told why it waits: %s", seen.key, error)
+
     def _delete_later(self, tracked: Tracked) -> None:
         gang = self.allocator.homes.get(tracked.seen.uid)
         stronger = tuple(x.name for x in preemptors(gang)) if gang is not None else ()
@@ -321,11 +366,20 @@ class Service:
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
+        self._notes.shutdown(cancel_futures=True)
         if self._election is not None:
             self._election.close()
         self.source.close()
         if self._scheduler is not None:
             self._scheduler.allocator.close()
+
+
+def _says(seen: PodObject, spec: PodSpec) -> bool:
+    """Whether the annotation of a pod alone says what was decided for it: then no other process needs more."""
+    try:
+        return read_spec(seen.spec, seen.namespace, seen.name) == spec
+    except UserError:
+        return False
 
 
 def _tell(takeover: Recovered) -> None:

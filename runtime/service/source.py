@@ -14,15 +14,16 @@ from typing import Protocol
 from runtime.annotations import ENABLE, SPEC
 from runtime.errors import UserError
 from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
+from runtime.service.pod_groups import PodGroupObject, read_pod_group
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A node or pod is there, is different, or is gone."""
+    """A node, a pod or a PodGroup is there, is different, or is gone."""
 
-    thing: NodeObject | PodObject
+    thing: NodeObject | PodObject | PodGroupObject
     deleted: bool
 
 
@@ -37,6 +38,15 @@ class Source(Protocol):
 
     def bind(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
         """Binds a pod; binding it again to the same node means nothing. May be called from any thread."""
+
+    def admit(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Opens the gate of a pod, which may go to this node alone; one that has been admitted there means nothing.
+
+        May be called from any thread.
+        """
+
+    def tell_pod(self, pod: PodObject, reason: str, note: str) -> None:
+        """Tells whoever looks at a pod why it waits. May be called from any thread."""
 
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
@@ -86,6 +96,8 @@ def read_change(line: str | bytes) -> Change | None:
             return Change(read_node(thing), kind == "DELETED")
         case "Pod":
             return Change(read_pod(thing), kind == "DELETED")
+        case "PodGroup":
+            return Change(read_pod_group(thing), kind == "DELETED")
         case _:
             return None
 
@@ -111,7 +123,9 @@ def latest(changes: Iterable[Change]) -> tuple[dict[str, NodeObject], dict[str, 
 
 
 def _first(before: PodObject | None, now: PodObject) -> PodObject:
-    return now if before is None else replace(now, spec=before.spec or now.spec, ours=before.ours or now.ours)
+    if before is None or now.admitted_to:
+        return now
+    return replace(now, spec=before.spec or now.spec, ours=before.ours or now.ours)
 
 
 def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> bytes:
@@ -119,7 +133,7 @@ def bound_event(pod: PodObject, node: str, annotations: Mapping[str, str]) -> by
     metadata = {"uid": pod.uid, "namespace": pod.namespace, "name": pod.name}
     thing = {
         "kind": "Pod",
-        "metadata": {**metadata, "annotations": {**annotations, SPEC: pod.spec}},
+        "metadata": {**metadata, "annotations": {SPEC: pod.spec, **annotations}},
         "spec": {"nodeName": node, "containers": [{"resources": {"limits": {ENABLE: 1}}}]},
     }
     return json.dumps({"type": "MODIFIED", "object": thing}).encode() + b"\n"
@@ -189,6 +203,13 @@ class MemorySource:
             self.bindings.append((pod.key, node))
             self._changes.append(change)
 
+    def admit(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Nobody else binds here: it is bound at once."""
+        self.bind(pod, node, annotations)
+
+    def tell_pod(self, pod: PodObject, reason: str, note: str) -> None:
+        """Nobody looks at it here."""
+
     def delete(self, pod: PodObject) -> None:
         """Happens at once."""
         self.tell([Change(pod, deleted=True)])
@@ -246,6 +267,13 @@ class FileSource:
         """Adds the binding to the file."""
         self._pods.refuse(pod)
         self._add(bound_event(pod, node, annotations))
+
+    def admit(self, pod: PodObject, node: str, annotations: Mapping[str, str]) -> None:
+        """Nobody else binds here: the binding is added to the file."""
+        self.bind(pod, node, annotations)
+
+    def tell_pod(self, pod: PodObject, reason: str, note: str) -> None:
+        """Nobody looks at it here."""
 
     def delete(self, pod: PodObject) -> None:
         """Adds that to the file."""

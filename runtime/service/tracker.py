@@ -45,6 +45,11 @@ class Tracked:
     journaled: bool = False
     """It is known from the journal, and the cluster has not told of it yet."""
 
+    @property
+    def by_gate(self) -> bool:
+        """Whether it is admitted by us, and bound by whatever scheduler it has: nobody asks for its place."""
+        return self.seen.gated or bool(self.seen.admitted_to)
+
 
 class Tracker:
     """All pods and nodes that are known."""

@@ -10,14 +10,14 @@ from runtime.answers import Bind, Phase, Preempt, Wait
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import Gang
-from runtime.pods import OPPORTUNISTIC
+from runtime.pods import OPPORTUNISTIC, Pod
 from runtime.preemption.victims import displaced
 from runtime.service.failing import refused
 from runtime.service.free_space import Question
 from runtime.service.history import History
 from runtime.service.questions import event, time_text
 from runtime.service.questions import gang as describe
-from runtime.service.tracker import Tracker
+from runtime.service.tracker import PodPhase, Tracker
 
 MAX_NAMED = 20
 """Maximum number of gangs that are named."""
@@ -113,6 +113,10 @@ def _answer(
         case _:
             nodes = sorted({slot.place.node for slot in gang.open_slots}) if gang.waiting else []
             lost = [text for node in nodes if (text := tracker.lost(node, allocator.cluster))]
+            admitted = sorted(pod.key for pod in gang.allocated if _is_admitted(tracker, pod))
+            if admitted:
+                names = ", ".join(admitted[:MAX_NAMED])
+                return f"it has its cells; its kube-scheduler has not bound {names} yet", [], False
             return f"it has its cells{', some of them on ' if lost else ''}{' and '.join(lost)}", [], False
     match answer:
         case Bind(node=node):
@@ -126,6 +130,12 @@ def _answer(
             )
         case Wait(reason=text, permanent=permanent):
             return text, [], permanent
+
+
+def _is_admitted(tracker: Tracker, pod: Pod) -> bool:
+    """Whether its gate was opened, and it is not bound yet."""
+    tracked = tracker.pod(pod.uid)
+    return tracked is not None and bool(tracked.seen.admitted_to) and tracked.phase is PodPhase.BINDING
 
 
 def _in_the_way(allocator: DurableAllocator, gang: Gang) -> list[Gang]:

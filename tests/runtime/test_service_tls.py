@@ -30,9 +30,9 @@ pytestmark = needed
 LIMIT = 40
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
+@pytest.fixture(params=["asyncio", pytest.param("uvloop", marks=pytest.mark.full(reason="the other event loop"))])
 def loop(request: pytest.FixtureRequest) -> str:
-    """That of a toolkit without extras, and that of the allocator's image."""
+    """That of a machine without uvloop, and that of the allocator's image."""
     if request.param == "uvloop":
         pytest.importorskip("uvloop", reason="SKIPPED: Windows has no uvloop")
     return str(request.param)

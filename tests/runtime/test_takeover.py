@@ -75,6 +75,7 @@ class Listener:
 CHANGES: dict[str, Callable[[Api, PodObject], object]] = {
     "bind": lambda api, pod: api.bind(pod, "a", {}),
     "delete": lambda api, pod: api.delete(pod),
+    "patch": lambda api, pod: api.patch(pod, []),
 }
 
 

@@ -109,10 +109,11 @@ class Paths:
             case ["api"]:
                 return {"kind": "APIVersions", "versions": ["v1"]}
             case ["apis"]:
-                found = [_group(x) for x in groups]
+                names = dict.fromkeys(x.partition("/")[0] for x in groups)
+                found = [_group([x for x in groups if x.startswith(f"{name}/")]) for name in names]
                 return {"kind": "APIGroupList", "apiVersion": "v1", "groups": found}
             case ["apis", group]:
-                return next((_group(x) for x in groups if x.startswith(f"{group}/")), None)
+                return _group([x for x in groups if x.startswith(f"{group}/")])
             case ["api", "v1"]:
                 return self._resources("v1")
             case ["apis", group, number] if f"{group}/{number}" in groups:
@@ -131,10 +132,9 @@ class Paths:
         return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": found}
 
 
-def _group(version: str) -> Thing:
-    group, _, number = version.partition("/")
-    named = {"groupVersion": version, "version": number}
-    return {"name": group, "versions": [named], "preferredVersion": named}
+def _group(versions: list[str]) -> Thing | None:
+    named = [{"groupVersion": version, "version": version.partition("/")[2]} for version in versions]
+    return {"name": versions[0].partition("/")[0], "versions": named, "preferredVersion": named[0]} if named else None
 
 
 # Events have two forms: that of the core, which is stored, and that of events.k8s.io

@@ -1,0 +1,527 @@
+"""Gated gangs are decided as a whole, admitted by one patch a pod, and never decided anew."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import random
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import config, nodes
+from invariants import check
+from stand_in.patches import json_patch
+from stand_in.pods import validate_update
+
+from runtime.annotations import BIND_INFO, ENABLE, ISOLATION, SPEC, write_bind_info, write_spec
+from runtime.durable import DurableAllocator
+from runtime.errors import UserError
+from runtime.service.admission import PATCH_TIMEOUT
+from runtime.service.gates import pin
+from runtime.service.kubernetes import admission_patch
+from runtime.service.locks import Locks
+from runtime.service.objects import NodeObject, PodObject, read_pod
+from runtime.service.pod_groups import (
+    COUNT,
+    GATE,
+    JOBSET_NAME,
+    KUEUE_COUNT,
+    KUEUE_GROUP,
+    KUEUE_QUEUE,
+    read_pod_group,
+)
+from runtime.service.scheduler import PodScheduler
+from runtime.service.source import Change
+from runtime.service.tracker import Tracked
+
+EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
+"""Eight nodes of four devices."""
+GANGS = int(os.environ.get("GATED_GANGS", "12"))
+"""How many gangs are admitted with kills in between; 500 in a campaign."""
+
+
+class Cluster:
+    """Pods as documents, and an allocator that may be killed between any two of its patches."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.time = 1000.0
+        self.pods: dict[str, dict[str, Any]] = {}
+        """By name."""
+        self.told: dict[str, str] = {}
+        self.patched = 0
+        self.start()
+
+    def start(self) -> None:
+        """The next process."""
+        self.allocator = DurableAllocator.open(EIGHT, self.folder / "journal")
+        self.requests: list[Tracked] = []
+        self.deleted: list[str] = []
+        self.changes: list[Change] = []
+        self.scheduler = PodScheduler(
+            self.allocator,
+            Locks(),
+            lambda _: None,
+            lambda _: None,
+            now=lambda: self.time,
+            delete=lambda tracked: self.deleted.append(tracked.seen.name),
+            evict=True,
+            admit=self.requests.append,
+            tell=lambda tracked, reason: self.told.update({tracked.seen.name: reason}),
+        )
+        things = [NodeObject(name, healthy=True) for name in self.allocator.cluster.nodes]
+        listed = [Change(thing, deleted=False) for thing in things]
+        listed += [Change(read_pod(pod), deleted=False) for pod in self.pods.values()]
+        with self.allocator.cycle():
+            self.scheduler.recover(listed, lists_all=True)
+
+    def kill(self, *, lose: bool = False) -> None:
+        """Without a word; `lose` its journal as well."""
+        self.allocator.close()
+        if lose:
+            (self.folder / "journal").unlink()
+        self.start()
+
+    def create(self, name: str, labels: Any = None, annotations: Any = None, **spec: Any) -> dict[str, Any]:
+        """A gated pod."""
+        metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}"}
+        if labels is not None:
+            metadata["labels"] = labels
+        if annotations is not None:
+            metadata["annotations"] = annotations
+        pod = {"metadata": metadata, "spec": {"schedulingGates": [{"name": GATE}], **spec}, "status": {}}
+        self.pods[name] = pod
+        self.tell(pod)
+        return pod
+
+    def gang(self, name: str, *sizes: int, priority: int = 1) -> list[str]:
+        """A gang by annotation."""
+        members = [{"podNumber": sizes.count(x), "leafCellNumber": x} for x in sorted(set(sizes))]
+        names = [f"{name}-{n}" for n in range(len(sizes))]
+        for one, size in zip(names, sizes, strict=True):
+            self.create(one, annotations=asks(size, priority, {"name": name, "members": members}))
+        return names
+
+    def tell(self, pod: dict[str, Any], *, deleted: bool = False) -> None:
+        """The watch reports it in the next cycle."""
+        self.changes.append(Change(read_pod(copy.deepcopy(pod)), deleted=deleted))
+
+    def delete(self, *names: str) -> None:
+        """They are gone."""
+        for name in names:
+            self.tell(self.pods.pop(name), deleted=True)
+
+    def cycle(self) -> None:
+        """One of the allocator."""
+        with self.allocator.cycle():
+            changes, self.changes = self.changes, []
+            for change in changes:
+                self.scheduler.observe(change)
+            self.scheduler.expire()
+            self.scheduler.tear_down()
+            self.scheduler.admit()
+            self.scheduler.write_history()
+        self.time += 1
+
+    def patch(self, limit: int = 10**9) -> int:
+        """So many of the patches that were asked for; the API server checks them."""
+        sent = 0
+        while self.requests and sent < limit:
+            tracked = self.requests.pop(0)
+            sent += 1
+            self.send(tracked)
+        return sent
+
+    def send(self, tracked: Tracked) -> None:
+        """One of them."""
+        assert tracked.info is not None
+        assert tracked.pod is not None
+        pod = self.pods.get(tracked.seen.name)
+        if pod is None or not tracked.seen.gated:
+            return
+        annotations = {**write_bind_info(tracked.info), SPEC: write_spec(tracked.pod.spec)}
+        operations = admission_patch(tracked.seen, tracked.info.node, annotations)
+        after = json_patch(copy.deepcopy(pod), operations)
+        validate_update(copy.deepcopy(pod), copy.deepcopy(after))
+        self.pods[tracked.seen.name] = after
+        self.patched += 1
+        self.tell(after)
+
+    def settle(self) -> None:
+        """Cycles, until there is nothing more to do."""
+        for _ in range(4):
+            self.cycle()
+            self.patch()
+
+    def places(self) -> dict[str, str]:
+        """The bind info of each admitted pod."""
+        notes = {name: pod["metadata"].get("annotations") or {} for name, pod in self.pods.items()}
+        return {name: note[BIND_INFO] for name, note in notes.items() if BIND_INFO in note}
+
+    def reason(self, name: str) -> str:
+        """Why a pod waits."""
+        return self.scheduler.admission.reason(f"uid-{name}")
+
+
+def asks(size: int, priority: int = 1, group: Any = None) -> dict[str, str]:
+    """The annotation of a pod."""
+    asked: dict[str, Any] = {"virtualCluster": "A", "priority": priority, "leafCellNumber": size}
+    return {SPEC: json.dumps({**asked, **({"affinityGroup": group} if group else {})})}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    return Cluster(tmp_path)
+
+
+def test_a_gang_is_admitted_when_all_its_pods_are_there(cluster: Cluster) -> None:
+    names = cluster.gang("x", 4, 4, 2)
+    last = cluster.pods.pop(names[2])
+    cluster.changes.pop()
+    cluster.settle()
+    assert not cluster.places()
+    assert cluster.reason(names[0]) == "gang x waits for its pods: 2 of 3 are there"
+    assert cluster.told[names[0]] == cluster.reason(names[0])
+    cluster.pods[names[2]] = last
+    cluster.tell(last)
+    cluster.settle()
+    assert cluster.places().keys() == set(names)
+    assert not any(pod["spec"]["schedulingGates"] for pod in cluster.pods.values())
+    check(cluster.allocator)
+
+
+def test_a_gang_that_waits_is_tried_again_only_when_something_has_changed(cluster: Cluster) -> None:
+    first = cluster.gang("first", *[4] * 8)
+    cluster.settle()
+    cluster.gang("second", 4)
+    small = [f"small{n}" for n in range(20)]
+    for name in small:
+        cluster.gang(name, 4)
+    cluster.settle()
+    asked: list[str] = []
+    schedule = cluster.allocator.schedule
+    cluster.allocator.schedule = lambda pod, *more: asked.append(pod.name) or schedule(pod, *more)  # type: ignore
+    for _ in range(10):
+        cluster.cycle()
+    assert not asked
+    cluster.delete(*first)
+    cluster.settle()
+    assert len(cluster.places()) == 8
+    assert "second-0" in cluster.places(), "who came first is first"
+
+
+def test_strong_gangs_come_first_and_small_ones_pass_those_that_wait(cluster: Cluster) -> None:
+    held = cluster.gang("held", *[4] * 6, priority=100)
+    cluster.settle()
+    cluster.gang("large", *[4] * 4, priority=10)
+    cluster.gang("weak", 4, priority=1)
+    cluster.gang("strong", 4, 4, priority=5)
+    cluster.settle()
+    assert cluster.places().keys() == {*held, "strong-0", "strong-1"}
+
+
+def test_a_stronger_gang_reserves_and_its_victims_are_evicted_together(cluster: Cluster) -> None:
+    weak = cluster.gang("weak", *[4] * 8, priority=1)
+    cluster.settle()
+    strong = cluster.gang("strong", *[4] * 2, priority=9)
+    cluster.settle()
+    assert sorted(cluster.deleted) == sorted(weak)
+    assert "waits until weak (1 gangs) have left" in cluster.reason(strong[0])
+    cluster.kill()
+    cluster.settle()
+    assert not cluster.places().keys() & set(strong)
+    cluster.delete(*weak)
+    cluster.settle()
+    assert cluster.places().keys() == set(strong)
+    check(cluster.allocator)
+
+
+def test_a_reservation_is_kept_for_as_long_as_its_gang_waits(cluster: Cluster) -> None:
+    """No kube-scheduler asks for it."""
+    cluster.gang("weak", *[4] * 8, priority=1)
+    cluster.settle()
+    cluster.gang("strong", 4, priority=9)
+    cluster.settle()
+    for _ in range(5):
+        cluster.time += 400
+        cluster.cycle()
+    assert cluster.scheduler.given_back["reservation"] == 0
+
+
+def test_an_admitted_pod_keeps_its_place_however_long_nobody_binds_it(cluster: Cluster) -> None:
+    names = cluster.gang("x", 4, 4)
+    cluster.settle()
+    cluster.kill()
+    for _ in range(5):
+        cluster.time += 400
+        cluster.cycle()
+    assert {x.seen.name for x in cluster.scheduler.tracker.pods() if x.info is not None} == set(names)
+
+
+@pytest.mark.parametrize("kind", ["kueue", "jobset", "native"])
+def test_the_members_of_a_group_follow_from_its_pods(cluster: Cluster, kind: str) -> None:
+    labels, notes, spec = {}, asks(4), {}
+    match kind:
+        case "kueue":
+            labels = {KUEUE_GROUP: "train", KUEUE_QUEUE: "A"}
+            notes = {KUEUE_COUNT: "3"}
+        case "jobset":
+            labels, notes = {JOBSET_NAME: "train"}, {COUNT: "3", SPEC: '{"virtualCluster": "A"}'}
+        case _:
+            notes = {SPEC: '{"virtualCluster": "A"}'}
+            spec = {"schedulingGroup": {"podGroupName": "train"}}
+    for number, size in enumerate((4, 2, 2)):
+        container = {"resources": {"limits": {"nvidia.com/gpu": str(size)}}}
+        cluster.create(f"p-{number}", labels, dict(notes), containers=[container], **spec)
+    if kind == "native":
+        cluster.settle()
+        assert "PodGroup default/train is not known" in cluster.reason("p-0")
+        policy = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+        group = read_pod_group({"metadata": {"name": "train", "namespace": "default"}, "spec": policy})
+        cluster.changes.append(Change(group, deleted=False))
+    cluster.cycle()
+    cluster.patch(1)
+    cluster.kill(lose=True)
+    cluster.time += PATCH_TIMEOUT
+    if kind == "native":
+        cluster.changes.append(Change(group, deleted=False))
+    cluster.settle()
+    places = [json.loads(x) for x in cluster.places().values()]
+    assert sorted(len(x["leafCellIsolation"]) for x in places) == [2, 2, 4]
+    assert len({json.dumps(x["affinityGroupBindInfo"]) for x in places}) == 1
+    check(cluster.allocator)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "spec", "reason"),
+    [
+        ({KUEUE_GROUP: "g"}, asks(4), {}, "must say how many pods"),
+        ({KUEUE_GROUP: "g"}, {**asks(4), KUEUE_COUNT: "-1"}, {}, "must be a number from 1"),
+        ({KUEUE_GROUP: "g"}, {**asks(4), KUEUE_COUNT: "9" * 500}, {}, "must be a number from 1"),
+        ({JOBSET_NAME: "g"}, asks(4), {}, "must say how many pods"),
+        (None, asks(4), {"schedulingGroup": {"podGroupName": "none"}}, "is not known"),
+        (None, None, {}, "has no annotation"),
+        (None, {SPEC: "{"}, {}, "annotation"),
+        ([], {}, {}, "labels must be a mapping"),
+        (None, {SPEC: '{"virtualCluster": "Z", "leafCellNumber": 1}'}, {}, "no virtual cluster Z"),
+        (None, asks(1000), {}, ""),
+    ],
+)
+def test_a_pod_that_cannot_be_understood_waits_and_is_told(
+    cluster: Cluster, labels: Any, annotations: Any, spec: Any, reason: str
+) -> None:
+    cluster.create("odd", labels, annotations, **spec)
+    for _ in range(4):
+        cluster.cycle()
+    assert reason in cluster.reason("odd")
+    assert cluster.told["odd"] == cluster.reason("odd")
+    cluster.gang("fine", 4)
+    cluster.settle()
+    assert "fine-0" in cluster.places()
+
+
+def test_pods_that_contradict_each_other_wait_and_are_told(cluster: Cluster) -> None:
+    for name, count in (("a", "2"), ("b", "3")):
+        cluster.create(name, {KUEUE_GROUP: "g"}, {**asks(4), KUEUE_COUNT: count})
+    cluster.settle()
+    assert "disagree on the number of its pods" in cluster.reason("a")
+    cluster.pods["b"]["metadata"]["annotations"][KUEUE_COUNT] = "2"
+    cluster.tell(cluster.pods["b"])
+    cluster.settle()
+    assert cluster.places().keys() == {"a", "b"}
+    cluster.create("c", {KUEUE_GROUP: "g"}, {**asks(4), KUEUE_COUNT: "2"})
+    cluster.settle()
+    assert "already has all its" in cluster.reason("c")
+    cluster.delete("a")
+    cluster.settle()
+    assert "c" in cluster.places(), "it takes the place of the one that has left"
+
+
+def test_kills_between_any_two_patches_change_no_decision(tmp_path: Path) -> None:
+    """With the journal and without it: the remaining pods get exactly the places of the decision."""
+    chance = random.Random(1)
+    cluster = Cluster(tmp_path)
+    for number in range(GANGS):
+        sizes = [chance.choice((1, 2, 4)) for _ in range(chance.randint(2, 8))]
+        names = cluster.gang(f"g{number}", *sizes)
+        cluster.cycle()
+        decided = {x.seen.name: write_bind_info(x.info)[BIND_INFO] for x in cluster.requests if x.info is not None}
+        assert decided.keys() == set(names)
+        while any(cluster.pods[name]["spec"]["schedulingGates"] for name in names):
+            cluster.patch(chance.randint(0, 2))
+            admitted = cluster.places()
+            lose = bool(admitted) and chance.random() < 0.3
+            cluster.kill(lose=lose)
+            if lose:
+                before = cluster.patched
+                cluster.cycle()
+                assert not cluster.requests, "a patch of the former process may be under way"
+                assert cluster.patched == before
+                cluster.time += PATCH_TIMEOUT
+            cluster.cycle()
+            if not lose:
+                assert {x.seen.name: write_bind_info(x.info)[BIND_INFO] for x in cluster.requests if x.info} == {
+                    name: place for name, place in decided.items() if name not in admitted
+                }
+        held = [(x["node"], n) for x in map(json.loads, cluster.places().values()) for n in x["leafCellIsolation"]]
+        assert len(held) == len(set(held)) == sum(sizes)
+        assert len({json.dumps(json.loads(x)["affinityGroupBindInfo"]) for x in cluster.places().values()}) == 1
+        check(cluster.allocator)
+        cluster.delete(*names)
+        cluster.cycle()
+
+
+def test_a_patch_that_fails_is_sent_again_with_pauses(cluster: Cluster) -> None:
+    cluster.gang("x", 4)
+    cluster.cycle()
+    (tracked,) = cluster.requests
+    sent = []
+    for _ in range(40):
+        if cluster.requests:
+            cluster.requests.clear()
+            sent.append(cluster.time)
+            cluster.scheduler.admission.failed(tracked.seen.uid, "the API server does not answer")
+        cluster.cycle()
+    pauses = [later - sooner for sooner, later in pairwise(sent)]
+    assert len(sent) > 3
+    assert pauses == sorted(pauses)
+    assert "cannot be admitted: the API server does not answer" in cluster.told["x-0"]
+
+
+def test_a_namesake_or_a_changed_pod_is_not_patched(cluster: Cluster) -> None:
+    """What the patch relies on is tested by the server."""
+    pod = cluster.create("x", annotations=asks(4))
+    operations = admission_patch(read_pod(pod), "a", {BIND_INFO: "{}"})
+    for changed in ({"metadata": {**pod["metadata"], "uid": "other"}}, {"spec": {"schedulingGates": [{"name": "o"}]}}):
+        with pytest.raises(Exception, match="failed"):
+            json_patch(copy.deepcopy({**pod, **changed}), operations)
+
+
+def test_an_affinity_is_narrowed_and_never_widened() -> None:
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    zone = {"key": "zone", "operator": "In", "values": ["1"]}
+    before = {
+        "podAffinity": {"x": 1},
+        "nodeAffinity": {required: {"nodeSelectorTerms": [{"matchExpressions": [zone]}, {}]}},
+    }
+    after = pin(before, "a")
+    here = {"key": "metadata.name", "operator": "In", "values": ["a"]}
+    terms = after["nodeAffinity"][required]["nodeSelectorTerms"]
+    assert terms == [{"matchExpressions": [zone], "matchFields": [here]}, {}]
+    assert after["podAffinity"] == {"x": 1}
+
+
+def test_other_gates_stay(cluster: Cluster) -> None:
+    gates = [{"name": "first"}, {"name": GATE}, {"name": "last"}]
+    cluster.create("x", annotations=asks(4), schedulingGates=gates)
+    cluster.settle()
+    assert cluster.pods["x"]["spec"]["schedulingGates"] == [gates[0], gates[2]]
+    assert read_pod(cluster.pods["x"]).admitted_to
+
+
+def test_a_pod_of_a_daemon_set_is_not_taken_for_an_admitted_one() -> None:
+    """Its affinity names its node as well."""
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    pod = {"metadata": {"name": "x", "uid": "u", "annotations": asks(1)}, "spec": {"affinity": affinity}}
+    assert not read_pod(pod).ours
+    pod["metadata"]["annotations"][ISOLATION] = "0"  # type: ignore[index]
+    assert read_pod(pod).admitted_to == "a"
+
+
+ODD: list[Any] = [
+    None,
+    "",
+    "x",
+    -1,
+    0,
+    1,
+    10**30,
+    1.5,
+    True,
+    [],
+    [1],
+    {},
+    {"a": []},
+    "\u202e\x00é",
+    "9" * 40,
+    "1e9",
+    "{",
+    "null",
+]
+
+
+def odd(chance: random.Random, depth: int = 0) -> Any:
+    """Something that does not belong there."""
+    if depth > 2 or chance.random() < 0.6:
+        return chance.choice(ODD)
+    if chance.random() < 0.5:
+        return [odd(chance, depth + 1) for _ in range(chance.randint(0, 3))]
+    keys = [
+        SPEC,
+        BIND_INFO,
+        KUEUE_GROUP,
+        KUEUE_COUNT,
+        COUNT,
+        JOBSET_NAME,
+        "name",
+        "podGroupName",
+        "nodeAffinity",
+        ENABLE,
+    ]
+    return {chance.choice(keys): odd(chance, depth + 1) for _ in range(chance.randint(0, 4))}
+
+
+def test_a_thousand_odd_pods_crash_nothing_and_are_told(cluster: Cluster) -> None:
+    chance = random.Random(7)
+    fine = 0
+    for number in range(1000):
+        name = f"odd-{number % 300}"
+        notes = {
+            SPEC: chance.choice([odd(chance), json.dumps(odd(chance)), json.dumps({"leafCellNumber": odd(chance)})]),
+            KUEUE_COUNT: odd(chance),
+        }
+        pod = {
+            "metadata": {
+                "name": name,
+                "uid": f"uid-{number}" if chance.random() < 0.9 else f"uid-{number // 2}",
+                "namespace": "default",
+                "labels": odd(chance)
+                if chance.random() < 0.3
+                else {KUEUE_GROUP: chance.choice(["g", "h", odd(chance)])},
+                "annotations": odd(chance) if chance.random() < 0.3 else notes,
+            },
+            "spec": {
+                "schedulingGates": chance.choice([[{"name": GATE}], [{"name": GATE}, odd(chance)]]),
+                "containers": odd(chance),
+                "affinity": odd(chance),
+                "schedulingGroup": odd(chance),
+            },
+        }
+        try:
+            seen = read_pod(pod)
+        except UserError:
+            continue
+        fine += seen.gated
+        cluster.changes.append(Change(seen, deleted=chance.random() < 0.05))
+        if number % 20 == 0:
+            cluster.cycle()
+    for _ in range(40):
+        cluster.cycle()
+    assert fine > 500
+    for tracked in cluster.scheduler.tracker.pods():
+        assert tracked.info is not None or cluster.scheduler.admission.reason(tracked.seen.uid)
+    cluster.requests.clear()
+    cluster.gang("fine", 4)
+    cluster.settle()
+    assert "fine-0" in cluster.places()
+    check(cluster.allocator)
+
+
+def test_a_gate_that_somebody_else_removes_ends_the_wait() -> None:
+    """Without a bind info it is no pod of ours any more."""
+    assert isinstance(read_pod({"metadata": {"name": "x", "uid": "u"}, "spec": {}}), PodObject)
+    assert not read_pod({"metadata": {"name": "x", "uid": "u"}, "spec": {}}).ours
