@@ -36,6 +36,7 @@ from runtime.service.pod_groups import (
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import Tracked
+from runtime.service.why import why
 
 EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
 """Eight nodes of four devices."""
@@ -161,6 +162,10 @@ class Cluster:
         notes = {name: pod["metadata"].get("annotations") or {} for name, pod in self.pods.items()}
         return {name: note[BIND_INFO] for name, note in notes.items() if BIND_INFO in note}
 
+    def why(self, gang: str) -> str:
+        """The same of a gang, as `runtime why` says it."""
+        return str(why(self.allocator, self.scheduler.tracker, self.scheduler.history, gang)[0]["reason"])
+
     def reason(self, name: str) -> str:
         """Why a pod waits."""
         return self.scheduler.admission.reason(f"uid-{name}")
@@ -185,11 +190,13 @@ def test_a_gang_is_admitted_when_all_its_pods_are_there(cluster: Cluster) -> Non
     assert not cluster.places()
     assert cluster.reason(names[0]) == "gang x waits for its pods: 2 of 3 are there"
     assert cluster.told[names[0]] == cluster.reason(names[0])
+    assert cluster.why("x") == cluster.reason(names[0])
     cluster.pods[names[2]] = last
     cluster.tell(last)
     cluster.settle()
     assert cluster.places().keys() == set(names)
     assert not any(pod["spec"]["schedulingGates"] for pod in cluster.pods.values())
+    assert "its kube-scheduler has not bound default/x-0" in cluster.why("x")
     check(cluster.allocator)
 
 
