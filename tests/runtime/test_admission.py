@@ -20,8 +20,7 @@ from runtime.annotations import BIND_INFO, ENABLE, ISOLATION, SPEC, write_bind_i
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.service.admission import PATCH_TIMEOUT
-from runtime.service.gates import pin
-from runtime.service.kubernetes import admission_patch
+from runtime.service.gates import admission_patch, pin
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject, read_pod
 from runtime.service.pod_groups import (
@@ -265,6 +264,8 @@ def test_an_admitted_pod_keeps_its_place_however_long_nobody_binds_it(cluster: C
     for _ in range(5):
         cluster.time += 400
         cluster.cycle()
+    for name in names:
+        cluster.scheduler.settle(f"uid-{name}", read_pod(cluster.pods[name]))
     assert {x.seen.name for x in cluster.scheduler.tracker.pods() if x.info is not None} == set(names)
 
 
