@@ -104,6 +104,9 @@ class Admission:
     def drop(self, uid: str) -> None:
         """A pod is gone, or has a place and no gate any more."""
         self._forget_waiting(uid)
+        tracked = self._tracker.pod(uid)
+        if tracked is not None:
+            tracked.reason = ""
         self._unconfirmed.pop(uid, None)
         self._due.pop(uid, None)
         for known in (self._reasons, self._untold, self._told):
@@ -388,7 +391,7 @@ class Admission:
     def _explain(self, tracked: Tracked, reason: str) -> None:
         uid = tracked.seen.uid
         if self._reasons.get(uid) != reason:
-            self._reasons[uid] = reason
+            self._reasons[uid] = tracked.reason = reason
             self._untold.setdefault(uid, self._now())
 
     def _tell_reasons(self) -> None:

@@ -19,8 +19,8 @@ from generated.yunikorn.shim import ShimSchedulerState
 from runtime.annotations import SPEC, read_spec, write_bind_info, write_spec
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
-from runtime.gangs import Gang
 from runtime.errors import UserError
+from runtime.gangs import Gang
 from runtime.journal import Journal
 from runtime.pods import PodSpec
 from runtime.preemption.victims import preemptors

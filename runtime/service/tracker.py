@@ -45,6 +45,9 @@ class Tracked:
     journaled: bool = False
     """It is known from the journal, and the cluster has not told of it yet."""
 
+    reason: str = ""
+    """Why it has not been admitted, if it is gated."""
+
     @property
     def by_gate(self) -> bool:
         """Whether it is admitted by us, and bound by whatever scheduler it has: nobody asks for its place."""

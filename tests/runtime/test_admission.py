@@ -20,8 +20,7 @@ from runtime.annotations import BIND_INFO, ENABLE, ISOLATION, SPEC, write_bind_i
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.service.admission import PATCH_TIMEOUT
-from runtime.service.gates import pin
-from runtime.service.kubernetes import admission_patch
+from runtime.service.gates import admission_patch, pin
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject, read_pod
 from runtime.service.pod_groups import (
@@ -36,6 +35,7 @@ from runtime.service.pod_groups import (
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import Tracked
+from runtime.service.why import why
 
 EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
 """Eight nodes of four devices."""
@@ -161,6 +161,10 @@ class Cluster:
         notes = {name: pod["metadata"].get("annotations") or {} for name, pod in self.pods.items()}
         return {name: note[BIND_INFO] for name, note in notes.items() if BIND_INFO in note}
 
+    def why(self, gang: str) -> str:
+        """The same of a gang, as `runtime why` says it."""
+        return str(why(self.allocator, self.scheduler.tracker, self.scheduler.history, gang)[0]["reason"])
+
     def reason(self, name: str) -> str:
         """Why a pod waits."""
         return self.scheduler.admission.reason(f"uid-{name}")
@@ -185,11 +189,13 @@ def test_a_gang_is_admitted_when_all_its_pods_are_there(cluster: Cluster) -> Non
     assert not cluster.places()
     assert cluster.reason(names[0]) == "gang x waits for its pods: 2 of 3 are there"
     assert cluster.told[names[0]] == cluster.reason(names[0])
+    assert cluster.why("x") == cluster.reason(names[0])
     cluster.pods[names[2]] = last
     cluster.tell(last)
     cluster.settle()
     assert cluster.places().keys() == set(names)
     assert not any(pod["spec"]["schedulingGates"] for pod in cluster.pods.values())
+    assert "its kube-scheduler has not bound default/x-0" in cluster.why("x")
     check(cluster.allocator)
 
 
@@ -258,6 +264,8 @@ def test_an_admitted_pod_keeps_its_place_however_long_nobody_binds_it(cluster: C
     for _ in range(5):
         cluster.time += 400
         cluster.cycle()
+    for name in names:
+        cluster.scheduler.settle(f"uid-{name}", read_pod(cluster.pods[name]))
     assert {x.seen.name for x in cluster.scheduler.tracker.pods() if x.info is not None} == set(names)
 
 

@@ -144,7 +144,7 @@ def test_kills_between_two_gates_leave_no_gang_half_admitted(behind: Behind) -> 
         while time.monotonic() < ends and all(gate_of(x) for x in behind.pods().values()):
             pass
         behind.allocator.restart()
-        until(lambda names=names: not any(gate_of(behind.pods()[x]) for x in names), f"{name} is admitted", 60)
+        until(lambda: not any(map(gate_of, behind.pods().values())), f"{name} is admitted", 60)
         written = [json.loads(behind.pods()[x]["metadata"]["annotations"][INFO]) for x in names]
         assert len({json.dumps(x["affinityGroupBindInfo"]) for x in written}) == 1
         assert len({(x["node"], n) for x in written for n in x["leafCellIsolation"]}) == sum(
