@@ -39,6 +39,7 @@ def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
         if entry["resource"] != "pods":
             continue
         last, pod = entry["time"], entry["object"]
+        yield from _late(torn, last, slack)
         uid = pod["metadata"]["uid"]
         yield from _occupy(moment, uid, pod, alive=entry["type"] != "DELETED" and _alive(pod))
         asked = read_spec(pod)
@@ -52,8 +53,6 @@ def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
             members[gang] -= {x for x in members[gang] if x not in moment.pods}
         elif len(staying) < len(members[gang]):
             torn.setdefault(gang, (last, int(pod["spec"].get("terminationGracePeriodSeconds", GRACE))))
-        yield from _late(torn, last, slack)
-    yield from _late(torn, last, slack)
 
 
 def _occupy(moment: Moment, uid: str, pod: dict[str, Any], *, alive: bool) -> Iterator[str]:

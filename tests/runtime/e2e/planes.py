@@ -156,6 +156,11 @@ class StandIn(PlaneOfToday):
 
     # What tests can ask of it alone
 
+    @property
+    def changes(self) -> Path:
+        """All that has happened, one change on each line."""
+        return self.folder / "changes.jsonl"
+
     def compact(self) -> None:
         """The API server forgets what has happened."""
         self.ask("POST", "/stand-in/compact")

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
 from typing import Any
 
 import pytest
@@ -139,6 +140,26 @@ def test_the_journal_is_lost(behind: Behind) -> None:
     behind.allocator.start()
     behind.settled()
     assert (behind.places(), behind.allocator.get("/v1/inspect/affinitygroups/")) == before
+
+
+def test_the_disk_is_full(behind: Behind) -> None:
+    """The journal cannot grow: the process ends, nothing that it has not written down has happened, and it goes on."""
+    names = burst(behind, "before", 4)
+    behind.await_bound(*names)
+    before = behind.places()
+    process = behind.allocator.process
+    assert process is not None
+    size = behind.allocator.journal.stat().st_size
+    prlimit(process.pid, RLIMIT_FSIZE, (size, RLIM_INFINITY))
+    more = burst(behind, "after", 4)
+    until(lambda: process.poll() is not None, "it ends")
+    assert "cannot be written" in behind.allocator.log()
+    assert behind.places() == before, "nothing is bound that is not in the journal"
+    log = behind.plane.folder / "allocator.log"
+    log.rename(log.with_suffix(".full"))  # it has a traceback, which no other test may have
+    behind.allocator.start()
+    behind.await_bound(*names, *more, wake=True)
+    assert behind.places().items() >= before.items()
 
 
 def test_the_configuration_changes(behind: Behind) -> None:
