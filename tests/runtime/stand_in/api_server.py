@@ -230,7 +230,7 @@ class ApiServer:
             thing = read_event(thing, resource)
         metadata = thing.setdefault("metadata", {})
         if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = f"{metadata['generateName']}{uuid.uuid4().hex[:5]}"
+            metadata["name"] = f"{metadata['generateName']}{uuid.uuid4().hex[:12]}"
         if resource.namespaced:
             metadata["namespace"] = namespace = target.namespace or metadata.get("namespace") or "default"
             if self.store.get("namespaces", namespace) is None:
