@@ -7,7 +7,7 @@ import random
 import time
 
 import pytest
-from behind import Behind
+from behind import PODS, Behind
 from control_plane import until
 from planes import StandIn
 
@@ -39,6 +39,34 @@ def test_a_waiting_pod_costs_few_calls(behind: Behind, stand_in: StandIn, runnin
     time.sleep(60)
     calls = [x for x in stand_in.calls() if x["pod"] == f"default/{waits}" and x["time"] > begun]
     assert len(calls) <= CALLS_A_MINUTE, f"{len(calls)} calls in a minute, of {waits}: {behind.reasons(waits)}"
+
+
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+
+@pytest.mark.parametrize("covered", ["all pods of the gang", "one pod of the gang"])
+def test_a_disruption_budget_keeps_a_whole_gang(behind: Behind, covered: str) -> None:
+    if behind.plane.name == "1.20":
+        pytest.skip("1.20 has no policy/v1; its kube-scheduler deletes victims itself, whatever a budget says")
+    strongest = behind.gang("strongest", "product", 1000, (8, 8))
+    behind.await_bound(*strongest)
+    weak = behind.gang("weak", "product", 1, (8, 8))
+    behind.await_bound(*weak)
+    for name in weak if covered == "all pods of the gang" else weak[3:4]:
+        behind.plane.ask("PATCH", f"{PODS}/{name}", {"metadata": {"labels": {"app": "kept"}}})
+    spec = {"minAvailable": "100%", "selector": {"matchLabels": {"app": "kept"}}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep"}, "spec": spec}
+    behind.plane.apply(budget)
+    try:
+        strong = behind.gang("strong", "product", 500, (1, 8))
+        until(lambda: "keep" in behind.reasons(strong[0]), "the budget is named")
+        time.sleep(15)
+        pods = behind.pods()
+        assert all(name in pods and "deletionTimestamp" not in pods[name]["metadata"] for name in weak)
+    finally:
+        behind.plane.ask("DELETE", f"{BUDGETS}/keep")
+    behind.await_bound(*strong)
+    assert not behind.pods().keys() & set(weak), "the whole gang has left"
 
 
 @pytest.mark.parametrize("component", ["allocator", "kube-scheduler", "kube-apiserver"])
