@@ -488,6 +488,7 @@ def test_a_pod_that_asks_for_nothing_of_the_extender_is_bound_without_it(rig: Ri
     rig.run(1)
     assert rig.api.ask("GET", f"{PODS}/plain")["spec"]["nodeName"] == "node-1"
     assert "nodeName" not in rig.api.ask("GET", f"{PODS}/gated")["spec"]
+    assert "Scheduling is blocked" in rig.message("gated"), "it is not even tried"
     gone = [{"op": "remove", "path": "/spec/schedulingGates"}]
     rig.api.ask("PATCH", f"{PODS}/gated", gone, JSON_PATCH)
     rig.run(1)
@@ -566,6 +567,15 @@ def test_preempt_is_asked_only_where_its_own_filters_need_victims(rig: Rig) -> N
     assert asked == {"node-1": {"Pods": [{"UID": uid}], "NumPDBViolations": 0}}
     assert "deletionTimestamp" in rig.api.ask("GET", f"{PODS}/weak")["metadata"]
     assert rig.api.ask("GET", f"{PODS}/strong")["status"]["nominatedNodeName"] == "node-1"
+
+
+def test_nobody_is_deleted_where_the_extender_names_no_victims(rig: Rig) -> None:
+    rig.runs("weak", limits={MANAGED: "1", "gpu": "8"}, priorityClassName="low")
+    rig.answers |= {"filter": failed, "preempt": lambda _: {"NodeNameToMetaVictims": {"node-1": {"Pods": []}}}}
+    rig.api.pod("strong", {MANAGED: "1", "gpu": "8"}, priorityClassName="high")
+    rig.run(1)
+    assert "deletionTimestamp" not in rig.api.ask("GET", f"{PODS}/weak")["metadata"]
+    assert "nominatedNodeName" not in rig.api.ask("GET", f"{PODS}/strong")["status"]
 
 
 def test_the_message_counts_the_nodes_of_each_reason(rig: Rig) -> None:

@@ -26,11 +26,11 @@ def stand_in(behind: Behind) -> StandIn:
     return behind.plane
 
 
-@pytest.mark.parametrize("running", [1000, 1], ids=["stronger pods run", "weaker pods run, of others"])
-def test_a_waiting_pod_costs_few_calls(behind: Behind, stand_in: StandIn, running: int) -> None:
+@pytest.mark.parametrize("priority", [1000, 1], ids=["stronger pods run", "weaker pods run, of others"])
+def test_a_waiting_pod_costs_few_calls(behind: Behind, stand_in: StandIn, priority: int) -> None:
     """Measured behind 1.36.2: with `FailedNodes`, a kube-scheduler asks 17 times a second while weaker pods run."""
     held = [name for n in range(16) for name in behind.gang(f"held-{n}", "research", 1000, (1, 8))]
-    held += [name for n in range(16) for name in behind.gang(f"others-{n}", "product", running, (1, 8))]
+    held += [name for n in range(16) for name in behind.gang(f"others-{n}", "product", priority, (1, 8))]
     behind.await_bound(*held)
     (waits,) = behind.gang("waits", "research", 500, (1, 8))
     until(lambda: behind.reasons(waits), "it says why it waits")
