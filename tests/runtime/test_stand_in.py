@@ -17,7 +17,7 @@ from stand_in.kube_scheduler import KubeScheduler
 from stand_in.kubelets import node, running
 from stand_in.patches import PatchError, PatchTestError, json_patch, merge, strategic
 from stand_in.scheduling_queue import SPIN_SECONDS
-from stand_in.store import Thing
+from stand_in.store import Change, Thing
 
 ADMIN, ALLOCATOR = "admin-token", "allocator-token"
 ACCOUNT = "system:serviceaccount:kube-system:allocator"
@@ -387,6 +387,11 @@ class Now:
         return self.seconds
 
 
+def _sides(change: Change) -> tuple[Thing | None, Thing | None]:
+    """An object before and after a change."""
+    return None if change.old is None else change.old.thing, None if change.what == "DELETED" else change.new.thing
+
+
 class Inline:
     """Runs what others run in threads."""
 
@@ -414,10 +419,9 @@ class Rig:
         self.calls: list[tuple[str, Thing]] = []
         self.answers: dict[str, Callable[[Thing], Thing]] = {"bind": self._bind}
         self.scheduler.extenders[0]._post = self._post  # type: ignore[method-assign]
-        for kind, changed in (("nodes", self.scheduler.node_changed), ("pods", self.scheduler.pod_changed)):
-            api.server.store.listeners[kind].append(
-                lambda x, changed=changed: changed(x.old and x.old.thing, None if x.what == "DELETED" else x.new.thing)
-            )
+        listeners = api.server.store.listeners
+        listeners["nodes"].append(lambda x: self.scheduler.node_changed(*_sides(x)))
+        listeners["pods"].append(lambda x: self.scheduler.pod_changed(*_sides(x)))
         for n in (1, 2):
             api.ask("POST", "/api/v1/nodes", node(f"node-{n}", {"gpu": "8"}))
         for name, value in (("low", 1), ("high", 9)):
@@ -512,7 +516,7 @@ def test_failed_nodes_with_weaker_pods_are_tried_again_without_pause(rig: Rig) -
 def test_otherwise_a_rejected_pod_is_quiet_after_two_calls(rig: Rig, how: str) -> None:
     rig.runs("weak", priorityClassName="high" if how == "nobody is weaker" else "low")
     rig.answers["filter"] = unresolvable if how == "unresolvable" else failed
-    policy = {"preemptionPolicy": "Never"} if how == "never" else {}
+    policy: dict[str, Any] = {"preemptionPolicy": "Never"} if how == "never" else {}
     rig.api.pod("strong", priorityClassName="high", **policy)
     assert len(rig.run(250, 0.25)) == 2
     assert rig.run(120, 0.25), "it is tried again after 5 to 5.5 minutes"

@@ -60,9 +60,13 @@ def test_a_disruption_budget_keeps_a_whole_gang(behind: Behind, covered: str) ->
     try:
         strong = behind.gang("strong", "product", 500, (1, 8))
         until(lambda: "keep" in behind.reasons(strong[0]), "the budget is named")
+        begun = time.time()
         time.sleep(15)
         pods = behind.pods()
         assert all(name in pods and "deletionTimestamp" not in pods[name]["metadata"] for name in weak)
+        if isinstance(behind.plane, StandIn):
+            calls = [x for x in behind.plane.calls() if x["pod"] == "default/strong-0" and x["time"] > begun]
+            assert len(calls) <= CALLS_A_MINUTE, f"{len(calls)} calls in 15 s: {behind.reasons(strong[0])}"
     finally:
         behind.plane.ask("DELETE", f"{BUDGETS}/keep")
     behind.await_bound(*strong)

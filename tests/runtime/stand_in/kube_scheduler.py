@@ -214,6 +214,8 @@ class KubeScheduler:
         never with an empty list (until 1.38)." And: "A pod that the extender rejects with `FailedNodes`, while lower
         pods run on the nodes and the pod may preempt, is tried again without pause [...], each with a patch of the
         status. `FailedAndUnresolvableNodes`, or a class with `preemptionPolicy: Never`: 2 calls, then quiet."
+
+        From its sources: a node that an answer does not name counts as one where preemption does not help.
         """
         pod, total = queued.pod, len(infos)
         message = aggregate(reasons, total)
