@@ -84,6 +84,10 @@ class Instance:
         if ready:
             until(self.ready, f"{self.name} is ready: {self.log()[-500:]}")
 
+    def runs(self) -> bool:
+        """Whether the process is there."""
+        return self.process is not None and self.process.poll() is None
+
     def ready(self) -> bool:
         """Whether it takes requests."""
         assert self.process is not None

@@ -51,6 +51,8 @@ def running(plane: Plane) -> Iterator[Behind]:
 @pytest.fixture
 def behind(running: Behind) -> Iterator[Behind]:
     """With nobody in the cluster. After each test, all that must hold does."""
+    if not running.allocator.runs():  # a test that failed may have left it so
+        running.allocator.start()
     running.clear()
     yield running
     running.settled()
