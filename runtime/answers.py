@@ -18,6 +18,8 @@ class Phase(Enum):
     """They fit as they are. Asking changes nothing."""
     PREEMPTING = "Preempting"
     """They fit when weaker pods are killed. Asking may begin a preemption."""
+    EVICTING = "Evicting"
+    """They fit as they are, and who asks evicts the pods in the way itself. Asking may begin a preemption."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,24 @@ def main() -> None:
     help="Delete all victims of a preemption when the first one is deleted. Default: with --kubernetes.",
 )
 @click.option(
+    "--tls-certificate",
+    type=FILE,
+    help="Serve HTTPS with this certificate, followed by intermediate certificates (PEM). Requires --tls-key.",
+)
+@click.option("--tls-key", type=FILE, help="Private key of --tls-certificate (PEM, without a password).")
+@click.option(
+    "--client-ca",
+    type=FILE,
+    help="Authenticate clients by certificates that these authorities have signed (PEM). Requires --allow.",
+)
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="ROLE=NAME",
+    help="Grant the role read, schedule or administer to the client with the common name NAME, or to a group"
+    " (ROLE=group:ORGANIZATION). May be repeated.",
+)
+@click.option(
     "--reload/--no-reload",
     default=None,
     help="Exit when the configuration file changes, to be restarted. Default: with --kubernetes.",

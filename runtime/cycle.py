@@ -65,7 +65,7 @@ class Cycle:
         self.join(pod)
 
     def schedule(self, pod: Pod, suggested: Iterable[str] | None, phase: Phase) -> Answer:
-        """Where a pod goes. In the preempting phase this may begin a preemption, or call one off."""
+        """Where a pod goes. Except in the filtering phase, this may begin a preemption, or call one off."""
         self._check(pod)
         gang = self.join(pod)
         if gang.state is PENDING and not gang.specified_by(pod):
@@ -75,7 +75,8 @@ class Cycle:
         candidates = CandidateNodes(names)
         if gang.state is PREEMPTING:
             self._offers.keep(gang.name, pod.uid, names)
-            if phase is Phase.PREEMPTING and not all(self._reachable(gang, x, names) for x in gang.virtual):
+            offered = names if phase is Phase.PREEMPTING else None
+            if phase is not Phase.FILTERING and not all(self._reachable(gang, x, offered) for x in gang.virtual):
                 self.call_off(gang)
         match gang.state:
             case AffinityGroupState.PENDING:
@@ -116,7 +117,8 @@ class Cycle:
         """Whether a preempting gang can still have a leaf cell that it has reserved, or waits for.
 
         An outer scheduler that preempts offers only nodes with weaker pods: that a reserved node, which has none any
-        more, is not among them, says nothing against it.
+        more, is not among them, says nothing against it. One that leaves evictions to us offers nodes as they are: that
+        a node with victims is not among them says nothing either, so that `names` is none then.
         """
         if not device.host.healthy:
             return False
@@ -129,7 +131,7 @@ class Cycle:
         places = choice.places()
         left = displaced(places.virtual)
         if left:
-            if phase is Phase.PREEMPTING:
+            if phase is not Phase.FILTERING:
                 self.take(gang, places, choice.demote)
                 self._offers.keep(gang.name, pod.uid, candidates.names)
             return Preempt(victims(left))

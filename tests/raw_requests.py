@@ -43,6 +43,7 @@ def raw_requests(port: int, path: str, headers: str = "") -> dict[str, bytes]:
         "another method": f"FOO {path} HTTP/1.1\r\n{end}\r\n",
         "a body in pieces": chunked("1\r\n{\r\n1;x=y\r\n}\r\n0\r\nTrailer: x\r\n\r\n"),
         "a piece without a size": chunked("zz\r\n{}\r\n0\r\n\r\n"),
+        "HEAD with a piece without a size": chunked("zz\r\n{}\r\n0\r\n\r\n").replace("POST", "HEAD", 1),
         "a length and pieces": chunked("2\r\n{}\r\n0\r\n\r\n").replace("Transfer", "Content-Length: 5\r\nTransfer"),
         "two lengths": f"{post}{end}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}",
         "a negative length": body("{}", -1),

@@ -65,12 +65,13 @@ desk.One
   none                  violated      violated
   bell                  violated      holds
   kept                  violated      violated
-  kept_too              holds         violated
+  kept_too              holds*        violated
   nobody asks for long  -             -
   all                   holds         holds
   failing step: `tries` is out of range in `t3` of `Desk` (desk.fsm:12:5)
-  holds wherever it was checked: invariant Desk: few, reachable taken, no
-    deadlock
+  holds wherever it was checked: invariant Desk: few*, reachable taken, no
+    deadlock*
+  * some steps fail in this row, and what would follow them is unknown
   nobody asks for long: there is no event `find` (desk.fsm:22:21)
 
 desk.Two
@@ -134,6 +135,41 @@ def untimed(text: str) -> str:
     return re.sub(r'"seconds": [\d.e-]+', "", text)
 
 
+def test_a_deadlock_that_a_failing_step_hides_is_not_shown_to_be_absent(spec: Path) -> None:
+    """Every step of `Free` fails, until a repair of it reaches the state in which none is possible. A witness is one
+    wherever steps fail, and so is what fails."""
+    spec.write_text(
+        """module desk
+machine Desk {
+    n: 0..1
+    initial state Free
+            state Stuck
+    event take from environment
+    take: Free -> Stuck on take do n = n + 2
+    amends fit "it fits" replaces take: Free -> Stuck on take
+    amends back "it goes on" Stuck -> Free on take
+}
+system One { desk: Desk  invariant low: desk.n < 2  reachable free: desk in Free }
+"""
+    )
+    result = each()
+    assert result.stdout == (
+        "desk.One\n"
+        "        no deadlock  failing step\n"
+        "  none  holds*       violated\n"
+        "  fit   violated     holds\n"
+        "  back  holds*       violated\n"
+        "  all   holds        holds\n"
+        "  failing step: `n` is out of range in `take` of `Desk` (desk.fsm:7:5)\n"
+        "  holds wherever it was checked: invariant low*, reachable free\n"
+        "  * some steps fail in this row, and what would follow them is unknown\n"
+    )
+    assert result.exit_code == 0
+    page = (report("--each-amendment"), Path("out/index.html").read_text())[1]
+    marks = re.findall(r'<span class="mark (\S+)">(holds\*?|violated)</span>', page.partition('class="repairs"')[2])
+    assert marks[:4] == [("bounded", "holds*"), ("violated", "violated"), ("violated", "violated"), ("holds", "holds")]
+
+
 def test_unknown_is_no_pass(spec: Path) -> None:
     result = each("--max-states", "1", "--system", "One")
     assert result.exit_code == 3
@@ -184,6 +220,7 @@ def test_json_has_every_answer(spec: Path) -> None:
     ]
     assert [[x["line"] for x in r["amendments"]] for r in one["rows"]] == [[], [14], [16], [19], [21, 24], []]
     assert one["rows"][1]["outcomes"] == ["violated", None, "holds", "holds", "holds"]
+    assert [r["fails"] for r in one["rows"]] == [True, False, True, True, False, False]
     assert one["rows"][4]["why"] == "there is no event `find` (desk.fsm:22:21)"
     assert [r["repairs"] for r in two["rows"]] == ["all"]
     other = json.loads(CliRunner().invoke(cli, ["verify", "desk.fsm", "--format", "json"]).stdout)
@@ -193,6 +230,7 @@ def test_json_has_every_answer(spec: Path) -> None:
 def test_markdown_has_the_tables(spec: Path) -> None:
     spec.write_text(TEXT.replace("nobody asks", "<b>nobody</b> | asks"))
     page = each("--format", "markdown").stdout
+    assert "| kept\\_too | holds\\* | violated |" in page
     assert "| | nothing\\_lost | failing step |\n| --- | --- | --- |\n| none | violated | violated |" in page
     assert "| \\<b\\>nobody\\</b\\> \\| asks for long | \\- | \\- |" in page
     assert "- holds wherever it was checked: invariant Desk: few" in page

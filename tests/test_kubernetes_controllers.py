@@ -17,6 +17,12 @@ from fsmdsl.search import Exploration, explore, play
 SPECS = Path(__file__).absolute().parent.parent / "specs" / "kubernetes"
 
 STATES = {
+    "admission.BothWays": 68_048,
+    "admission.Gates": 12_306,
+    "admission.LostJournal": 63_492,
+    "admission.OtherWay": 72_456,
+    "admission.Preemption": 77_016,
+    "admission.TwoVictims": 158_176,
     "cluster_autoscaler.OneNode": 402,
     "job.TwoPods": 20_454,
     "jobset.Deleted": 160,
@@ -26,6 +32,12 @@ STATES = {
 """How many states each system has, with its repairs."""
 
 AS_CODED = {
+    "admission.BothWays": ["once", "gate", "asked", "Gang: whole", "Gang: known", "all_in", "reserved", "all_out"],
+    "admission.Gates": ["once", "gate", "Gang: whole", "Gang: known"],
+    "admission.LostJournal": ["once", "gate", "Gang: whole", "Gang: known"],
+    "admission.OtherWay": ["once", "gate", "asked", "Gang: whole", "Gang: known", "all_in", "reserved", "all_out"],
+    "admission.Preemption": ["once", "gate", "asked", "Gang: known", "all_in", "reserved", "all_out"],
+    "admission.TwoVictims": ["once", "gate", "Gang: known", "all_in", "reserved"],
     "cluster_autoscaler.OneNode": ["untainted"],
     "job.TwoPods": [],
     "jobset.Deleted": [],

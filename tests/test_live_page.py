@@ -176,6 +176,27 @@ def test_a_conflict_is_asked_about_and_loses_nothing(
 # Verifying -----------------------------------------------------------------------------------------------------------
 
 
+def test_a_fault_is_listed_before_the_property_whose_run_it_ends(
+    started: Served, watched: Watched, folder: Path
+) -> None:
+    (folder / "cut.fsm").write_text("""module cut
+machine Lock { initial state Free  state Held  event take from Job  Free -> Held on take }
+machine Job { param lock: Lock  initial state Idle  state Waiting  state Done  event begin, end from environment
+              Idle -> Waiting on begin do lock.take  Waiting -> Done on end do lock.take }
+system S { lock: Lock  job: Job { lock = lock }  property ends: job in Waiting ~> job in Done }
+""")
+    page = watched.open(started, "cut.fsm")
+    watched.verify("cut.S")
+    expect(page, "#verify .progress").to_contain_text("(every reachable state, but some steps fail)")
+    listed = page.locator("#verify .verdicts >> nth=0").locator(":scope > li")
+    chromium.expect(listed).to_have_count(2)
+    chromium.expect(listed.nth(0)).to_contain_text("take is unhandled in Held of Lock")
+    chromium.expect(listed.nth(1)).to_contain_text("property ends")
+    chromium.expect(listed.nth(1)).to_contain_text(
+        "its run goes no further because of a fault; repair it first: take is unhandled in Held of Lock"
+    )
+
+
 def test_hived_as_documented_is_refuted_and_stepped_through(started: Served, watched: Watched, folder: Path) -> None:
     shutil.copy(ROOT / "specs" / "hived" / "hived.fsm", folder)
     page = watched.open(started, "hived.fsm")

@@ -179,6 +179,22 @@ def test_a_recovery_may_fail_only_after_it_was_interrupted() -> None:
     assert a.explanation == ("recovery does not end: `recover` fails, `n` of log would become 3, outside 0..2 (range)",)
 
 
+def test_where_other_steps_fail_the_evidence_says_so() -> None:
+    text = """
+        machine Log {{
+            durable n: 0..1
+            initial state On
+            event write from environment
+            On on write do n = {}
+        }}
+        system S {{ log: Log  environment {{ log.write  crash }}  property p: recovers on n }}
+        """
+    for value, extent in (("1", "exhaustive: 2"), ("2", "exhaustive, but some steps fail: 1")):
+        a = answer(text.format(value))
+        assert a.outcome == "holds"
+        assert a.basis.startswith(f"{extent} states, ")
+
+
 def test_a_crash_that_fails_itself_is_not_recovered_from() -> None:
     text = """
         machine Node {{

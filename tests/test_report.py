@@ -13,7 +13,7 @@ from fsmdsl.report.anchors import anchor
 from fsmdsl.report.assets import fingerprint, script, style
 from fsmdsl.report.chart import chart, violation
 from fsmdsl.report.columns import columns
-from fsmdsl.report.exploration import details, never_followed, summary, verdict
+from fsmdsl.report.exploration import details, explored_part, never_followed, summary, verdict
 from fsmdsl.report.frames import frame, frames, tally
 from fsmdsl.report.page import SCRIPTS, STYLES, page, paragraphs, prose, script_data
 from fsmdsl.report.views import Report
@@ -219,6 +219,51 @@ def test_a_row_that_is_followed_from_some_sources_says_from_which_it_is_not() ->
         "system S { m: M }"
     )
     assert never_followed(explore(of, of.systems["x.S"]), of) == ["M e from B", "M f"]
+
+
+FAILING = """
+machine Lamp {
+    n: 0..1
+    initial state Off
+    state On
+    event toggle, up from environment
+    Off -> On on toggle
+    On -> Off on toggle
+    up: On on up do n = n + 1
+    invariant low: n < 2
+}
+system Room {
+    lamp: Lamp
+    property lit: lamp in Off ~> lamp in On
+    reachable on: lamp in On
+    reachable high: lamp.n == 2
+}
+"""
+
+
+def test_the_evidence_of_what_holds_says_that_some_steps_fail() -> None:
+    """What is behind them is unknown. A run shows what it shows all the same."""
+    some_fail = "exhaustive, but some steps fail: 4 states"
+    for text, basis in ((FAILING, some_fail), (FAILING.replace("n + 1", "0"), "exhaustive: 2 states")):
+        of = model(text)
+        x = explore(of, of.systems["x.Room"])
+        bases = {v.label: v.basis for v in x.verdicts if v.kind != "fault"}
+        assert bases == {
+            "invariant Lamp: low": basis,
+            "reachable on": "a trace of 1 step",
+            "reachable high": basis,
+            "no deadlock": basis,
+            "property lit": basis,
+        }
+        assert f"({basis.partition(':')[0]})" in summary(x)
+        unchecked = replace(x, verdicts=(*x.verdicts, replace(x.verdicts[0], outcome="not checked")))
+        joint = ", but some steps fail, and" if x.fails else ", but"
+        assert f"(exhaustive{joint} 1 not checked)" in summary(unchecked)
+        assert explored_part(x) == "every reachable state" + ", but some steps fail" * x.fails
+        within = explored_part(replace(x, beyond=1))
+        assert within == "every state within the bound" + ", but some steps fail" * x.fails
+        assert replace(x, beyond=1).extent == "within the bound" + ", but some steps fail" * x.fails
+        assert replace(x, stopped="stopped at 4 states").extent == "stopped at 4 states"
 
 
 def test_what_could_not_be_checked_is_no_success() -> None:

@@ -305,6 +305,38 @@ def test_what_needs_attention_is_listed_by_urgency() -> None:
     assert "scenarios failing" in summary(report)
 
 
+def test_the_summary_names_the_scenarios_that_fail_and_leads_to_them() -> None:
+    """Those of a system name it. The list of what needs attention does so, too."""
+    machine = "machine M { initial resting state A  state B  event e from environment  A -> B on e }"
+    text = f"""{machine} system S {{ m: M }}
+    scenario a "<b>of</b> a system" of S {{ m.e  expect m in A }}
+    scenario b {{ m: M  m.e  expect m in A }}
+    scenario good of S {{ m.e  expect m in B }}
+    """
+    report = report_of(model(text))
+    said = [(x.what, x.href) for x in report.attention if x.urgency == "failing"]
+    assert said == [("scenario `x.a` of `S`", "x-scenario-a"), ("scenario `x.b`", "x-scenario-b")]
+    html = page(report)
+    (line,) = re.findall(r'<p class="failing">(.*?)</p>', html)
+    a, b = '<a href="#x-scenario-a">x.a</a> of S', '<a href="#x-scenario-b">x.b</a>'
+    assert line == f"Failing: {a}, {b}"
+    assert all(html.count(f'id="x-scenario-{name}"') == 1 for name in "ab")
+    more = "".join(f"scenario c{n} {{ m: M  m.e  expect m in A }} " for n in range(3))
+    (line,) = re.findall(r'<p class="failing">(.*?)</p>', page(report_of(model(text + more))))
+    assert line == f'Failing: {a}, {b}, <a href="#x-scenario-c0">x.c0</a> and 2 more'
+    assert '<p class="failing">' not in page(report_of(model(text.replace("expect m in A", "expect m in B"))))
+
+
+def test_what_was_explored_of_a_system_says_that_some_steps_fail() -> None:
+    text = "machine M {{ n: 0..1  initial state A  event e from environment  A on e do n = {} }} system S {{ m: M }}"
+    for value, more in ((1, ""), (2, ", but some steps fail")):
+        report = report_of(model(text.format(value)))
+        (system,) = report.modules[0].systems
+        assert system.basis == f"every reachable state{more}"
+        evidence = {v.basis.partition(":")[0] for v in system.verdicts if v.kind == "deadlock"}
+        assert evidence == {f"exhaustive{more}"}
+
+
 def test_rows_of_the_library_that_no_run_follows_are_counted_and_need_no_attention() -> None:
     report = report_of(model_of(SPECS / "kubernetes" / "job.fsm"))
     systems = [system for module in report.modules for system in module.systems]

@@ -109,6 +109,138 @@ def test_what_the_author_asked_for_comes_first_and_then_what_is_soonest() -> Non
     assert steps == sorted(steps, key=lambda n: n or 0)
 
 
+CUT_OFF = """module cut
+machine Lock {
+    initial state Free
+            state Held
+    event take, lose from Job
+    Free -> Held on take
+}
+machine Job {
+    param lock: Lock
+    initial state Idle
+            state Waiting
+            state Done
+    event begin, end, stop from environment
+    Idle -> Waiting on begin do lock.take
+    Waiting -> Done on end do lock.take
+    Idle on stop do lock.lose
+}
+system S {
+    lock: Lock
+    job: Job { lock = lock }
+    invariant idle: job in Idle
+    property ends: job in Waiting ~> job in Done
+    may rest when job in Done
+}
+"""
+TAKE, LOSE = "`take` is unhandled in `Held` of `Lock`", "`lose` is unhandled in `Free` of `Lock`"
+CAUSED = f"its run goes no further because of a fault; repair it first: {TAKE}"
+
+
+def test_a_fault_that_ends_the_run_of_a_property_comes_directly_before_it() -> None:
+    """The other fault has a shorter run, but no property ends in it."""
+    assert titles(CUT_OFF) == ["invariant idle", TAKE, "property ends", LOSE]
+    idle, take, ends, lose = groups(CUT_OFF)
+    assert [g.ends_in for g in (idle, take, lose)] == [()] * 3
+    assert [g.title for g in ends.ends_in] == [TAKE]
+    assert ends.details == (CAUSED,)
+
+
+def test_a_property_that_its_runs_violate_by_themselves_ends_in_no_fault() -> None:
+    text = CUT_OFF.replace("Waiting -> Done on end do lock.take", "Waiting on end")
+    assert titles(text) == ["invariant idle", "property ends", LOSE]
+    assert groups(text)[1].details == ()
+
+
+def test_a_property_that_ends_in_several_faults_comes_behind_all_of_them() -> None:
+    more = "Waiting on stop do lock.lose"
+    lines = CUT_OFF.replace("Idle on stop do lock.lose", more)
+    lose = LOSE.replace("Free", "Held")
+    assert titles(lines) == ["invariant idle", TAKE, lose, "property ends"]
+    together = f"its run goes no further because of 2 faults; repair them first: {TAKE}; {lose}"
+    assert groups(lines)[-1].details == (together,)
+
+
+def test_of_many_faults_that_end_a_run_the_first_are_named() -> None:
+    events = [f"e{n}" for n in range(5)]
+    text = CUT_OFF.replace("take, lose", f"take, {', '.join(events)}").replace(
+        "event begin", f"event {', '.join(events)}, begin"
+    )
+    sends = "  ".join(f"Waiting on {e} do lock.{e}" for e in events)
+    p = groups(text.replace("Idle on stop do lock.lose", sends))[-1]
+    assert (p.title, len(p.ends_in)) == ("property ends", 6)
+    assert p.end[0].startswith(
+        "its run goes no further because of 6 faults; repair them first: `e0` is unhandled in `Held`"
+    )
+    assert p.end[0].endswith("`e2` is unhandled in `Held` of `Lock` and 3 more")
+
+
+def test_a_recovery_that_fails_comes_behind_its_fault() -> None:
+    text = """
+    machine Node { durable n: 0..1  initial state Up  volatile state Busy  event work, rest from environment
+                   Up -> Busy on work  Busy -> Up on rest }
+    system S { node: Node  environment { node.work node.rest crash }  property p: recovers on n }
+    """
+    lost, recovery = groups(text)
+    assert (lost.subject.fault, recovery.title) == ("lost", "property p")
+    assert recovery.ends_in == (lost,)
+
+
+@pytest.mark.parametrize(
+    ("offers", "message"),
+    [
+        ("m.set(m.o.n)", "then every possible step fails: `m.o` (none)"),
+        ("m.over", "then every possible step fails: `m.over` (range)"),
+        ("m.over crash", "then every possible step except a crash fails: `m.over` (range)"),
+        ("m.over m.up", ""),
+    ],
+    ids=["an event without a value", "a step", "a crash is possible", "another step is possible"],
+)
+def test_what_counts_as_a_step_that_is_possible_at_the_end_of_a_run(offers: str, message: str) -> None:
+    text = f"""
+    machine M {{ o: M?  n: 0..1  initial persistent state A  event up, over, set(k: 0..1) from environment
+                 A on set(k) do n = k  A on over do n = n + 2  A on up  A -> A on crash }}
+    system S {{ m: M  environment {{ {offers} }}  may rest when true
+               property p: eventually m.n == 1 under finitely many crashes }}
+    """
+    model = compiled(text)
+    (system,) = model.systems.values()
+    (v,) = (v for v in explore(model, system).verdicts if v.kind == "property")
+    assert ([line for line in v.explanation if line.startswith("then every")], len(v.ends_in)) == (
+        [message] * bool(message),
+        bool(message),
+    )
+    (p,) = (g for g in groups(text) if g.title == "property p")
+    assert groups(text).index(p) == len(p.ends_in) == bool(message)
+
+
+def test_every_format_lists_the_fault_before_the_property(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a format lists groups, and where it says what is wrong in one."""
+    monkeypatch.chdir(tmp_path)
+    Path("cut.fsm").write_text(CUT_OFF.replace("invariant idle: job in Idle", ""))
+    text, sarif, junit, gitlab, markdown = (
+        verify("cut.fsm", "--format", form) for form in ("text", "sarif", "junit", "gitlab", "markdown")
+    )
+    data = json.loads(verify("cut.fsm", "--format", "json"))["systems"][0]["groups"]
+    assert [(g["name"], g["ends_in"]) for g in data] == [(None, []), ("ends", [0]), (None, [])]
+    heads = [line.partition(" (")[0] for line in text.splitlines() if line.startswith("  violated: ")]
+    assert heads == [f"  violated: {TAKE}", "  violated: property ends", f"  violated: {LOSE}"]
+    messages = [x["message"]["text"] for x in json.loads(sarif)["runs"][0]["results"]]
+    issues = [x["description"] for x in json.loads(gitlab)]
+    cases = [x.get("name") for x in ElementTree.fromstring(junit).iter("testcase")]
+    for listed in (messages, issues):
+        assert ["`take`" in listed[0], CAUSED in listed[1], "`lose`" in listed[2]] == [True] * 3
+    assert cases[:3] == [TAKE, "property ends", LOSE]
+    assert markdown.index("`take` reaches") < markdown.index(CAUSED) < markdown.index("`lose` reaches")
+    report = CliRunner().invoke(cli, ["report", "cut.fsm", "-o", "out"])
+    assert report.exit_code == 1
+    attention = re.findall(r'<a href="#cut.S-run-\d">(.*?)</a>', Path("out/index.html").read_text())
+    assert [re.sub("<.*?>", "`", x).removeprefix("`cut.S`: ") for x in attention[:3]] == [TAKE, "property ends", LOSE]
+
+
+# What an author is told of it ----------------------------------------------------------------------------------------
+
 E = "initial state A  event e from environment"
 OTHER = "machine N { param m: M  initial state A  event g from environment  A on g do m.f } "
 

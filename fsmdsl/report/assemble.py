@@ -116,12 +116,12 @@ def _leads_to(c: m.Channel) -> str:
 
 def _scenario(x: m.Scenario, done: Mapping[str, Played]) -> ScenarioView:
     name = f"{anchor(x.module)}-scenario-{anchor(x.name)}"
+    system = "" if x.system.span == x.span else x.system.name
     if x.qualified not in done:
-        return ScenarioView(name, x.name, x.title, "unknown", "it was not played to the end")
+        return ScenarioView(name, x.name, x.title, "unknown", "it was not played to the end", system)
     failure = done[x.qualified].failure
-    return ScenarioView(
-        name, x.name, x.title, "passes" if failure is None else "fails", "" if failure is None else failure.message
-    )
+    outcome, detail = ("passes", "") if failure is None else ("fails", failure.message)
+    return ScenarioView(name, x.name, x.title, outcome, detail, system)
 
 
 def _locks(x: m.Locks) -> LocksView:

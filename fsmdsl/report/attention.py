@@ -38,7 +38,8 @@ def _scenarios(module: ModuleView) -> Iterator[Attention]:
     for s in module.scenarios:
         if s.outcome != "passes":
             urgency = "failing" if s.outcome == "fails" else "bounded"
-            yield Attention(urgency, s.outcome, f"scenario `{module.name}.{s.name}`", s.detail, s.id)
+            of = f" of `{s.system}`" if s.system else ""
+            yield Attention(urgency, s.outcome, f"scenario `{module.name}.{s.name}`{of}", s.detail, s.id)
 
 
 def _diagnostic(d: Diagnostic) -> Attention:

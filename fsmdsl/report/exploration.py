@@ -14,7 +14,7 @@ from fsmdsl.runs.causes import Cause, causes
 from fsmdsl.runs.rows import SourceRow, rows_of
 from fsmdsl.runs.trace import world_data
 from fsmdsl.runs.verdicts.rules import RELIES, STUTTERS
-from fsmdsl.runs.verdicts.verdict import Images, share_beyond
+from fsmdsl.runs.verdicts.verdict import SOME_FAIL, Images, share_beyond
 from fsmdsl.runs.violation_groups import Group, Row, violation_groups
 from fsmdsl.search import Exploration, Played, Trace, Verdict
 from fsmdsl.search import data as trace_data
@@ -46,7 +46,8 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     states = f"{x.states:,} states{share_beyond(x.beyond)}"
     size = f"{states}, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
     unchecked = sum(v.outcome == "not checked" for v in x.verdicts)
-    basis = x.extent + (f", but {unchecked} not checked" if unchecked and x.states else "")
+    joint = "and" if x.complete and x.fails else "but"
+    basis = x.extent + (f", {joint} {unchecked} not checked" if unchecked and x.states else "")
     return f"{paint(word.ljust(8), role)}  {x.system.qualified}: {size} ({basis})"
 
 
@@ -86,7 +87,8 @@ def details(
 def explored_part(x: Exploration) -> str:
     """What was explored, and after a search that was cut short, which violations may be missing."""
     if x.complete:
-        return "every state within the bound" if x.beyond else "every reachable state"
+        reached = "every state within the bound" if x.beyond else "every reachable state"
+        return f"{reached}{SOME_FAIL}" if x.fails else reached
     if x.at_violation:
         return f"every run of up to {max(x.depth - 1, 0)} steps; violations that need longer runs may be missing"
     return f"{x.states:,} states; violations in other states may be missing"
@@ -216,7 +218,7 @@ def explored(x: Exploration, model: m.Model) -> shapes.Exploration:
             _verdict(v, model, titles.get(n, v.label), cause_of.get(n), group_of.get(n))
             for n, v in enumerate(x.verdicts)
         ],
-        "groups": list(map(_group, groups)),
+        "groups": [_group(g, [groups.index(fault) for fault in g.ends_in]) for g in groups],
         "never_followed": [
             _unfollowed(model.machines[machine].transitions[index], machine) for machine, index in x.coverage.unfollowed
         ],
@@ -227,7 +229,7 @@ def _unfollowed(t: m.Transition, machine: str) -> shapes.Unfollowed:
     return {"machine": machine, "transition": t.name, "index": t.index, "source": t.source, **place(t.span)}
 
 
-def _group(g: Group) -> shapes.Group:
+def _group(g: Group, ends_in: list[int]) -> shapes.Group:
     subject = g.subject
     return {
         "title": g.heading,
@@ -243,6 +245,7 @@ def _group(g: Group) -> shapes.Group:
         "rows": list(map(_row, subject.rows)),
         "led_by": None if g.led_by is None else _row(g.led_by),
         "steps": g.steps,
+        "ends_in": ends_in,
         "verdicts": [member.verdict for member in g.members],
     }
 

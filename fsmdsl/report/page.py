@@ -19,6 +19,9 @@ SCRIPTS = ("panzoom.js", "download.js", "sorting.js", "space.js", "stepper.js", 
 AT_FIRST = 12
 """Maximum number of things that need attention shown before the reader asks for all."""
 
+MAX_FAILING = 3
+"""Maximum number of failing scenarios that the summary names."""
+
 
 def page(report: Report) -> str:
     """The whole file."""
@@ -27,6 +30,7 @@ def page(report: Report) -> str:
         report=report,
         summary=summary(report),
         shown_at_first=AT_FIRST,
+        max_failing=MAX_FAILING,
         style=style(*STYLES),
         script=code,
         script_hash=fingerprint(code),

@@ -25,6 +25,8 @@ WIDTH = 80
 """Maximum number of columns of a table in a terminal."""
 MAX_LABEL = 36
 """Maximum width of the first column. A reason that is longer continues on the next line."""
+STAR = "*"
+"""Mark of what holds where some steps fail: what would follow them is unknown."""
 MAX_SETTLED = 6
 """Maximum number of questions that a line names."""
 
@@ -49,6 +51,29 @@ Column = tuple[Question, tuple[Outcome, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """An outcome as a table shows it. `is_limited`: it holds, but some steps fail."""
+
+    outcome: Outcome
+    is_limited: bool
+
+    @property
+    def text(self) -> str:
+        """In a word."""
+        return f"{self.outcome}{STAR}" if self.is_limited else self.outcome
+
+    @property
+    def role(self) -> str:
+        """The role of its colour in a terminal."""
+        return "warning" if self.is_limited else _ROLES[self.outcome]
+
+    @property
+    def mark(self) -> str:
+        """The kind of its mark on a page."""
+        return "bounded" if self.is_limited else self.outcome
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """A system with some of its repairs: none, one, or all. With alternatives, `all` is all that apply, or, with a
     `repair`, all that apply if that one comes first. `exploration`: None where there is no such system, for the reason
@@ -66,6 +91,11 @@ class Trial:
         if self.repair is None:
             return self.scope
         return self.repair.title if self.scope == "one" else f"all with {self.repair.title}"
+
+    @property
+    def fails(self) -> bool:
+        """Does some step fail? What would follow it is unknown."""
+        return self.exploration is not None and self.exploration.fails
 
     @property
     def is_whole(self) -> bool:
@@ -96,17 +126,29 @@ class Table:
     @property
     def settled(self) -> tuple[Question, ...]:
         """What holds in every row that has it."""
-        return tuple(q for q, column in self._columns if _is_settled(column))
+        return tuple(q for q, column in self.columns if _is_settled(column))
 
     @property
     def contested(self) -> tuple[Column, ...]:
         """The other columns."""
-        return tuple((q, column) for q, column in self._columns if not _is_settled(column))
+        return tuple((q, column) for q, column in self.columns if not _is_settled(column))
+
+    def cells(self, column: Column) -> tuple[Cell, ...]:
+        """The cells of a column."""
+        q, outcomes = column
+        by_row = zip(self.trials, outcomes, strict=True)
+        return tuple(Cell(outcome, outcome == "holds" and _is_limited(q, trial)) for trial, outcome in by_row)
 
     @property
-    def _columns(self) -> Iterator[Column]:
+    def columns(self) -> Iterator[Column]:
+        """All questions, each with its outcomes."""
         for n, q in enumerate(self.questions):
             yield q, tuple(row[n] for row in self.outcomes)
+
+
+def _is_limited(q: Question, trial: Trial) -> bool:
+    """Where some step fails, is an answer that holds one for the states before it alone? A witness is one for all."""
+    return trial.fails and q.kind != "reachable"
 
 
 def _is_settled(column: Sequence[Outcome]) -> bool:
@@ -213,8 +255,9 @@ def table_lines(x: Table, paint: Paint = plain) -> Iterator[str]:
         names = "".join(printable(q.name).ljust(size) for (q, _), size in zip(part, sizes, strict=True))
         yield f"  {' ' * width}{names}".rstrip()
         for n, (first, *others) in enumerate(labels):
-            cells = (paint(c[n], _ROLES[c[n]]) + " " * (k - len(c[n])) for (_, c), k in zip(part, sizes, strict=True))
-            yield f"  {first.ljust(width)}{''.join(cells)}".rstrip()
+            cells = [x.cells(column)[n] for column in part]
+            words = (paint(c.text, c.role) + " " * (k - len(c.text)) for c, k in zip(cells, sizes, strict=True))
+            yield f"  {first.ljust(width)}{''.join(words)}".rstrip()
             yield from (f"  {line}" for line in others)
     for note in notes(x):
         yield from wrap(note, WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False)
@@ -243,16 +286,22 @@ def _parts(columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
 
 
 def notes(x: Table) -> Iterator[str]:
-    """What the names of columns stand for, what holds in every row, and why rows are empty."""
+    """What the names of columns stand for, what holds in every row, what a star means, and why rows are empty."""
     for q, _ in x.contested:
         if q.kind == "fault" and q.title != q.name:
             yield f"{q.name}: {q.title}"
     if x.settled:
         more = len(x.settled) - MAX_SETTLED
-        names = ", ".join(q.title for q in x.settled[:MAX_SETTLED])
+        names = ", ".join(_settled_title(x, q) for q in x.settled[:MAX_SETTLED])
         yield f"holds wherever it was checked: {names}{f' and {more} more' if more > 0 else ''}"
+    if any(cell.is_limited for column in x.columns for cell in x.cells(column)):
+        yield f"{STAR} some steps fail in this row, and what would follow them is unknown"
     for why, trials in groupby((t for t in x.trials if t.why), key=lambda t: t.why):
         yield f"{', '.join(t.label for t in trials)}: {why}"
+
+
+def _settled_title(x: Table, q: Question) -> str:
+    return f"{q.title}{STAR}" if any(_is_limited(q, trial) for trial in x.trials) else q.title
 
 
 # On a page -----------------------------------------------------------------------------------------------------------
@@ -262,7 +311,10 @@ def repairs_view(x: Table) -> RepairsView:
     """The table for the report."""
     return RepairsView(
         [q.name for q, _ in x.contested],
-        [(t.label, _reason(t), [outcomes[n] for _, outcomes in x.contested]) for n, t in enumerate(x.trials)],
+        [
+            (t.label, _reason(t), [(cell.mark, cell.text) for cell in (x.cells(c)[n] for c in x.contested)])
+            for n, t in enumerate(x.trials)
+        ],
         list(notes(x)),
     )
 
@@ -293,5 +345,6 @@ def _row(trial: Trial, outcomes: Sequence[Outcome]) -> shapes.RepairRow:
         "reason": None if repair is None else repair.reason,
         "amendments": [] if repair is None else [place(a.span) for a in repair.amendments],
         "outcomes": [None if outcome == "-" else outcome for outcome in outcomes],
+        "fails": trial.fails,
         "why": trial.why or None,
     }

@@ -174,8 +174,9 @@ class Group(TypedDict):
     step that fails, else null. What matters to that kind is not null: `machine` and `channel` (qualified), `event`,
     `action` (whose answer is awaited), `field`. `states`: where there is a violation for each state. `rows`: the row
     that fails, or those that are enabled at once. `led_by`: if the first violation is in the library, the last row of
-    the author's on its run, else null. `steps`: of the shortest run, null if there is none. `verdicts`: the places in
-    `verdicts`, the one with the shortest run first."""
+    the author's on its run, else null. `steps`: of the shortest run, null if there is none. `ends_in`: of a property,
+    the places of the groups of faults because of which its run goes no further. `verdicts`: the places in `verdicts`,
+    the one with the shortest run first."""
 
     title: str
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
@@ -190,6 +191,7 @@ class Group(TypedDict):
     rows: list[Row]
     led_by: Row | None
     steps: int | None
+    ends_in: list[int]
     verdicts: list[int]
 
 
@@ -240,14 +242,15 @@ class Question(TypedDict):
 class RepairRow(TypedDict):
     """The verdicts on a system without repairs (`none`), with `one`, or with `all`. `name`, `reason`, `amendments`: of
     the one repair, or, for `all`, of the alternative that comes first; else null and empty. `outcomes`: in the order of
-    the questions, null where there is no such question. `why`: null, or why there is no such system with these
-    repairs."""
+    the questions, null where there is no such question. `fails`: do some steps fail, so that what holds, unless it is a
+    `reachable`, holds only up to them? `why`: null, or why there is no such system with these repairs."""
 
     repairs: Literal["none", "one", "all"]
     name: str | None
     reason: str | None
     amendments: list[Place]
     outcomes: list[Literal["holds", "violated", "unknown"] | None]
+    fails: bool
     why: str | None
 
 

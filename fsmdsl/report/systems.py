@@ -15,7 +15,7 @@ from fsmdsl.report.exploration import explored_part, never_followed_by_machine, 
 from fsmdsl.report.stepping import of_verdict
 from fsmdsl.report.views import GroupView, RepairsView, SpaceView, SystemView, VerdictView
 from fsmdsl.runs.narrative import story
-from fsmdsl.runs.verdicts.verdict import share_beyond
+from fsmdsl.runs.verdicts.verdict import SOME_FAIL, share_beyond
 from fsmdsl.runs.violation_groups import Group, violation_groups
 from fsmdsl.search import Exploration, Verdict, lines
 from fsmdsl.step import Universe
@@ -60,7 +60,8 @@ def _instances(system: m.System) -> list[tuple[str, str, str]]:
 def _basis(x: Exploration) -> str:
     likes = f", up to symmetry of {' and '.join(x.reduced)}" if x.reduced else ""
     reached = f"every state within the bound{share_beyond(x.beyond)}" if x.beyond else "every reachable state"
-    return f"{x.stopped}: explored {explored_part(x)}" if x.stopped else f"{reached}{likes}"
+    failures = SOME_FAIL if x.fails else ""
+    return f"{x.stopped}: explored {explored_part(x)}" if x.stopped else f"{reached}{likes}{failures}"
 
 
 def _group(g: Group, verdicts: Sequence[VerdictView]) -> GroupView:

@@ -175,8 +175,8 @@ class RepairsView:
 
     questions: Sequence[str]
     """The heads of the columns."""
-    rows: Sequence[tuple[str, str, Sequence[str]]]
-    """The head of each row, the reason of its repair if that is not the head, and the outcomes."""
+    rows: Sequence[tuple[str, str, Sequence[tuple[str, str]]]]
+    """The head of each row, the reason of its repair if that is not the head, and the kinds and texts of the marks."""
     notes: Sequence[str]
 
 
@@ -225,6 +225,8 @@ class ScenarioView:
     outcome: str
     """`passes`, `fails`, or `unknown`: a limit came first."""
     detail: str
+    system: str
+    """The system that it is of; empty where it has instances of its own."""
 
     @property
     def mark(self) -> str:
@@ -309,6 +311,11 @@ class Report:
     changed: Sequence[ChangedView] = ()
 
     @property
+    def failing(self) -> Sequence[tuple[ModuleView, ScenarioView]]:
+        """The scenarios that fail, each with its module."""
+        return [(module, x) for module in self.modules for x in module.scenarios if x.outcome == "fails"]
+
+    @property
     def totals(self) -> dict[str, int]:
         """Counts for the overview."""
         machines = [x for module in self.modules for x in module.machines]
@@ -325,5 +332,5 @@ class Report:
             "undecided": sum(v.outcome in ("unknown", "not checked") for x in systems for v in x.verdicts)
             + sum(x.outcome == "unknown" for x in scenarios),
             "scenarios": len(scenarios),
-            "failing": sum(x.outcome == "fails" for x in scenarios),
+            "failing": len(self.failing),
         }

@@ -114,6 +114,11 @@ class Searched(ABC):
         self.tally = Tally() if counted else None
 
     @property
+    def fails(self) -> bool:
+        """Does some step fail, or have the initial values a fault?"""
+        return bool(self.faults) or self.unshown is not None or self.universe.fault is not None
+
+    @property
     @abstractmethod
     def frontier(self) -> Frontier:
         """How far the search is."""

@@ -2,8 +2,9 @@
 
 One missing row makes the same event unhandled in nine states, and that is one thing to repair. So failing steps are
 grouped by what fails: the kind of the fault, the event and the machine, the field or channel, and the row. Everything
-that the author asked for (invariants, properties, `reachable`, `refines`) is a group of its own and comes first. Groups
-are computed from the values of faults and runs, never from messages; every output uses these.
+that the author asked for (invariants, properties, `reachable`, `refines`) is a group of its own and comes first. Only
+the faults that end the run of a property come before it, for they are to be repaired first. Groups are computed from
+the values of faults and runs, never from messages; every output uses these.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import assert_never
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.model.workspace import shipped
+from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.verdict import Exploration, Verdict, VerdictKind, is_own
 from fsmdsl.step import Fault, Followed
@@ -46,6 +48,9 @@ from fsmdsl.step.world import (
     Waiting,
 )
 from fsmdsl.text.source import Span
+
+MAX_FAULTS = 3
+"""Maximum number of faults that a property is said to end in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,8 @@ class Group:
     """Where the first fails in the library: the last row of the author's own on its run."""
     span: Span
     """Where to show it in the text: never in the library, where a row of the author's leads to it."""
+    ends_in: tuple[Group, ...] = ()
+    """Of a property: the faults because of which its run does not go on. They come before it."""
 
     @property
     def first(self) -> int:
@@ -154,15 +161,31 @@ class Group:
 
     @property
     def details(self) -> tuple[str, ...]:
-        """What else there is to say: the states, the row of the library."""
+        """What else there is to say."""
+        return (*self.places, *self.end)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The states, the row of the library."""
         lines = [f"in {', '.join(self.states)}"] if len(self.states) > 1 else []
         if self.led_by is not None and self.row is not None:
             lines.append(f"in the library: {self.row} ({self.row.span})")
         return tuple(lines)
 
+    @property
+    def end(self) -> tuple[str, ...]:
+        """Which faults are to be repaired first."""
+        if not self.ends_in:
+            return ()
+        faults, them = ("a fault", "it") if len(self.ends_in) == 1 else (f"{len(self.ends_in)} faults", "them")
+        titles = "; ".join(g.title for g in self.ends_in[:MAX_FAULTS])
+        more = f" and {len(self.ends_in) - MAX_FAULTS} more" if len(self.ends_in) > MAX_FAULTS else ""
+        return (f"its run goes no further because of {faults}; repair {them} first: {titles}{more}",)
+
 
 def violation_groups(x: Exploration, model: m.Model) -> list[Group]:
-    """All violations, each in one group: first what the author asked for, then by the length of the shortest run."""
+    """All violations, each in one group: first what the author asked for, each behind the faults that end its run; then
+    the other faults and deadlocks. Otherwise by the length of the shortest run."""
     violations = [n for n, v in enumerate(x.verdicts) if v.outcome == "violated"]
     if not violations:
         return []
@@ -172,7 +195,18 @@ def violation_groups(x: Exploration, model: m.Model) -> list[Group]:
     for n in violations:
         members.setdefault(_subject(roster, rows, x.verdicts[n]), []).append(n)
     groups = [_group(roster, rows, x, subject, numbers) for subject, numbers in members.items()]
-    return sorted(groups, key=lambda g: (not g.is_own, *_by_steps(g.steps)))
+    by_steps = sorted(groups, key=lambda g: (not g.is_own, *_by_steps(g.steps)))
+    return list(dict.fromkeys(chain.from_iterable((*g.ends_in, g) for g in _with_ends(x, by_steps))))
+
+
+def _with_ends(x: Exploration, groups: Sequence[Group]) -> Iterator[Group]:
+    """The groups, each with the faults that end its run."""
+    faults = {n: fault_key(v.fault) for n, v in enumerate(x.verdicts) if v.fault is not None}
+    for g in groups:
+        ends = {fault_key(fault) for fault in x.verdicts[g.first].ends_in}
+        yield replace(
+            g, ends_in=tuple(y for y in groups if any(faults.get(member.verdict) in ends for member in y.members))
+        )
 
 
 def _group(roster: Roster, rows: Sequence[Row], x: Exploration, subject: Subject, numbers: list[int]) -> Group:

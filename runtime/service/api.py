@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,7 @@ WATCH_TIMEOUT = 60
 a word is missed for no longer than this."""
 CONNECT_TIMEOUT = 10.0
 """Seconds for any other request, and for what is late on a watch."""
+LEASES = "apis/coordination.k8s.io/v1/"
 JSON = {"Content-Type": "application/json"}
 CREDENTIAL_HEADERS = ("Authorization",)
 """Headers that identify the caller."""
@@ -43,11 +46,26 @@ PLUGIN_PREFIX = "client.authentication.k8s.io/"
 """Prefix of the versions of credential plugins."""
 
 
+FIRST_POLICY_V1 = 22
+"""The minor version of Kubernetes from which evictions are those of policy/v1; earlier ones know policy/v1beta1."""
+
+
 class Kind(Enum):
     """What can be listed and watched."""
 
     NODES = "nodes"
     PODS = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A PodDisruptionBudget."""
+
+    name: str
+    selector: str
+    """The pods that it covers, as a list of pods is asked for."""
+    allowed: int
+    """How many of them may be evicted now."""
 
 
 class ApiError(Exception):
@@ -66,8 +84,13 @@ class Api:
         """`direct`: for bindings, as soon as it is known how to say who asks; none where a proxy is on the way."""
         self._client = client
         self._direct = direct
+        self.before_change: Callable[[], object] = lambda: None
+        """Called when a connection is there, before anything is sent of a request that changes something else than a
+        Lease. Nothing is sent if it raises an exception."""
         self._who: dict[str, str] | None = None
         """The headers that said who asks in the last request that was answered; none before the first."""
+        self._policy = ""
+        """The group and version of evictions and budgets; empty before it is needed."""
 
     def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
         """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
@@ -130,6 +153,40 @@ class Api:
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": pod.uid}}
         self._ask("DELETE", _path(pod.namespace, pod.name), json=options)
 
+    def evict(self, pod: PodObject) -> None:
+        """Has a pod deleted, in its own time, unless a disruption budget forbids it (code 429) or another pod has taken
+        its name (409). Raises `ApiError`."""
+        eviction = {
+            "apiVersion": self._policy_version(),
+            "kind": "Eviction",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "deleteOptions": {"preconditions": {"uid": pod.uid}},
+        }
+        self._post(f"{_path(pod.namespace, pod.name)}/eviction", eviction)
+
+    def budgets(self, namespace: str) -> Iterator[Budget]:
+        """The disruption budgets that cover pods of a namespace. Raises `ApiError`."""
+        path = f"apis/{self._policy_version()}/namespaces/{quote(namespace, safe='')}/poddisruptionbudgets"
+        for item in self._ask("GET", path).get("items") or []:
+            selector = (item.get("spec") or {}).get("selector")
+            if selector is not None:
+                allowed = (item.get("status") or {}).get("disruptionsAllowed") or 0
+                yield Budget(item["metadata"]["name"], label_selector(selector), allowed)
+
+    def selected(self, namespace: str, selector: str) -> set[str]:
+        """The uids of the pods of a namespace with certain labels. Raises `ApiError`."""
+        path = f"api/v1/namespaces/{quote(namespace, safe='')}/pods"
+        items = self._ask("GET", path, params={"labelSelector": selector}).get("items") or []
+        return {item["metadata"]["uid"] for item in items}
+
+    def _policy_version(self) -> str:
+        """An answer that cannot be understood is that of a later version."""
+        if not self._policy:
+            minor = re.match(r"\d+", str(self._ask("GET", "version").get("minor", "")))
+            is_old = minor is not None and int(minor[0]) < FIRST_POLICY_V1
+            self._policy = "policy/v1beta1" if is_old else "policy/v1"
+        return self._policy
+
     def lease(self, namespace: str, name: str) -> dict[str, Any] | None:
         """A Lease; none where there is no such. Raises `ApiError`."""
         try:
@@ -158,7 +215,8 @@ class Api:
         status, answer = 401, b""
         if self._direct is not None and self._who is not None:
             try:
-                status, answer = self._direct.post(path, json.dumps(document).encode(), {**JSON, **self._who})
+                body, headers = json.dumps(document).encode(), {**JSON, **self._who}
+                status, answer = self._direct.post(path, body, headers, self.before_change)
             except NoAnswerError as error:
                 raise ApiError(0, str(error)) from error
         if status == 401:
@@ -167,6 +225,8 @@ class Api:
             raise _error(status, answer)
 
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
+        if method != "GET" and not path.startswith(LEASES):
+            more["extensions"] = {"trace": self._trace}
         with _as_api_errors():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
@@ -176,6 +236,11 @@ class Api:
         if not isinstance(answer, dict):
             raise ApiError(0, f"the answer to {method} {path} is not an object")
         return answer
+
+    def _trace(self, event: str, _: Mapping[str, Any]) -> None:
+        """The client for everything tells of each step of a request."""
+        if event.endswith("send_request_headers.started"):
+            self.before_change()
 
     def close(self) -> None:
         """Closes all idle connections."""
@@ -188,8 +253,27 @@ def _path(namespace: str, name: str) -> str:
     return f"api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
 
 
+def label_selector(selector: Mapping[str, Any]) -> str:
+    """A LabelSelector as the API takes it in a query."""
+    parts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    for x in selector.get("matchExpressions") or []:
+        values = f"({','.join(x.get('values') or [])})"
+        match x["operator"]:
+            case "In":
+                parts.append(f"{x['key']} in {values}")
+            case "NotIn":
+                parts.append(f"{x['key']} notin {values}")
+            case "Exists":
+                parts.append(x["key"])
+            case "DoesNotExist":
+                parts.append(f"!{x['key']}")
+            case operator:
+                raise ApiError(0, f"a selector has the unknown operator {operator}")
+    return ",".join(parts)
+
+
 def _leases(namespace: str) -> str:
-    return f"apis/coordination.k8s.io/v1/namespaces/{quote(namespace, safe='')}/leases"
+    return f"{LEASES}namespaces/{quote(namespace, safe='')}/leases"
 
 
 @contextmanager

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import ssl
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode
 from urllib.request import urlopen
 
@@ -19,23 +23,106 @@ from runtime.service.why import words
 Data = dict[str, Any]
 UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
-_SERVER = click.option(
-    "--server", default="http://127.0.0.1:9096", show_default=True, metavar="URL", help="Address of the allocator."
-)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
-def _ask(server: str, path: str) -> Data:
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The allocator to ask."""
+
+    url: str
+    ca: Path | None
+    """The certificates that sign that of the server; none for those that the system trusts."""
+    certificate: Path | None
+    """Says who asks; none for an allocator that does not want to know."""
+    key: Path | None
+    """None where it is in the file of the certificate."""
+
+    def context(self) -> ssl.SSLContext:
+        """Raises `UserError` where a file cannot be used."""
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+        except OSError as error:
+            raise UserError(f"{self.ca} cannot be used as --ca: {_cause(error)}") from error
+        if self.certificate is None:
+            if self.key is not None:
+                raise UserError("--key requires --certificate")
+            return context
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+        except OSError as error:
+            files = " and ".join(str(x) for x in (self.certificate, self.key) if x is not None)
+            raise UserError(f"{files} cannot be used as --certificate and --key: {_cause(error)}") from error
+        return context
+
+
+def _cause(error: OSError) -> str:
+    """What is wrong with a file, or with a certificate."""
+    match error:
+        case ssl.SSLCertVerificationError():
+            return error.verify_message
+        case ssl.SSLError():
+            return (error.reason or "not in PEM format").replace("_", " ").lower()
+        case _:
+            return error.strerror or str(error)
+
+
+def _server_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say which allocator to ask. The command gets a `Server` as `server`."""
+
+    @wraps(command)
+    def asking(
+        *args: Any, server: str, ca: Path | None, certificate: Path | None, key: Path | None, **more: Any
+    ) -> None:
+        command(*args, server=Server(server, ca, certificate, key), **more)
+
+    for option in (
+        click.option(
+            "--key", type=_FILE, envvar="ALLOCATOR_KEY", help="Private key of --certificate. [env: ALLOCATOR_KEY]"
+        ),
+        click.option(
+            "--certificate",
+            type=_FILE,
+            envvar="ALLOCATOR_CERTIFICATE",
+            help="Client certificate, which says who asks (PEM). [env: ALLOCATOR_CERTIFICATE]",
+        ),
+        click.option(
+            "--ca",
+            type=_FILE,
+            envvar="ALLOCATOR_CA",
+            help="Accept a server certificate that these authorities have signed (PEM), instead of the authorities"
+            " that the system trusts. [env: ALLOCATOR_CA]",
+        ),
+        click.option(
+            "--server",
+            envvar="ALLOCATOR_SERVER",
+            default="http://127.0.0.1:9096",
+            show_default=True,
+            metavar="URL",
+            help="Address of the allocator. [env: ALLOCATOR_SERVER]",
+        ),
+    ):
+        option(asking)
+    return asking
+
+
+def _ask(server: Server, path: str) -> Data:
     """What is at a path of the allocator. Raises `UserError`."""
-    if not server.startswith(("http://", "https://")):
-        raise UserError(f"the address of the allocator must be http://HOST:PORT, not {server}")
+    if not server.url.startswith(("http://", "https://")):
+        raise UserError(f"the address of the allocator must be http://HOST:PORT or https://HOST:PORT, not {server.url}")
+    context = server.context() if server.url.startswith("https://") else None
     try:
-        with urlopen(f"{server.rstrip('/')}/v2/inspect/{path}", timeout=60) as answer:
+        with urlopen(f"{server.url.rstrip('/')}/v2/inspect/{path}", timeout=60, context=context) as answer:
             return dict(json.load(answer))
     except HTTPError as error:
         raise UserError(error.read(10_000).decode(errors="replace").strip('"')) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"{server} does not answer: {error}") from error
+        cause = error.reason if isinstance(error, URLError) else error
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            hint = f"the certificate of {server.url} is not accepted: {cause.verify_message}; --ca names its authority"
+            raise UserError(hint) from error
+        raise UserError(f"{server.url} does not answer: {error}") from error
 
 
 def _show(answer: Data, lines: Callable[[Data], Iterator[str] | list[str]], as_json: bool) -> None:
@@ -47,9 +134,9 @@ def _show(answer: Data, lines: Callable[[Data], Iterator[str] | list[str]], as_j
 
 @click.command()
 @click.argument("gang")
-@_SERVER
+@_server_options
 @_JSON
-def why(gang: str, server: str, as_json: bool) -> None:
+def why(gang: str, server: Server, as_json: bool) -> None:
     """Explain why GANG waits.
 
     Shows how long it has been waiting, its place in the queue, the gangs in the way, what would make room, and its
@@ -60,9 +147,9 @@ def why(gang: str, server: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name")
-@_SERVER
+@_server_options
 @_JSON
-def node(name: str, server: str, as_json: bool) -> None:
+def node(name: str, server: Server, as_json: bool) -> None:
     """Show the devices and health of node NAME.
 
     Shows what occupies each device, why the node is bad, and its events.
@@ -72,9 +159,9 @@ def node(name: str, server: str, as_json: bool) -> None:
 
 @click.command("virtual-clusters")
 @click.argument("name", default="")
-@_SERVER
+@_server_options
 @_JSON
-def virtual_clusters(name: str, server: str, as_json: bool) -> None:
+def virtual_clusters(name: str, server: Server, as_json: bool) -> None:
     """Show the usage of virtual clusters.
 
     With NAME, shows only that virtual cluster, and its running and waiting gangs.
@@ -84,9 +171,9 @@ def virtual_clusters(name: str, server: str, as_json: bool) -> None:
 
 
 @click.command()
-@_SERVER
+@_server_options
 @_JSON
-def opportunistic(server: str, as_json: bool) -> None:
+def opportunistic(server: Server, as_json: bool) -> None:
     """List the gangs that run without a guarantee.
 
     These gangs are displaced first.
@@ -105,9 +192,9 @@ def opportunistic(server: str, as_json: bool) -> None:
 @click.option("--gang", default="", help="Show only events of this gang.")
 @click.option("--node", "on", default="", help="Show only events on this node.")
 @click.option("--virtual-cluster", "tenant", default="", help="Show only events of gangs in this virtual cluster.")
-@_SERVER
+@_server_options
 @_JSON
-def events(since: str, gang: str, on: str, tenant: str, server: str, as_json: bool) -> None:
+def events(since: str, gang: str, on: str, tenant: str, server: Server, as_json: bool) -> None:
     """Show recent events.
 
     Shows which gangs were placed, displaced or ended, and which nodes failed.

@@ -8,6 +8,7 @@ uses it has a client for everything, too, and takes that one where this one does
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from select import POLLIN, poll
 from threading import Lock, local
@@ -32,10 +33,16 @@ class Direct:
         self._lock = Lock()
         self._all: list[HTTPConnection] = []
 
-    def post(self, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Status and body of the answer. Raises `NoAnswerError`."""
+    def post(
+        self, path: str, body: bytes, headers: dict[str, str], before: Callable[[], object] = lambda: None
+    ) -> tuple[int, bytes]:
+        """Status and body of the answer. Raises `NoAnswerError`, and what `before` raises, which is called when the
+        connection is there and before anything is sent."""
         connection = self._connection()
         try:
+            if connection.sock is None:
+                connection.connect()
+            before()
             connection.request("POST", f"{self._prefix}/{path}", body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()

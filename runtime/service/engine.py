@@ -69,11 +69,20 @@ class Request:
 class Engine:
     """Takes requests from any thread, and serves them in its own, many at a time."""
 
-    def __init__(self, scheduler: PodScheduler, source: Source, locks: Locks, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        scheduler: PodScheduler,
+        source: Source,
+        locks: Locks,
+        metrics: Metrics,
+        on_commit: Callable[[], object] = lambda: None,
+    ) -> None:
+        """`on_commit` is called in the thread of the cycles, each time that what a cycle has changed is committed."""
         self._scheduler = scheduler
         self._source = source
         self._locks = locks
         self._metrics = metrics
+        self._on_commit = on_commit
         self._requests: Queue[Request | None] = Queue()
         self._ending = Event()
         self._thread = Thread(target=self._run, name="cycles", daemon=True)
@@ -144,6 +153,7 @@ class Engine:
                         request.run(self._scheduler)
                     self._scheduler.write_history()
                     decided = time.perf_counter()
+                self._on_commit()
                 if batch:
                     self._metrics.cycle(len(batch), decided - begun, time.perf_counter() - decided)
         except Exception as error:

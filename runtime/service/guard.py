@@ -1,8 +1,9 @@
 """Who may ask the allocator: other programs, and its own pages. No page of another site.
 
-The allocator has no passwords: every client that reaches its port may do what a scheduler may (see SECURITY.md). But a
-browser sends requests for any page that it shows. So the guard checks two things of every request: no page of another
-site has sent it, and its host name is one of ours. A foreign name that leads here is how DNS rebinding works.
+Unless clients have to show certificates, every client that reaches the port may do what a scheduler may (see `access`).
+A browser sends requests for any page that it shows, and shows a certificate with them. So the guard checks two things
+of every request: no page of another site has sent it, and its host name is one of ours. A foreign name that leads here
+is how DNS rebinding works.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Kept in memory: a restart begins with an empty history. What the log of the proc
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 from threading import Lock
@@ -19,6 +19,7 @@ from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced, reserver
 from runtime.service.objects import NodeObject
+from runtime.service.tally import Fate, Tally
 
 MAX_EVENTS = 10_000
 MAX_NAMES = 8
@@ -27,6 +28,9 @@ SAMPLE_INTERVAL = 15.0
 """Seconds between two samples of the usage."""
 MAX_SAMPLES = 5760
 """Maximum number of samples: one day."""
+
+
+WAITING = (State.PENDING, State.PREEMPTING)
 
 
 class Kind(Enum):
@@ -40,6 +44,11 @@ class Kind(Enum):
     ASKED_TO_LEAVE = "AskedToLeave"
     STAYS = "Stays"
     DEMOTED = "Demoted"
+    JOURNALED = "Journaled"
+    EVICTED = "Evicted"
+    EVICTION_REFUSED = "EvictionRefused"
+    ADMITTED = "Admitted"
+    BOUND = "Bound"
     LEFT = "Left"
     ENDED = "Ended"
     NODE_BAD = "NodeBad"
@@ -63,6 +72,8 @@ class Event:
     others: tuple[str, ...] = ()
     """Other gangs involved: the gang that it leaves for, or the gangs that leave for it."""
     detail: str = ""
+    pods: tuple[str, ...] = ()
+    """Namespace and name of the pods that it happened to, where it did not happen to the gang as a whole."""
 
     @property
     def text(self) -> str:
@@ -72,6 +83,7 @@ class Event:
 
 def _sentence(event: Event) -> str:
     who, nodes, others = event.gang, _enumerate(event.nodes), _enumerate(event.others)
+    pods = _enumerate(event.pods)
     match event.kind:
         case Kind.STARTED:
             return f"the allocator started: {event.detail}"
@@ -89,6 +101,16 @@ def _sentence(event: Event) -> str:
             return f"{who} stays: its cells are no longer needed"
         case Kind.DEMOTED:
             return f"{who} has lost its guarantee to {others or 'a changed configuration'}, and runs opportunistically"
+        case Kind.JOURNALED:
+            return f"the decision about {who} is in the journal, on the disk"
+        case Kind.EVICTED:
+            return f"{pods} of {who} was evicted from {nodes} for {others or 'a stronger gang'}"
+        case Kind.EVICTION_REFUSED:
+            return f"{who} is not evicted for {others or 'a stronger gang'}: {event.detail}"
+        case Kind.ADMITTED:
+            return f"{pods} of {who} was admitted to {nodes}"
+        case Kind.BOUND:
+            return f"{pods} of {who} was bound to {nodes}"
         case Kind.LEFT:
             return f"{who} has left {nodes} for {others or 'a stronger gang'}"
         case Kind.ENDED:
@@ -126,18 +148,30 @@ class _GangState(NamedTuple):
     tenant: str
     nodes: tuple[str, ...]
     others: tuple[str, ...]
+    guaranteed: bool
+    pods: int
+    """Those with places; of a gang that is being preempted, as many as there were when that began."""
+    since: float
+    """When it began to wait, in seconds since the epoch; 0 where it does not wait."""
 
 
 class History:
-    """Written by the thread that runs cycles, read by any."""
+    """Changes of gangs and nodes are written by the thread that runs cycles; answers of the API server by any thread,
+    as are `journaled` and what is read."""
 
-    def __init__(self, now: Callable[[], float] = time) -> None:
+    def __init__(self, tenants: Collection[str] = (), now: Callable[[], float] = time) -> None:
+        """`tenants`: the names of the virtual clusters that are configured."""
+        self.tally = Tally(tenants)
         self._now = now
         self._lock = Lock()
         self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._samples: deque[Sample] = deque(maxlen=MAX_SAMPLES)
         self._number = 0
         self._states: dict[str, _GangState] = {}
+        self._journaled: set[str] = set()
+        """Gangs whose last decision is known to be in the journal."""
+        self._refused: dict[str, str] = {}
+        """By victim: why it is not evicted."""
 
     # Writing
 
@@ -145,7 +179,9 @@ class History:
         """What there is already has happened before."""
         with self._lock:
             self._events.clear()
-        self._states = {name: _state_of(gang) for name, gang in allocator.gangs.items()}
+            self._journaled = set(allocator.gangs)
+            self._refused.clear()
+        self._states = {name: _state_of(gang, None, self._now()) for name, gang in allocator.gangs.items()}
         placed = sum(len(gang.assigned) for gang in allocator.gangs.values())
         self._record(Kind.STARTED, detail=f"{len(self._states)} gangs are known, {placed} pods have places")
 
@@ -158,7 +194,7 @@ class History:
                     self._ended(name, before)
                     del self._states[name]
                 continue
-            after = self._states[name] = _state_of(gang)
+            after = self._states[name] = _state_of(gang, before, self._now())
             self._changed(gang, before, after)
 
     def node(self, before: NodeObject | None, after: NodeObject | None, name: str) -> None:
@@ -168,6 +204,38 @@ class History:
             self._record(Kind.NODE_HEALTHY, nodes=(name,))
         elif was and not now:
             self._record(Kind.NODE_BAD, nodes=(name,), detail=after.reason if after is not None else "it is gone")
+
+    def journaled(self, gang: str, nodes: tuple[str, ...] = ()) -> None:
+        """What was decided about a gang is on the disk; told once. For the function that has waited for the disk."""
+        with self._lock:
+            if gang in self._journaled:
+                return
+            self._journaled.add(gang)
+        self._record(Kind.JOURNALED, gang, nodes=nodes)
+
+    def evicted(self, pod: str, gang: str, node: str, preemptors: Iterable[str]) -> None:
+        """The API server has accepted that a pod leaves."""
+        with self._lock:
+            self._refused.pop(gang, None)
+        self._record(Kind.EVICTED, gang, nodes=(node,), others=tuple(preemptors), pods=(pod,))
+
+    def eviction_refused(self, gang: str, preemptors: Iterable[str], why: str) -> bool:
+        """A disruption budget forbids that a gang leaves. Answers whether this is new: told again when the reason is
+        another one."""
+        with self._lock:
+            if self._refused.get(gang) == why:
+                return False
+            self._refused[gang] = why
+        self._record(Kind.EVICTION_REFUSED, gang, others=tuple(preemptors), detail=why)
+        return True
+
+    def admitted(self, pod: str, gang: str, node: str) -> None:
+        """The scheduling gate of a pod is gone, and its place is written on it."""
+        self._record(Kind.ADMITTED, gang, nodes=(node,), pods=(pod,))
+
+    def bound(self, pod: str, gang: str, node: str) -> None:
+        """The API server has accepted our binding of a pod."""
+        self._record(Kind.BOUND, gang, nodes=(node,), pods=(pod,))
 
     def sample(self, allocator: DurableAllocator) -> None:
         """How full the cluster is, if it is time. Costs a look at all gangs."""
@@ -194,10 +262,11 @@ class History:
         nodes: tuple[str, ...] = (),
         others: tuple[str, ...] = (),
         detail: str = "",
+        pods: tuple[str, ...] = (),
     ) -> None:
         with self._lock:
             self._number += 1
-            self._events.append(Event(self._number, self._now(), kind, gang, tenant, nodes, others, detail))
+            self._events.append(Event(self._number, self._now(), kind, gang, tenant, nodes, others, detail, pods))
 
     def _changed(self, gang: Gang, before: _GangState | None, after: _GangState) -> None:
         name, tenant = gang.name, after.tenant
@@ -209,12 +278,19 @@ class History:
         if after.demoted and not (before is not None and before.demoted):
             stronger = gang.demotion.preemptor if gang.demotion is not None else ""
             self._record(Kind.DEMOTED, name, tenant, after.nodes, (stronger,) if stronger else ())
+            if stronger:
+                self.tally.preempted(tenant, after.pods, Fate.DEMOTED, guaranteed=True)
         if was is after.state:
             return
+        if State.BEING_PREEMPTED not in (was, after.state):
+            self._forget(name)
         match after.state:
             case State.ALLOCATED:
                 kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
                 self._record(kind, name, tenant, after.nodes)
+                if was in WAITING:
+                    began = self._now() if before is None else before.since
+                    self.tally.placed(tenant, max(0.0, self._now() - began))
             case State.PREEMPTING:
                 self._record(Kind.RESERVED, name, tenant, after.nodes, after.others)
             case State.BEING_PREEMPTED:
@@ -224,13 +300,31 @@ class History:
             case _ if before is not None:
                 self._ended(name, before)
 
+    def _forget(self, name: str) -> None:
+        """What is decided about a gang now is not in the journal yet."""
+        with self._lock:
+            self._journaled.discard(name)
+            self._refused.pop(name, None)
+
     def _ended(self, name: str, before: _GangState) -> None:
+        self._forget(name)
         kind = Kind.LEFT if before.state is State.BEING_PREEMPTED else Kind.ENDED
         placed = before.state in (State.ALLOCATED, State.BEING_PREEMPTED)
         others = before.others if kind is Kind.LEFT else ()
         self._record(kind, name, before.tenant, before.nodes if placed else (), others)
+        if kind is Kind.LEFT:
+            self.tally.preempted(before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
 
     # Reading
+
+    def waiting_since(self, gang: str) -> float:
+        """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""
+        state = self._states.get(gang)
+        return state.since if state is not None and state.since else self._now()
+
+    def waited(self, gang: str) -> float:
+        """For how many seconds a gang that waits has done so."""
+        return max(0.0, self._now() - self.waiting_since(gang))
 
     def events(
         self, since: float = 0.0, gang: str = "", node: str = "", tenant: str = "", after: int = 0
@@ -254,7 +348,7 @@ class History:
             return [sample for sample in self._samples if sample.time >= since]
 
 
-def _state_of(gang: Gang) -> _GangState:
+def _state_of(gang: Gang, before: _GangState | None, now: float) -> _GangState:
     nodes = tuple(gang.places.nodes)
     match gang.state:
         case State.PREEMPTING:
@@ -263,4 +357,10 @@ def _state_of(gang: Gang) -> _GangState:
             others = sorted({x.name for x in map(reserver, gang.virtual) if x is not None})
         case _:
             others = []
-    return _GangState(gang.state, gang.machine.demoted, gang.spec.virtual_cluster, nodes, tuple(others))
+    pods, since = len(gang.assigned), 0.0
+    if gang.is_waiting:
+        since = before.since if before is not None and before.since else now
+    elif gang.state is State.BEING_PREEMPTED and before is not None:
+        pods = max(pods, before.pods)
+    tenant, guaranteed = gang.spec.virtual_cluster, gang.priority != OPPORTUNISTIC
+    return _GangState(gang.state, gang.machine.demoted, tenant, nodes, tuple(others), guaranteed, pods, since)

@@ -9,7 +9,7 @@ of a version that has been seen is late or told twice, and means nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import uniform
 from threading import Condition, Event, Thread
 from time import monotonic
@@ -18,7 +18,7 @@ from typing import Any
 from runtime.errors import UserError
 from runtime.service.api import Api, ApiError, Kind
 from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
-from runtime.service.source import Change, EndedError
+from runtime.service.source import BudgetError, Change, EndedError
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +149,30 @@ class KubernetesSource:
         except ApiError as error:
             if error.code not in (404, 409):
                 raise
+
+    def evict(self, pod: PodObject) -> None:
+        """The same, unless a disruption budget forbids it."""
+        try:
+            self._api.evict(pod)
+        except ApiError as error:
+            if error.code == 429:
+                raise BudgetError(f"pod {pod.key} cannot be evicted: {error}") from error
+            if error.code not in (404, 409):
+                raise
+
+    def check_budgets(self, pods: Collection[PodObject]) -> None:
+        """An eviction is checked for one pod at a time; this checks the pods together, as a kube-scheduler does."""
+        for namespace in sorted({pod.namespace for pod in pods}):
+            wanted = {pod.uid for pod in pods if pod.namespace == namespace}
+            for budget in self._api.budgets(namespace):
+                if budget.allowed >= len(wanted):
+                    continue
+                covered = len(wanted & self._api.selected(namespace, budget.selector))
+                if covered > budget.allowed:
+                    raise BudgetError(
+                        f"disruption budget {namespace}/{budget.name} covers {covered} of these pods, and now lets"
+                        f" {budget.allowed} go"
+                    )
 
 
 class Watch:

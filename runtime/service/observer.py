@@ -16,7 +16,6 @@ from runtime.durable import DurableAllocator
 from runtime.errors import Problem, UserError
 from runtime.gangs import Gang
 from runtime.pods import BindInfo, Pod
-from runtime.preemption.victims import preemptors
 from runtime.requests import IDENTITY, PREFERENCES, disagreements
 from runtime.service.history import History
 from runtime.service.leases import LEASE, Leases
@@ -44,7 +43,7 @@ class Observer:
         self.tracker = Tracker()
         self.lifecycle = LifecycleReporter(allocator, self.tracker, lifecycle)
         """Hears of all that happens, and is never asked."""
-        self.history = History()
+        self.history = History(allocator.cluster.tenants)
         self._locks = locks
         self._places = Leases(lease)
         """By uid: pods that are binding."""
@@ -105,19 +104,23 @@ class Observer:
         leaves = seen.leaving and not tracked.leaving
         tracked.leaving |= seen.leaving
         if leaves:
-            self._evict_for(self._preemptors(tracked))
+            self._leave_with(tracked)
         if seen.node:
             self._bound(tracked, seen)
         elif tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             self.allocator.submit(tracked.pod)
 
-    def _preemptors(self, tracked: Tracked) -> list[Gang]:
-        """The gangs for which the gang of a pod has to go."""
+    def _leave_with(self, tracked: Tracked) -> None:
+        """A pod is leaving, or is gone: if its gang has to go, the others go with it."""
         gang = self.allocator.homes.get(tracked.seen.uid)
-        return preemptors(gang) if gang is not None else []
+        if gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED:
+            self._finish_eviction(gang)
 
-    def _evict_for(self, preemptors: Iterable[Gang]) -> None:
-        """A victim of these gangs is leaving, or is gone: all their other victims have to go with it."""
+    def _finish_eviction(self, victim: Gang) -> None:
+        """A gang has begun to leave: what is left of it follows."""
+
+    def _evict_for(self, preemptor: Gang) -> None:
+        """The gangs that are in the way of another one have to go."""
 
     def _add(self, seen: PodObject) -> Tracked:
         tracked = Tracked(seen, None)
@@ -169,7 +172,7 @@ class Observer:
     def _end(self, tracked: Tracked, phase: str = "") -> None:
         """Somebody has deleted it. Nobody may have reported that it was leaving."""
         tracked.leaving = True
-        self._evict_for(self._preemptors(tracked))
+        self._leave_with(tracked)
         self._remove(tracked, phase)
 
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
@@ -252,13 +255,17 @@ class Observer:
         self.history.begin(self.allocator)
 
     def _resume_evictions(self) -> None:
-        """Victims that were not told to go before the crash.
+        """What was asked of the cluster before the crash is not journaled, and the first victims may be gone.
 
-        What was asked of the cluster then is not journaled, and the first victims may be gone. A gang that is being
-        preempted and lacks pods shows that its eviction had begun.
+        A gang that is being preempted and lacks pods shows that its eviction had begun.
         """
-        victims = [gang for gang in self.allocator.gangs.values() if gang.open_slots]
-        self._evict_for({preemptor: None for gang in victims for preemptor in preemptors(gang)})
+        gangs = list(self.allocator.gangs.values())
+        for gang in gangs:
+            if gang.state is AffinityGroupState.BEING_PREEMPTED and gang.open_slots:
+                self._finish_eviction(gang)
+        for gang in gangs:
+            if gang.state is AffinityGroupState.PREEMPTING:
+                self._evict_for(gang)
 
     def write_history(self) -> None:
         """At the end of a cycle: what it has changed."""

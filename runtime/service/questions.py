@@ -15,6 +15,7 @@ from runtime.inspect import leaf_cell, top_cells
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
 from runtime.service.history import Event, History
+from runtime.service.shares import Share, shares
 from runtime.service.tracker import Tracker
 
 
@@ -34,6 +35,7 @@ def event(entry: Event) -> dict[str, Any]:
         "virtualCluster": entry.tenant,
         "nodes": list(entry.nodes),
         "others": list(entry.others),
+        "pods": list(entry.pods),
     }
 
 
@@ -105,31 +107,36 @@ def _distinct(gangs: Iterable[Gang | None]) -> list[Gang]:
     return list({id(x): x for x in gangs if x is not None}.values())
 
 
-def tenants(allocator: DurableAllocator) -> dict[str, Any]:
+def tenants(allocator: DurableAllocator, history: History) -> dict[str, Any]:
     """How full each virtual cluster is."""
-    return {"items": [tenant(allocator, name) for name in allocator.cluster.tenants]}
+    found = shares(allocator.cluster, allocator.gangs.values())
+    return {"items": [_tenant(allocator, history, name, found[name]) for name in allocator.cluster.tenants]}
 
 
-def tenant(allocator: DurableAllocator, name: str) -> dict[str, Any]:
-    """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, and
-    uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
-    virtual_cluster = allocator.cluster.tenants.get(name)
-    if virtual_cluster is None:
+def tenant(allocator: DurableAllocator, history: History, name: str) -> dict[str, Any]:
+    """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, has
+    lent, and uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
+    if name not in allocator.cluster.tenants:
         raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
-    gangs = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == name]
-    waiting, placed = [x for x in gangs if x.is_waiting], [x for x in gangs if not x.is_waiting]
-    promised = sum(top.chain.leaves[top.level] for top in virtual_cluster.tops)
-    used = sum(len(x.virtual) for x in placed if x.priority != OPPORTUNISTIC)
+    return _tenant(allocator, history, name, shares(allocator.cluster, allocator.gangs.values())[name])
+
+
+def _tenant(allocator: DurableAllocator, history: History, name: str, share: Share) -> dict[str, Any]:
+    waiting = sorted(share.waiting, key=lambda x: (-x.spec.priority, history.waiting_since(x.name), x.name))
+    since = {x.name: time_text(history.waiting_since(x.name)) for x in waiting}
     return {
         "virtualCluster": name,
-        "promised": promised,
-        "used": used,
-        "free": promised - used,
-        "bad": _bad(allocator, virtual_cluster),
-        "opportunistic": sum(len(x.virtual) for x in placed if x.priority == OPPORTUNISTIC),
-        "gangs": len(placed),
-        "waiting": [gang(x) for x in sorted(waiting, key=lambda x: (-x.spec.priority, x.name))],
-        "running": [gang(x) for x in sorted(placed, key=lambda x: (-len(x.virtual), x.name))],
+        "promised": share.promised,
+        "used": share.used,
+        "free": share.promised - share.used,
+        "bad": _bad(allocator, allocator.cluster.tenants[name]),
+        "lent": share.lent,
+        "opportunistic": share.opportunistic,
+        "gangs": len(share.running),
+        "waitingDevices": sum(x.spec.gang.leaf_cells for x in waiting),
+        "waitsLongest": min(waiting, key=lambda x: (history.waiting_since(x.name), x.name)).name if waiting else None,
+        "waiting": [{**gang(x), "since": since[x.name]} for x in waiting],
+        "running": [gang(x) for x in sorted(share.running, key=lambda x: (-len(x.virtual), x.name))],
     }
 
 

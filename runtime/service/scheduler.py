@@ -37,8 +37,18 @@ from runtime.service.tracker import PodPhase, Tracked
 
 log = logging.getLogger(__name__)
 
-DELETE_RETRY_INTERVAL = 30.0
-"""Seconds after which a pod is deleted again that should be gone: the cluster may have been away."""
+DELETE_RETRY_INTERVAL = 3.0
+"""Seconds after which a pod is deleted again that does not leave: the cluster may have been away."""
+BUDGET_RETRY_INTERVAL = 10.0
+"""Seconds after which the eviction of a gang is tried again that a disruption budget has forbidden."""
+
+
+MAX_NAMED = 8
+"""Maximum number of gangs that are named in the reason for waiting."""
+
+
+class NotObservedError(UserError):
+    """A pod is not known, or not yet: it should be asked for again soon."""
 
 
 class PodScheduler(Observer):
@@ -56,7 +66,11 @@ class PodScheduler(Observer):
         delete: Callable[[Tracked], object] | None = None,
         *,
         evict: bool = False,
+        evict_gang: Callable[[Gang, tuple[Tracked, ...]], object] | None = None,
     ) -> None:
+        """`evict`: whether gangs that are in the way are evicted from here. Otherwise it is the outer scheduler that
+        deletes their pods. `evict_gang`: evicts the pods of a gang together, later, if its disruption budgets permit,
+        and tells `eviction_refused` if they do not; without it, the pods are deleted."""
         super().__init__(allocator, locks, lease, now, lifecycle)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
         """How many places and reservations expired, by kind."""
@@ -69,9 +83,15 @@ class PodScheduler(Observer):
         self._deleted = Leases(DELETE_RETRY_INTERVAL)
         """By uid: pods that we have had deleted, and that are still there."""
         self._evict = evict
-        """Whether victims are deleted by us, as soon as the first of them leaves."""
+        self._evict_gang = evict_gang
         self._evicted: set[str] = set()
         """Of those deleted, the uids of victims."""
+        self._begun: set[str] = set()
+        """Gangs that have to go, and of which some pod has begun to leave."""
+        self._blocked: dict[str, str] = {}
+        """By gang that has to go: the disruption budget that forbids it, in words."""
+        self._budget_retries = Leases(BUDGET_RETRY_INTERVAL)
+        """By gang: when its eviction was last forbidden."""
         self._evictions = Evictions()
         self._unoffered: list[Tracked] = []
         """Pods that have just got a place that was not offered: the outer scheduler cannot bind them."""
@@ -106,39 +126,90 @@ class PodScheduler(Observer):
             )
         if self._delete is None:
             return
+        again: dict[Gang, None] = {}
         for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
             tracked = self.tracker.pod(uid)
-            if uid in self._evicted and not self._is_victim(uid):
+            if tracked is None or tracked.leaving:
                 self._evicted.discard(uid)
-            elif tracked is not None:
+            elif uid not in self._evicted:
                 self._deleted.renew(uid, self._now())
                 self._delete(tracked)
+            else:
+                self._evicted.discard(uid)
+                again[self.allocator.homes[uid]] = None
+        for name in self._budget_retries.over(self._now()):
+            self._blocked.pop(name)
+            if name in self.allocator.gangs:
+                again[self.allocator.gangs[name]] = None
+        for gang in again:
+            if gang.state is AffinityGroupState.BEING_PREEMPTED:
+                self._evict_whole(gang)
 
     # Victims
 
-    def _is_victim(self, uid: str) -> bool:
-        gang = self.allocator.homes.get(uid)
-        return gang is not None and gang.state is AffinityGroupState.BEING_PREEMPTED
-
-    def _evict_for(self, preemptors: Iterable[Gang]) -> None:
+    def _evict_for(self, preemptor: Gang) -> None:
         if self._evict:
-            doomed = displaced(device for preemptor in preemptors for device in preemptor.virtual)
-            self._have_deleted(pod for victim in doomed for pod in victim.allocated)
+            for victim in displaced(preemptor.virtual):
+                self._evict_whole(victim)
+
+    def _evict_whole(self, victim: Gang) -> None:
+        """All pods of a gang leave together, or, while a disruption budget forbids it, none."""
+        pods = tuple(x for pod in victim.allocated if (x := self.tracker.pod(pod.uid)) is not None)
+        if victim.name in self._blocked:
+            return
+        if self._evict_gang is None or victim.name in self._begun or any(x.leaving for x in pods):
+            self._have_deleted(victim.allocated)
+        elif any(x.seen.uid not in self._deleted for x in pods):
+            for x in pods:
+                self._note_deleted(x)
+            self._evict_gang(victim, pods)
+
+    def eviction_refused(self, gang: str, why: str) -> None:
+        """A disruption budget forbids that a gang leaves: none of its pods was evicted."""
+        victim = self.allocator.gangs.get(gang)
+        if victim is None or victim.state is not AffinityGroupState.BEING_PREEMPTED:
+            return
+        for pod in victim.allocated:
+            self._evicted.discard(pod.uid)
+            self._deleted.drop(pod.uid)
+        if gang in self._begun:
+            self._have_deleted(victim.allocated)
+            return
+        self._blocked[gang] = why
+        self._budget_retries.renew(gang, self._now())
+
+    def _finish_eviction(self, victim: Gang) -> None:
+        if self._evict:
+            gangs = self.allocator.gangs
+            still = {x for x in self._begun if x in gangs and gangs[x].state is AffinityGroupState.BEING_PREEMPTED}
+            self._begun = still | {victim.name}
+            self._blocked.pop(victim.name, None)
+            self._budget_retries.drop(victim.name)
+            self._have_deleted(victim.allocated)
 
     def _have_deleted(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
             victim = self.tracker.pod(pod.uid)
             if self._delete is None or victim is None or victim.leaving or pod.uid in self._deleted:
                 continue
-            self._evicted.add(pod.uid)
-            self._deleted.renew(pod.uid, self._now())
+            self._note_deleted(victim)
             self._delete(victim)
+
+    def _note_deleted(self, victim: Tracked) -> None:
+        self._evicted.add(victim.seen.uid)
+        self._deleted.renew(victim.seen.uid, self._now())
+
+    def _waits_for(self, gang: Gang) -> str:
+        """What a gang with a reservation waits for, in words."""
+        victims = displaced(gang.virtual)
+        leaving = ", ".join(f"{x.name} ({len(x.assigned)} pods)" for x in victims[:MAX_NAMED])
+        more = f" and {len(victims) - MAX_NAMED} more" if len(victims) > MAX_NAMED else ""
+        blocked = [f"; {self._blocked[x.name]}" for x in victims if x.name in self._blocked]
+        return f"gang {gang.name} waits until these gangs have left: {leaving}{more}{''.join(blocked[:1])}"
 
     def _share(self, pod: Pod, answer: Preempt) -> dict[str, tuple[Pod, ...]]:
         """The part of the victims in the answer for this pod, and that its outer scheduler deletes."""
         leaving = {x.seen.uid for p in answer.pods() if (x := self.tracker.pod(p.uid)) is not None and x.leaving}
-        if leaving and self._evict:
-            self._have_deleted(answer.pods())
         gang = self.allocator.homes[pod.uid]
         own = [place.node for place in gang.places.placements]
         return self._evictions.share(gang.name, pod.uid, answer.victims, leaving.__contains__, own)
@@ -205,12 +276,12 @@ class PodScheduler(Observer):
         tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, pod, request.nodes)
-        answer = self.allocator.schedule(pod, request.nodes, Phase.FILTERING)
+        answer = self.allocator.schedule(pod, request.nodes, Phase.EVICTING if self._evict else Phase.FILTERING)
         self._heard_of(pod)
         match answer:
             case Bind() if lost := self._lost(answer.node):
                 self._wait(tracked)
-                return filter_answer(failed={COMPONENT: f"gang {pod.spec.gang.name} has a place for it on {lost}"})
+                return self._waiting(request.nodes, f"gang {pod.spec.gang.name} has a place for it on {lost}")
             case Bind():
                 self.allocator.allocate(pod, answer.info)
                 self._evictions.forget(pod.spec.gang.name)
@@ -219,12 +290,20 @@ class PodScheduler(Observer):
                 if answer.node not in request.nodes:
                     self._unoffered.append(tracked)
                 return filter_answer(answer.node)
+            case Preempt() if self._evict:
+                self._move(tracked, PodPhase.PREEMPTING)
+                gang = self.allocator.homes[pod.uid]
+                self._evict_for(gang)
+                return self._waiting(request.nodes, self._waits_for(gang))
             case Preempt():
                 return filter_answer(failed={node: _must_go(pods) for node, pods in answer.victims.items()})
             case Wait():
                 self._wait(tracked)
-                hopeless = request.nodes if answer.permanent else ()
-                return filter_answer(failed={COMPONENT: answer.reason}, hopeless=hopeless)
+                return self._waiting(request.nodes, answer.reason, permanent=answer.permanent)
+
+    def _waiting(self, offered: Iterable[str], reason: str, *, permanent: bool = False) -> dict[str, Any]:
+        """A pod waits. Where victims are evicted from here, a preemption by the outer scheduler would not help."""
+        return filter_answer(failed={COMPONENT: reason}, hopeless=offered if permanent or self._evict else ())
 
     def _again(self, tracked: Tracked, pod: Pod, offered: tuple[str, ...]) -> dict[str, Any]:
         """It has its place already. When binding it takes too many attempts, it is bound from here.
@@ -236,7 +315,7 @@ class PodScheduler(Observer):
         if lost := self._lost(node):
             self._places.drop(tracked.seen.uid)
             self._refresh(tracked)
-            return filter_answer(failed={COMPONENT: f"gang {pod.spec.gang.name} gives a place back: it is on {lost}"})
+            return self._waiting(offered, f"gang {pod.spec.gang.name} gives a place back: it is on {lost}")
         self._places.renew(tracked.seen.uid, self._now())
         with self._locks.applications.write():
             tracked.attempts += 1
@@ -264,7 +343,9 @@ class PodScheduler(Observer):
         match answer:
             case Preempt():
                 self._move(tracked, PodPhase.PREEMPTING)
-                return preempt_answer(self._share(pod, answer))
+                if not self._evict:
+                    return preempt_answer(self._share(pod, answer))
+                self._evict_for(self.allocator.homes[pod.uid])
             case Wait():
                 self._move(tracked, PodPhase.WAITING)
         return preempt_answer({})
@@ -287,7 +368,7 @@ class PodScheduler(Observer):
     def _tracked_pod(self, requested: PodObject) -> tuple[Tracked, Pod]:
         tracked = self.tracker.pod(requested.uid)
         if tracked is None or tracked.seen.key != requested.key:
-            raise UserError(
+            raise NotObservedError(
                 f"no pod {requested.key} with uid {requested.uid}: it was deleted, has completed, uses another "
                 "scheduler, or has not been observed yet"
             )

@@ -21,6 +21,7 @@ from runtime.errors import UserError
 from runtime.journal import Journal, JournalError, set_aside
 from runtime.printing import say
 from runtime.service import logs
+from runtime.service.access import Permissions
 from runtime.service.election import Election
 from runtime.service.guard import Names
 from runtime.service.lifecycle_reporter import Options as LifecycleOptions
@@ -28,6 +29,7 @@ from runtime.service.objects import NodeObject
 from runtime.service.reload import Reload
 from runtime.service.service import Service
 from runtime.service.source import Change, FileSource, MemorySource, Source
+from runtime.service.tls import Certificates, Failures, Files, secured
 from runtime.service.web import Web
 
 if TYPE_CHECKING:
@@ -74,6 +76,13 @@ class Options:
     """NAMESPACE/NAME of the Lease whose holder decides, of several instances; empty where there is one instance."""
     evict: bool | None
     """Whether the victims of a preemption are deleted together; none for: where the cluster is one of Kubernetes."""
+    tls_certificate: Path | None
+    """The certificate of the server; none for plain HTTP."""
+    tls_key: Path | None
+    client_ca: Path | None
+    """The certificates that sign those of clients; none where everybody may do everything."""
+    allow: tuple[str, ...]
+    """The roles of clients, as `Permissions` reads them."""
 
 
 def serve(options: Options) -> int:
@@ -87,18 +96,22 @@ def serve(options: Options) -> int:
         logging.getLogger(library).setLevel(logging.WARNING)
     if options.terminate and not options.lives:
         raise UserError("--terminate cannot be combined with --no-lives")
+    certificates, permissions = _tls(options), _permissions(options)
     configuration = read_configuration(options.config)
     for note in configuration.notes:
         log.warning("configuration %s: %s", options.config, note)
     listener = _listen(options.address or configuration.settings.web_server)
     api = _api(options, configuration.settings)
     service = _service(options, configuration, api)
+    if api is not None:
+        api.before_change = service.require_leadership
     host, port = listener.getsockname()[:2]
-    web = Web(service, options.largest, Names(host, options.hosts))
+    web = Web(service, options.largest, Names(host, options.hosts), permissions)
+    failures = Failures(service.metrics.handshake_failures.inc)
     server = Server(
         uvicorn.Config(
             web.app(),
-            http=Bounded,
+            http=Bounded if certificates is None else secured(certificates, failures),
             ws="none",
             log_config=None,
             log_level="warning",
@@ -122,14 +135,41 @@ def serve(options: Options) -> int:
         signal.signal(number, lambda *_: end())
     if early:
         end()
-    say(f"listening on http://{f'[{host}]' if ':' in host else host}:{port}")
+    scheme = "http" if certificates is None else "https"
+    say(f"listening on {scheme}://{f'[{host}]' if ':' in host else host}:{port}")
     service.start()
     reload = Reload(options.config, end)
     if options.reload or (options.reload is None and api is not None):
         Thread(target=reload.run, name="reload", daemon=True).start()
+    if certificates is not None:
+        Thread(target=certificates.run, name="certificates", daemon=True).start()
     server.run(sockets=[listener])
     reload.stop()
     return _outcome(service.failure)
+
+
+def _tls(options: Options) -> Certificates | None:
+    """None for plain HTTP. Raises `UserError`."""
+    match options.tls_certificate, options.tls_key:
+        case None, None:
+            if options.client_ca is not None:
+                raise UserError("--client-ca requires --tls-certificate and --tls-key")
+            return None
+        case Path() as certificate, Path() as key:
+            return Certificates(Files(certificate, key, options.client_ca))
+        case _:
+            raise UserError("--tls-certificate and --tls-key must be given together")
+
+
+def _permissions(options: Options) -> Permissions | None:
+    """None where clients are not asked who they are. Raises `UserError`."""
+    if options.client_ca is None:
+        if options.allow:
+            raise UserError("--allow requires --client-ca: without it, everybody may do everything")
+        return None
+    if not options.allow:
+        raise UserError("--client-ca requires --allow: without it, nobody may do anything")
+    return Permissions(options.allow)
 
 
 def _service(options: Options, configuration: Configuration, api: Api | None) -> Service:

@@ -9,15 +9,19 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from generated.hived import AffinityGroupState
 from generated.yunikorn.shim import ShimSchedulerState
 from runtime.annotations import write_bind_info
 from runtime.config import Configuration
 from runtime.durable import DurableAllocator, collector_paused
+from runtime.gangs import Gang
 from runtime.journal import Journal
+from runtime.preemption.victims import preemptors
 from runtime.recovery import Recovered
 from runtime.service.election import Election
 from runtime.service.engine import Engine, NotServingError
@@ -27,7 +31,7 @@ from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
 from runtime.service.scheduler import PodScheduler
-from runtime.service.source import Source
+from runtime.service.source import BudgetError, Source
 from runtime.service.startup import Startup
 from runtime.service.tracker import Tracked
 
@@ -77,6 +81,8 @@ class Service:
         self._scheduler: PodScheduler | None = None
         self._engine: Engine | None = None
         self._binders = ThreadPoolExecutor(MAX_BINDERS, "bind")
+        self._requests: list[Callable[[], object]] = []
+        """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
         self._stopping = False
         self._startup = Startup(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
@@ -107,6 +113,7 @@ class Service:
             self._lifecycle,
             self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
+            evict_gang=self._evict_later,
         )
 
     def _stand_for_election(self, election: Election) -> None:
@@ -128,12 +135,13 @@ class Service:
             scheduler.allocator.cycle(),
         ):
             scheduler.recover(changes, lists_all=self.source.lists_all)
+        self._send_requests()
         self.metrics.observe(scheduler, self.source, self.locks)
         gc.collect()
         gc.freeze()
 
     def _run(self) -> None:
-        self._engine = Engine(self.scheduler, self.source, self.locks, self.metrics)
+        self._engine = Engine(self.scheduler, self.source, self.locks, self.metrics, self._send_requests)
         self._engine.on_failure = self._engine_failed
         self._engine.start()
 
@@ -192,17 +200,32 @@ class Service:
     def bind(self, tracked: Tracked) -> None:
         """Binds a pod to where it has its place, as soon as that is on the disk. Takes as long as the cluster does."""
         assert tracked.info is not None, "it has a place"
-        self._require_leadership()
-        self.allocator.journal.sync()
-        self.source.bind(tracked.seen, tracked.info.node, write_bind_info(tracked.info))
+        assert tracked.pod is not None, "it has a place"
+        gang, node = tracked.pod.spec.gang.name, tracked.info.node
+        self._prepare_request(gang)
+        self.source.bind(tracked.seen, node, write_bind_info(tracked.info))
+        self.scheduler.history.bound(tracked.seen.key, gang, node)
 
-    def _require_leadership(self) -> None:
+    def _prepare_request(self, *gangs: str) -> None:
+        """Before anything is asked of the cluster: what was decided about these gangs has to be on the disk."""
+        self.require_leadership()
+        self.allocator.journal.sync()
+        for gang in gangs:
+            self.scheduler.history.journaled(gang)
+
+    def require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
         if self._election is not None and not self._election.leads:
             raise NotServingError("this instance is no longer the leader")
 
+    def _send_requests(self) -> None:
+        """A cycle is committed: what it wants of the cluster is asked now, in other threads."""
+        requests, self._requests = self._requests, []
+        for request in requests:
+            self._binders.submit(request)
+
     def _bind_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._bind_quietly, tracked)
+        self._requests.append(partial(self._bind_quietly, tracked))
 
     def _bind_quietly(self, tracked: Tracked) -> None:
         try:
@@ -212,16 +235,62 @@ class Service:
             log.warning("pod %s could not be bound: %s", tracked.seen.key, error)
 
     def _delete_later(self, tracked: Tracked) -> None:
-        self._binders.submit(self._delete_quietly, tracked.seen)
+        gang = self.allocator.homes.get(tracked.seen.uid)
+        stronger = tuple(x.name for x in preemptors(gang)) if gang is not None else ()
+        node = tracked.info.node if tracked.info is not None else ""
+        self._requests.append(
+            partial(self._delete_quietly, tracked.seen, gang.name if gang is not None else "", node, stronger)
+        )
 
-    def _delete_quietly(self, seen: PodObject) -> None:
+    def _delete_quietly(self, seen: PodObject, gang: str, node: str, stronger: tuple[str, ...]) -> None:
+        """`stronger`: the gangs that it makes room for, if it is a victim."""
         try:
-            self._require_leadership()
-            self.allocator.journal.sync()
+            self._prepare_request(*stronger)
             self.source.delete(seen)
+            if stronger:
+                self.scheduler.history.evicted(seen.key, gang, node, stronger)
         except Exception as error:
             self.metrics.failures.labels("delete").inc()
             log.warning("pod %s could not be deleted: %s", seen.key, error)
+
+    def _evict_later(self, victim: Gang, pods: tuple[Tracked, ...]) -> None:
+        stronger = tuple(x.name for x in preemptors(victim))
+        self._requests.append(partial(self._evict_quietly, victim, pods, stronger))
+
+    def _evict_quietly(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
+        """All pods of a gang, or none. What fails is tried again by the scheduler, which still sees the pods."""
+        try:
+            self._prepare_request(*stronger)
+            if victim.state is not AffinityGroupState.BEING_PREEMPTED:
+                return
+            self._evict_together(victim, pods, stronger)
+        except BudgetError as error:
+            self._refuse_eviction(victim.name, stronger, str(error))
+        except Exception as error:
+            self.metrics.failures.labels("evict").inc()
+            log.warning("gang %s could not be evicted: %s", victim.name, error)
+
+    def _evict_together(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
+        """Raises `BudgetError` where none was evicted. If a budget has shrunk since it was read, the rest of a gang
+        whose first pod has gone is deleted all the same: half a gang is of no use."""
+        self.source.check_budgets([x.seen for x in pods])
+        for n, tracked in enumerate(pods):
+            try:
+                self.source.evict(tracked.seen)
+            except BudgetError:
+                if n == 0:
+                    raise
+                self.source.delete(tracked.seen)
+            node = tracked.info.node if tracked.info is not None else ""
+            self.scheduler.history.evicted(tracked.seen.key, victim.name, node, stronger)
+
+    def _refuse_eviction(self, victim: str, stronger: tuple[str, ...], why: str) -> None:
+        self.metrics.refused_evictions.inc()
+        if self.scheduler.history.eviction_refused(victim, stronger, why):
+            log.warning("gang %s is not evicted for %s: %s", victim, ", ".join(stronger), why)
+        if self._engine is not None:
+            with suppress(NotServingError):
+                self._engine.submit(lambda scheduler: scheduler.eviction_refused(victim, why))
 
     def _refresh_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._refresh, tracked.seen)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -41,6 +41,14 @@ class Source(Protocol):
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
 
+    def evict(self, pod: PodObject) -> None:
+        """Has a pod deleted if no disruption budget forbids it; one that is gone means nothing. May be called from any
+        thread. Raises `BudgetError`."""
+
+    def check_budgets(self, pods: Collection[PodObject]) -> None:
+        """Raises `BudgetError` where disruption budgets forbid that these pods leave together. May be called from any
+        thread."""
+
     def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
 
@@ -49,6 +57,10 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Ends the source. May be called from any thread; a thread in `poll` gets `EndedError`."""
+
+
+class BudgetError(Exception):
+    """A disruption budget forbids an eviction. Says which, and how many pods it lets go."""
 
 
 class EndedError(Exception):
@@ -181,6 +193,13 @@ class MemorySource:
         """Happens at once."""
         self.tell([Change(pod, deleted=True)])
 
+    def evict(self, pod: PodObject) -> None:
+        """The same: there are no budgets."""
+        self.delete(pod)
+
+    def check_budgets(self, pods: Collection[PodObject]) -> None:
+        """There are none."""
+
     def fetch(self, pod: PodObject) -> PodObject | None:
         """As it was last told of."""
         with self._lock:
@@ -231,6 +250,13 @@ class FileSource:
     def delete(self, pod: PodObject) -> None:
         """Adds that to the file."""
         self._add(deleted_event(pod))
+
+    def evict(self, pod: PodObject) -> None:
+        """The same: there are no budgets."""
+        self.delete(pod)
+
+    def check_budgets(self, pods: Collection[PodObject]) -> None:
+        """There are none."""
 
     def _add(self, line: bytes) -> None:
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)

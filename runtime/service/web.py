@@ -23,10 +23,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runtime.answers import GangStatus
 from runtime.errors import UserError
 from runtime.service import questions, status
+from runtime.service.access import AccessControl, Permissions
 from runtime.service.engine import NotServingError
 from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
-from runtime.service.messages import bind_answer, describe, filter_answer, read_bind, read_filter, read_preempt
+from runtime.service.messages import (
+    COMPONENT,
+    FilterRequest,
+    bind_answer,
+    describe,
+    filter_answer,
+    read_bind,
+    read_filter,
+    read_preempt,
+)
+from runtime.service.scheduler import NotObservedError
 from runtime.service.service import Service
 from runtime.service.snapshot_view import SnapshotView
 from runtime.service.source import MemorySource, read_change
@@ -82,8 +93,12 @@ class FastPath:
 class Web:
     """The endpoints."""
 
-    def __init__(self, service: Service, largest: int, names: Names | None = None) -> None:
+    def __init__(
+        self, service: Service, largest: int, names: Names | None = None, permissions: Permissions | None = None
+    ) -> None:
+        """`permissions`: of clients; none where everybody may do everything."""
         self.service = service
+        self._permissions = permissions
         self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.snapshot_view = SnapshotView(service)
@@ -134,6 +149,8 @@ class Web:
 
         guard = Middleware(Guard, names=self._names, on_refusal=refused)
         between = [guard, Middleware(FastPath, often=often)]
+        if self._permissions is not None:
+            between.insert(1, Middleware(AccessControl, permissions=self._permissions, on_refusal=refused))
         return Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan, middleware=between)
 
     @asynccontextmanager
@@ -169,14 +186,22 @@ class Web:
         waits. If the reservation is lost together with the power, `bind` refuses, and the pod is filtered again.
         """
         body = await self._body(request)
+        arguments: FilterRequest | None = None
         try:
-            arguments = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(arguments), durable=False))
+            arguments = asked = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
         except NotServingError:
             raise
         except Exception as error:
-            code, text = describe(error)
+            return self._not_placed(arguments, error)
+
+    def _not_placed(self, arguments: FilterRequest | None, error: Exception) -> Response:
+        """A kube-scheduler asks again and again after an error in `Error`. What is wrong with the pod itself is a
+        reason to wait until something changes."""
+        code, text = describe(error)
+        if arguments is None or not isinstance(error, UserError) or isinstance(error, NotObservedError):
             return ErrorInBody(filter_answer(error=text), code)
+        return ErrorInBody(filter_answer(failed={COMPONENT: text}, hopeless=arguments.nodes), code)
 
     async def preempt(self, request: Request) -> Response:
         """The pods that a pod displaces. The answer has no field for an error."""
@@ -269,11 +294,12 @@ class Web:
 
     def quotas(self, _: Request) -> Any:
         """How full all virtual clusters are."""
-        return questions.tenants(self.service.allocator)
+        return questions.tenants(self.service.allocator, self.service.scheduler.history)
 
     def quota(self, request: Request) -> Any:
         """How full one is, who runs in it, and who waits."""
-        return questions.tenant(self.service.allocator, request.path_params["name"])
+        x = self.service.scheduler
+        return questions.tenant(x.allocator, x.history, request.path_params["name"])
 
     def opportunistic(self, _: Request) -> Any:
         """Gangs that leave first."""

@@ -34,8 +34,7 @@ def why(
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
     reason, victims, permanent = _answer(allocator, tracker, gang)
-    place, queue = _place(allocator, tracker, gang) if gang.is_waiting else (0, 0)
-    since = _since(tracker, gang)
+    place, queue = _place(allocator, history, gang) if gang.is_waiting else (0, 0)
     in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
     answer = {
         "gang": gang.name,
@@ -44,7 +43,7 @@ def why(
         "state": gang.state.value,
         "devices": gang.spec.gang.leaf_cells,
         "pods": {"expected": sum(gang.spec.gang.sizes.values()), "known": len(gang.pods), "placed": len(gang.assigned)},
-        "since": time_text(since) if since and gang.is_waiting else None,
+        "since": time_text(history.waiting_since(name)) if gang.is_waiting else None,
         "place": place,
         "waiting": queue,
         "reason": reason,
@@ -111,17 +110,11 @@ def _describe_largest(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
     return [describe(gang) for gang in largest]
 
 
-def _since(tracker: Tracker, gang: Gang) -> float:
-    """When its first pod was seen by this process, in seconds since the epoch; 0 where none was."""
-    tracked_pods = (tracker.pod(pod.uid) for pod in gang.pods)
-    return min((tracked.since for tracked in tracked_pods if tracked is not None), default=0)
-
-
-def _place(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[int, int]:
+def _place(allocator: DurableAllocator, history: History, gang: Gang) -> tuple[int, int]:
     """Among the gangs of its virtual cluster that wait: stronger ones first, then those that have waited longer."""
     tenant = gang.spec.virtual_cluster
     queue = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == tenant and x.is_waiting]
-    queue.sort(key=lambda other: (-other.spec.priority, _since(tracker, other), other.name))
+    queue.sort(key=lambda other: (-other.spec.priority, history.waiting_since(other.name), other.name))
     return queue.index(gang) + 1, len(queue)
 
 

@@ -31,6 +31,7 @@ from runtime import Allocator, GangSpec, Member, Pod, PodSpec
 from runtime.annotations import ISOLATION
 
 TOKEN = "a-token"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
 
 class ApiServer:
@@ -38,6 +39,13 @@ class ApiServer:
 
     def __init__(self) -> None:
         self.things: dict[str, dict[str, dict[str, Any]]] = {"pods": {}, "nodes": {}}
+        self.leases: dict[str, dict[str, Any]] = {}
+        self.tokens: set[str] = set()
+        """Of others who may ask."""
+        self.changes: list[tuple[str, str, str]] = []
+        """Token, request and, for Leases, new holder of each change that was made."""
+        self.delay = 0.0
+        """Seconds by which each answer is late."""
         self.log: list[tuple[int, str, str, dict[str, Any]]] = []
         """Version, kind, type of event, object."""
         self.version = 1000
@@ -109,13 +117,16 @@ class ApiServer:
             Route("/api/v1/namespaces/{namespace}/pods/{name}", self.pod, methods=["GET"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}", self.delete_pod, methods=["DELETE"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}/binding", self.bind, methods=["POST"]),
+            Route(f"{LEASES}/{{name}}", self.lease, methods=["GET"]),
+            Route(f"{LEASES}/{{name}}", self.write_lease, methods=["PUT"]),
+            Route(LEASES, self.write_lease, methods=["POST"]),
         ]
         return Starlette(routes=routes)
 
     def _refused(self, request: Request) -> Response | None:
         asked = f"{request.method} {request.url.path}" + ("?watch" if "watch" in request.query_params else "")
         self.requests.append(asked)
-        if request.headers.get("authorization") != f"Bearer {TOKEN}":
+        if _token(request) not in {TOKEN, *self.tokens}:
             return _status(401, "Unauthorized")
         for beginning, statuses in self.failures.items():
             if asked.startswith(beginning) and statuses:
@@ -180,6 +191,35 @@ class ApiServer:
                 raise ConnectionError
             await asyncio.sleep(0.005)
 
+    async def lease(self, request: Request) -> Response:
+        await asyncio.sleep(self.delay)
+        refused = self._refused(request)
+        if refused is not None:
+            return refused
+        stored = self.leases.get("{namespace}/{name}".format(**request.path_params))
+        return JSONResponse(stored) if stored else _status(404, "leases not found")
+
+    async def write_lease(self, request: Request) -> Response:
+        """Refuses what is not made from the latest version."""
+        await asyncio.sleep(self.delay)
+        refused = self._refused(request)
+        if refused is not None:
+            return refused
+        lease = await request.json()
+        key = f"{request.path_params['namespace']}/{lease['metadata']['name']}"
+        stored = self.leases.get(key)
+        version = None if stored is None else stored["metadata"]["resourceVersion"]
+        if lease["metadata"].get("resourceVersion") != version:
+            return _status(409, "the object has been modified")
+        self.version += 1
+        lease["metadata"]["resourceVersion"] = str(self.version)
+        self.leases[key] = lease
+        self._changed(request, lease["spec"]["holderIdentity"])
+        return JSONResponse(lease, status_code=201 if stored is None else 200)
+
+    def _changed(self, request: Request, holder: str = "") -> None:
+        self.changes.append((_token(request), f"{request.method} {request.url.path}", holder))
+
     async def pod(self, request: Request) -> Response:
         refused = self._refused(request)
         if refused is not None:
@@ -189,6 +229,7 @@ class ApiServer:
 
     async def delete_pod(self, request: Request) -> Response:
         """It goes at once, if it is the one that is meant."""
+        await asyncio.sleep(self.delay)
         refused = self._refused(request)
         if refused is not None:
             return refused
@@ -199,10 +240,12 @@ class ApiServer:
         if found["metadata"]["uid"] != meant:
             return _status(409, "the UID in the precondition does not match the UID in record")
         self.delete(found)
+        self._changed(request)
         return JSONResponse({"kind": "Status", "status": "Success"})
 
     async def bind(self, request: Request) -> Response:
         """As the API server does: the annotations of the binding are added to the pod, which is bound once."""
+        await asyncio.sleep(self.delay)
         refused = self._refused(request)
         if refused is not None:
             return refused
@@ -220,7 +263,12 @@ class ApiServer:
             bound["spec"]["nodeName"] = binding["target"]["name"]
             bound["metadata"].setdefault("annotations", {}).update(binding["metadata"]["annotations"])
             self._change("pods", "MODIFIED", bound)
+            self._changed(request)
         return JSONResponse({"kind": "Status", "status": "Success"}, status_code=201)
+
+
+def _token(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ")
 
 
 def _key(thing: dict[str, Any]) -> str:
@@ -296,7 +344,7 @@ class KubeCluster(Cluster):
         if "Pod" in kinds:
             pod = Pod(name, name, PodSpec("nobody", 0, 1, GangSpec(name, (Member(1, 1),))))
             self.api.put(written(pod))
-            until(lambda: "no virtual cluster nobody" in self.post("filter", {"Pod": written(pod)})["Error"])
+            until(lambda: "no virtual cluster nobody" in str(self.post("filter", {"Pod": written(pod)})))
             self.api.delete(written(pod))
 
     def metric(self, name: str) -> float:
@@ -305,10 +353,10 @@ class KubeCluster(Cluster):
         return sum(float(line.split()[-1]) for line in lines if line.startswith(name))
 
     def nodes_known(self) -> int:
-        return int(self.metric("scheduler_nodes{"))
+        return int(self.metric("allocator_nodes{"))
 
     def silence(self) -> float:
-        return self.metric("scheduler_cluster_silent_seconds ")
+        return self.metric("allocator_cluster_silent_seconds ")
 
     def bound(self) -> dict[str, tuple[str, str]]:
         pods = self.api.things["pods"].values()

@@ -1,14 +1,20 @@
-"""A kube-scheduler and its kubelets, as far as preemption with an extender goes: what version 1.20 does, in steps.
+"""A kube-scheduler and its kubelets, as far as preemption with an extender goes: what versions 1.20 and 1.36 do, in
+steps.
 
 For each waiting pod, in turn: it asks `filter` with the nodes that the pod fits on, and has it bound where the answer
 says. Otherwise it asks `preempt` with the nodes that hold pods of a lower Kubernetes priority, and deletes the victims
 on one node of the answer; the pod is nominated there, and does not preempt again while a weaker pod is leaving that
 node. A pod that is named and is not on its node fails the attempt. Pods that are deleted are gone when their grace is
 over. What happens in a step is told to the allocator at its end, as a watch is late.
+
+Version 1.36 asks `preempt` only of nodes where its own filters need victims and that the extender has not called
+unresolvable, and tries a pod again only after an event of a pod, unless the extender has rejected a node as resolvable
+that holds a weaker pod.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,7 +47,17 @@ class Running:
 class KubeScheduler:
     """One queue, and all nodes that the allocator knows."""
 
-    def __init__(self, allocator: DurableAllocator, *, evict: bool, whole: bool = False) -> None:
+    def __init__(
+        self, allocator: DurableAllocator, *, evict: bool, whole: bool = False, is_current: bool = False
+    ) -> None:
+        self.is_current = is_current
+        """Version 1.36 instead of 1.20."""
+        self.events = 0
+        """How many events of pods there were."""
+        self.tried: dict[str, int] = {}
+        """By uid of a pod that need not be tried again: the number of events at its last attempt."""
+        self.filtered: Counter[str] = Counter()
+        """By uid: how often `filter` was asked for it."""
         self.whole = whole
         """Each pod needs a whole node to Kubernetes, too; otherwise pods need nothing that it knows of."""
         self.late: list[PodObject] = []
@@ -62,6 +78,7 @@ class KubeScheduler:
     # The calls of the allocator
 
     def _observe(self, change: Change) -> None:
+        self.events += 1
         self.scheduler.observe(change)
 
     def _filter(self, request: FilterRequest) -> dict[str, Any]:
@@ -90,7 +107,7 @@ class KubeScheduler:
                 del self.pods[uid]
                 self._observe(Change(pod.seen, deleted=True))
         for pod in list(self.pods.values()):
-            if not pod.seen.node and pod.gone_at is None:
+            if not pod.seen.node and pod.gone_at is None and self.tried.get(pod.seen.uid) != self.events:
                 self._attempt(pod)
         while self.late:
             self._observe(Change(self.late.pop(0), deleted=False))
@@ -107,6 +124,8 @@ class KubeScheduler:
     def _attempt(self, pod: Running) -> None:
         others = [x for x in self.pods.values() if x is not pod]
         full = {node for x in others for node in (x.seen.node, x.nominated) if self.whole}
+        begun = self.events
+        self.filtered[pod.seen.uid] += 1
         answer = self._filter(FilterRequest(pod.seen, tuple(x for x in self.nodes if x not in full)))
         assert not answer["Error"]
         if answer["NodeNames"]:
@@ -118,6 +137,11 @@ class KubeScheduler:
         siblings = {x.nominated for x in others if x.priority >= pod.priority and self.whole}
         siblings |= {x.seen.node for x in others if x not in weaker and self.whole}
         offered = sorted({x.seen.node for x in weaker} - siblings)
+        if self.is_current:
+            unresolvable = answer.get("FailedAndUnresolvableNodes") or {}
+            if not any(x.seen.node in self.nodes and x.seen.node not in {*full, *unresolvable} for x in weaker):
+                self.tried[pod.seen.uid] = begun
+            offered = [node for node in offered if node in full and node not in unresolvable]
         named: dict[str, Any] = {}
         if offered:
             named = self._preempt(PreemptRequest(pod.seen, tuple(offered)))["NodeNameToMetaVictims"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from invariants import check
 from runtime import Pod
 from runtime.annotations import ENABLE, ISOLATION, SPEC
 from runtime.durable import DurableAllocator
+from runtime.service.messages import COMPONENT
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,6 +92,8 @@ class Cluster:
         self.events.touch()
         self.process: subprocess.Popen[str] | None = None
         self.client = httpx.Client(timeout=60)
+        self.verify: ssl.SSLContext | bool = True
+        """How the client trusts a server with TLS, and who it is."""
 
     def configure(self, configuration: dict[str, Any]) -> None:
         """From the next start on."""
@@ -100,6 +104,13 @@ class Cluster:
 
     def start(self, *options: str, in_memory: bool = False) -> None:
         """Until it is ready."""
+        self.begin(*options, in_memory=in_memory)
+        assert self.process is not None
+        while self.client.get("/readyz").status_code != 200:
+            assert self.process.poll() is None, self.log()
+
+    def begin(self, *options: str, in_memory: bool = False) -> None:
+        """Until it listens."""
         command: list[str | Path] = [
             sys.executable,
             "-m",
@@ -116,9 +127,7 @@ class Cluster:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.startswith("listening on "), (line, self.log())
-        self.client = httpx.Client(base_url=line.split()[-1], timeout=60)
-        while self.client.get("/readyz").status_code != 200:
-            assert self.process.poll() is None, self.log()
+        self.client = httpx.Client(base_url=line.split()[-1], timeout=60, verify=self.verify)
 
     def processor(self) -> float:
         """Seconds for which the processors have worked for it."""
@@ -184,6 +193,16 @@ class Cluster:
         answer = self.client.post(f"/v1/extender/{path}", content=json.dumps(content))
         assert answer.status_code == 200, answer.text
         return answer.json()
+
+    def refusal(self, pod: Pod, spec: str | None = None) -> str:
+        """Why `filter` does not place a pod; empty where it does. It is no error: a kube-scheduler would ask again."""
+        asked = written(pod) if spec is None else written(pod, spec)
+        answer = self.post("filter", {"Pod": asked, "NodeNames": self.nodes})
+        assert not answer["Error"], answer
+        if answer["NodeNames"]:
+            return ""
+        assert answer["FailedAndUnresolvableNodes"].keys() == set(self.nodes)
+        return str(answer["FailedNodes"][COMPONENT])
 
     def filter(self, pod: Pod, nodes: list[str] | None = None) -> dict[str, Any]:
         """The answer, which must be no error."""

@@ -6,25 +6,30 @@ import json
 import os
 import re
 import shutil
+import ssl
 import subprocess
 import sys
+from contextlib import suppress
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from authorities import Pair, needed, trusting
 from clusters import healthy
 
 from runtime.command import main, serve
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
+from runtime.service.access import Permissions, Role, read_client
 from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.service.source import MemorySource
+from runtime.service.tls import Files, load
 from runtime.service.web import Web
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +156,7 @@ def test_the_kube_scheduler_asks_paths_that_there_are(tmp_path: Path) -> None:
     profile = yaml.safe_load(OBJECTS["ConfigMap", "gang-scheduler"]["data"]["configuration.yaml"])
     (extender,) = profile["extenders"]
     service = OBJECTS["Service", "allocator"]
-    host, _, rest = extender["urlPrefix"].removeprefix("http://").partition("/")
+    host, _, rest = extender["urlPrefix"].removeprefix("https://").partition("/")
     assert (
         host
         == f"{service['metadata']['name']}.{service['metadata']['namespace']}.svc:{service['spec']['ports'][0]['port']}"
@@ -161,10 +166,87 @@ def test_the_kube_scheduler_asks_paths_that_there_are(tmp_path: Path) -> None:
     assert profile["percentageOfNodesToScore"] == 100
 
 
+def mounted(kind: str, name: str) -> dict[str, str]:
+    """Folders of the container, and the Secrets in them."""
+    template = OBJECTS[kind, name]["spec"]["template"]["spec"]
+    secrets = {x["name"]: x["secret"]["secretName"] for x in template["volumes"] if "secret" in x}
+    (container,) = template["containers"]
+    return {x["mountPath"]: secrets[x["name"]] for x in container["volumeMounts"] if x["name"] in secrets}
+
+
+def allowed() -> list[str]:
+    (container,) = OBJECTS["StatefulSet", "allocator"]["spec"]["template"]["spec"]["containers"]
+    return [x.removeprefix("--allow=") for x in container["args"] if x.startswith("--allow=")]
+
+
+def test_certificates_are_where_they_are_looked_for() -> None:
+    """Each Secret has the same three files."""
+    (container,) = OBJECTS["StatefulSet", "allocator"]["spec"]["template"]["spec"]["containers"]
+    options = dict(x.split("=", 1) for x in container["args"] if "=" in x)
+    ((folder, secret),) = mounted("StatefulSet", "allocator").items()
+    files = {"--tls-certificate": "tls.crt", "--tls-key": "tls.key", "--client-ca": "ca.crt"}
+    assert {options[option] for option in files} == {f"{folder}/{file}" for file in files.values()}
+    assert all(options[option] == f"{folder}/{file}" for option, file in files.items())
+    assert secret == "allocator-tls"
+    (extender,) = yaml.safe_load(OBJECTS["ConfigMap", "gang-scheduler"]["data"]["configuration.yaml"])["extenders"]
+    ((folder, secret),) = mounted("Deployment", "gang-scheduler").items()
+    assert extender["enableHTTPS"]
+    keys = {"certFile": "tls.crt", "keyFile": "tls.key", "caFile": "ca.crt"}
+    assert extender["tlsConfig"] == {key: f"{folder}/{file}" for key, file in keys.items()}
+    assert secret == "gang-scheduler-tls"
+    assert all(container[f"{x}Probe"]["httpGet"]["scheme"] == "HTTPS" for x in ("readiness", "liveness"))
+    assert Permissions(allowed())
+
+
+def test_cert_manager_makes_the_secrets_that_are_mounted() -> None:
+    things = list(yaml.safe_load_all((DEPLOY / "certificates" / "cert-manager.yaml").read_text()))
+    issuers = {x["metadata"]["name"] for x in things if x["kind"] == "Issuer"}
+    specs = {x["spec"]["secretName"]: x["spec"] for x in things if x["kind"] == "Certificate"}
+    assert {spec["issuerRef"]["name"] for spec in specs.values()} == issuers
+    assert {"allocator-tls", "gang-scheduler-tls"} <= specs.keys()
+    service = OBJECTS["Service", "allocator"]["metadata"]
+    assert f"{service['name']}.{service['namespace']}.svc" in specs["allocator-tls"]["dnsNames"]
+    assert "server auth" in specs["allocator-tls"]["usages"]
+    clients = {spec["commonName"] for spec in specs.values() if "client auth" in spec.get("usages", ())}
+    assert {x.partition("=")[2] for x in allowed() if "=group:" not in x} == clients
+
+
+@needed
+def test_openssl_makes_certificates_that_fit(tmp_path: Path) -> None:
+    script = ["sh", str(DEPLOY / "certificates" / "openssl.sh"), str(tmp_path)]
+    subprocess.run(script, check=True, capture_output=True, timeout=60)
+    subprocess.run([*script, "client", "me", "allocator-readers"], check=True, capture_output=True, timeout=60)
+    authority = tmp_path / "ca.crt"
+    before = authority.read_bytes()
+    subprocess.run(script, check=True, capture_output=True, timeout=60)
+    assert authority.read_bytes() == before, "what it has signed stays valid"
+    assert (tmp_path / "allocator.key").stat().st_mode & 0o077 == 0
+    server = load(Files(tmp_path / "allocator.crt", tmp_path / "allocator.key", authority))
+    permissions = Permissions(allowed())
+    roles = {"gang-scheduler": Role.SCHEDULE, "prometheus": Role.READ, "me": Role.READ}
+    for name, role in roles.items():
+        client = trusting(authority, Pair(tmp_path / f"{name}.crt", tmp_path / f"{name}.key"))
+        shown = read_client(shake_hands(server, client, "allocator.kube-system.svc"))
+        assert [x for x in (Role.READ, Role.SCHEDULE) if permissions.permit(shown, x)] == [role]
+
+
+def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, host: str) -> dict[str, Any]:
+    """The certificate that a client has shown."""
+    one, other = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = server.wrap_bio(one, other, server_side=True), client.wrap_bio(other, one, server_hostname=host)
+    for _ in range(3):
+        for side in sides:
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    shown = sides[0].getpeercert()
+    assert shown
+    return dict(shown)
+
+
 @pytest.mark.parametrize("file", ["alerts.yaml", "dashboard.json"])
 def test_metrics_that_are_asked_for_are_there(tmp_path: Path, file: str) -> None:
     text = (DEPLOY / "monitoring" / file).read_text()
-    assert set(re.findall(r"\bscheduler_\w+", text)) <= families(tmp_path)
+    assert set(re.findall(r"\ballocator_\w+", text)) <= families(tmp_path)
 
 
 def test_each_alert_says_what_to_do() -> None:

@@ -56,7 +56,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "journal"
-        self.history = History(lambda: 1000.0)
+        self.history = History(now=lambda: 1000.0)
         self.open()
         self.allocator.node_healthy("node-1")
 

@@ -95,7 +95,7 @@ def test_a_gang_comes_runs_and_completes(tmp_path: Path) -> None:
         assert {(pod["uid"], pod["node"]) for pod in found["pods"]} == {
             (uid, node) for uid, (node, _) in cluster.bound().items()
         }
-        assert metric(cluster, "scheduler_lives_running") == 1
+        assert metric(cluster, "allocator_lives_running") == 1
 
         say(cluster, "Succeeded", *pods)
         assert cluster.get("affinitygroups/")["items"] == []
@@ -138,13 +138,13 @@ def test_a_pod_that_is_lost_is_replaced_and_the_gang_runs_again(tmp_path: Path) 
         assert found["gang"]["failures"] == 1
         assert found["cliques"][0]["state"] == "Breached"
         assert found["waits for"] == ["1 pod of member-0 to run, or all are torn down in 14400 s"]
-        assert metric(cluster, "scheduler_lives_breached") == 1
+        assert metric(cluster, "allocator_lives_breached") == 1
         replacement = Pod("new", "new", pods[1].spec)
         cluster.run([replacement])
         running(cluster, replacement)
         assert life(cluster, "g")["gang"]["running"]
-        assert metric(cluster, "scheduler_lives_breached") == 0
-        assert metric(cluster, "scheduler_lives_breaches_total") == 1
+        assert metric(cluster, "allocator_lives_breached") == 0
+        assert metric(cluster, "allocator_lives_breaches_total") == 1
 
 
 # Too few pods run ----------------------------------------------------------------------------------------------------
@@ -166,11 +166,11 @@ def test_a_gang_that_is_below_its_minimum_for_too_long_has_to_be_torn_down_and_t
         until(lambda: cluster.get("lives/")["to delete"] == ["g-0"])
         assert life(cluster, "g")["waits for"] == ["1 pod to terminate before all are recreated"]
         assert tasks(cluster, "g")[0] == ("Killing", "Terminating", "started")
-        assert metric(cluster, "scheduler_lives_to_delete") == metric(cluster, "scheduler_lives_torn_down_total") == 1
+        assert metric(cluster, "allocator_lives_to_delete") == metric(cluster, "allocator_lives_torn_down_total") == 1
         assert cluster.bound().keys() == {"g-0", "g-1"}, "nobody deletes it"
         assert cluster.group("g")["allocatedPods"] == ["g-0"]
         cluster.delete(pods[0])
-        assert metric(cluster, "scheduler_lives_to_delete") == 0
+        assert metric(cluster, "allocator_lives_to_delete") == 0
     assert "somebody has to delete them: g-0" in cluster.log()
 
 
@@ -399,7 +399,7 @@ def test_lives_are_left_out_where_nobody_wants_them(tmp_path: Path) -> None:
         answer = cluster.client.get("/v1/inspect/lives/")
         assert answer.status_code == 400
         assert "started with --no-lives" in answer.text
-        assert "scheduler_lives_running" not in cluster.client.get("/metrics").text
+        assert "allocator_lives_running" not in cluster.client.get("/metrics").text
 
 
 def test_what_is_not_there_is_said(tmp_path: Path) -> None:

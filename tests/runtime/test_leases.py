@@ -142,7 +142,7 @@ def test_a_place_that_is_neither_bound_nor_asked_for_is_given_back(served: Serve
     assert served.filter(third) == place
     assert "no room" in served.filter(first), "it may ask again, as anybody"
     assert served.given_back() == {"place": 1, "reservation": 0}
-    assert b'scheduler_given_back_total{what="place"} 1.0' in served.service.metrics.text()
+    assert b'allocator_given_back_total{what="place"} 1.0' in served.service.metrics.text()
 
 
 def test_a_binding_that_is_under_way_keeps_the_place(served: Served) -> None:

@@ -101,4 +101,4 @@ def test_metrics_are_those_there_are(tmp_path: Path) -> None:
     metrics.observe(scheduler, MemorySource(), locks)
     families = set(re.findall(r"^# TYPE (\w+)", metrics.text().decode(), re.MULTILINE))
     allocator.close()
-    assert set(re.findall(r"`(scheduler_\w+)", MANUAL)) == families
+    assert set(re.findall(r"`(allocator_\w+)", MANUAL)) == families

@@ -364,7 +364,7 @@ def test_what_others_rely_on_waits_for_the_disk_and_a_reservation_does_not(tmp_p
     assert stages[-1] == "sync", "victims are named after that"
     ask(lambda x: x.allocator.node_bad("c"), durable=False)
     assert "sync" not in stages
-    service._delete_quietly(tracked.seen)
+    service._delete_quietly(tracked.seen, "weak", "", ())
     assert stages[-2:] == ["sync", "deleted"]
     service.stop()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clusters import config, gang, nodes, rack
-from serving import leaves, node, serving, written
+from serving import leaves, node, serving
 
 TWO = config(nodes("a", "b"), A={"NODE": 2})
 RACKS = config([rack("a", "b"), rack("c", "d")], A={"RACK.NODE": 2}, B={"RACK": 1})
@@ -102,8 +102,7 @@ def test_pods_of_one_gang_have_to_agree(tmp_path: Path) -> None:
         cluster.run([first])
         other = replace(second, spec=replace(second.spec, priority=7))
         cluster.add(other)
-        answer = cluster.post("filter", {"Pod": written(other), "NodeNames": ["a"]})
-        assert "disagree on priority: 7, but 5" in answer["Error"]
+        assert "disagree on priority: 7, but 5" in cluster.refusal(other)
 
 
 def test_a_gang_that_could_have_places_by_demoting_another_is_told_so_and_nobody_is_demoted_yet(tmp_path: Path) -> None:

@@ -10,15 +10,19 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from clusters import config, gang, nodes
 from interrupting import MOMENTS, interrupted
+from random_requests import RandomRequests
 from raw_requests import answers, raw_requests
+from seeds import seeds
 from serving import ROOT, Cluster, serving, written
 
 from fsmdsl.text.terminal import printable
@@ -253,3 +257,69 @@ def test_the_body_of_an_answer_does_not_wait_for_an_acknowledgement_of_its_head(
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+# Anything ------------------------------------------------------------------------------------------------------------
+
+REQUESTS = 100
+"""Of each seed: with 50 seeds and two clusters, 10,000 in all."""
+PATHS = (
+    *(3 * [f"/v1/extender/{what}" for what in ("filter", "preempt", "bind")]),
+    "/", "/healthz", "/readyz", "/metrics", "/view/", "/v1/simulation/events", "/v1/inspect/clusterstatus",
+    "/v1/inspect/affinitygroups/", "/v1/inspect/clusterstatus/virtualclusters/A", "/v1/inspect/lives/g",
+    "/v2/inspect/gangs/g", "/v2/inspect/why/g", "/v2/inspect/nodes/a", "/v2/inspect/virtualclusters/A",
+    "/v2/inspect/events", "/v2/inspect/usage", "/v2/inspect/opportunistic", "/v2/inspect/problems",
+)  # fmt: skip
+
+
+def documents() -> list[dict[str, Any]]:
+    """Requests that are meant, of pods that are there."""
+    pod = written(gang("g", "A", 4)[0])
+    filtered = {"Pod": pod, "Nodes": None, "NodeNames": ["a", "b"]}
+    victims = {"a": {"Pods": [{"UID": "g-0"}], "NumPDBViolations": 0}, "b": {"Pods": [], "NumPDBViolations": 0}}
+    bound = {"PodName": "g-0", "PodNamespace": "default", "PodUID": "g-0", "Node": "a"}
+    event = {"type": "ADDED", "object": pod}
+    return [filtered, {"Pod": pod, "NodeNameToMetaVictims": victims}, bound, event]
+
+
+def sent(port: int, request: bytes) -> bytes:
+    """What comes for it; nothing, where it waits for the rest of a request."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        try:
+            connection.sendall(request)
+            connection.settimeout(0.2)
+            while piece := connection.recv(65536):
+                received += piece
+        except (ConnectionError, TimeoutError):
+            pass
+    return received
+
+
+def test_no_request_at_all_is_a_fault(cluster: Cluster) -> None:
+    """Whether it is answered or not: failures are counted, and logged."""
+    cluster.tell(("ADDED", written(gang("g", "A", 4)[0])))
+    statuses: Counter[int] = Counter()
+    for seed in seeds(range(50)):
+        requests = RandomRequests(Random(seed), f"127.0.0.1:{port(cluster)}", PATHS, documents())
+        for _ in range(REQUESTS):
+            request = requests.request()
+            answer = sent(port(cluster), request)
+            status = int(answer[9:12]) if answer.startswith(b"HTTP/1.") else 0
+            statuses[status] += 1
+            assert status < 500, (seed, request[:2000], answer[:2000])
+            assert b"\nX-Forged" not in answer, (seed, request[:2000], answer[:2000])
+            assert b"platform error" not in answer, (seed, request[:2000], answer[:2000])
+    assert cluster.client.get("/readyz").status_code == 200
+    failed = re.findall(
+        r'^\w+_requests_total{endpoint="(.*)",outcome="5', cluster.client.get("/metrics").text, re.MULTILINE
+    )
+    assert set(failed) <= {"/readyz"}, "which says so until the allocator is ready"
+    log = cluster.log()
+    assert " ERROR " not in log
+    assert "Traceback" not in log
+    assert all(RECORD.match(x) for x in log.splitlines()), log
+    usual = {200, 400, 403, 404, 405, 421}
+    assert usual <= statuses.keys(), statuses
+    assert statuses[200] > sum(statuses.values()) / 10, "most of each request is as it should be"
+    assert statuses[0] < sum(statuses.values()) / 10, "nearly all are answered"

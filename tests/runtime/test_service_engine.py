@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
+from time import sleep
 from typing import Any
 
 import pytest
@@ -34,12 +36,12 @@ CONFIGURATION = read_configuration(config(nodes("a", "b"), A={"NODE": 2}))
 class Served:
     """A service with a cluster in memory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, evict: bool = False) -> None:
         self.path = path
         self.source = MemorySource()
         self.source.tell(Change(read_node(node(name)), deleted=False) for name in "ab")
         self.failed = Event()
-        self.service = Service(CONFIGURATION, lambda: Journal(path), self.source)
+        self.service = Service(CONFIGURATION, lambda: Journal(path), self.source, evict=evict)
         self.service.on_failure = self.failed.set
 
     def start(self) -> None:
@@ -98,6 +100,44 @@ def test_an_answer_comes_when_it_is_on_the_disk(served: Served) -> None:
     served.service.allocator.journal._watch = stages.append
     served.filter("g")
     assert stages[-2:] == ["committed", "sync"]
+
+
+def test_nothing_is_asked_of_the_cluster_before_its_cycle_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash in between would have evicted a pod for a reservation that nobody remembers."""
+    served = Served(tmp_path / "journal", evict=True)
+    served.start()
+    weak, (strong,) = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", 4, priority=9)
+    seen = [read_pod(written(pod)) for pod in weak]
+    served.source.tell(Change(thing, deleted=False) for thing in seen)
+    for thing in seen:
+        asks = FilterRequest(thing, ("a", "b"))
+        (place,) = served.ask(partial(PodScheduler.filter, request=asks))["NodeNames"]
+        binding = BindRequest(thing.uid, thing.namespace, thing.name, place)
+        served.service.bind(served.ask(partial(PodScheduler.to_bind, request=binding)))
+    asked: list[str] = []
+    before_commit: list[list[str]] = []
+    monkeypatch.setattr(served.source, "delete", lambda pod: asked.append(pod.name))
+    commit = served.service.allocator.journal.commit
+
+    def late() -> None:
+        sleep(0.05)
+        before_commit.append([*asked])
+        commit()
+
+    preemptor = read_pod(written(strong))
+    leaving = replace(seen[0], node="a", leaving=True)
+    served.source.tell([Change(leaving, deleted=False), Change(preemptor, deleted=False)])
+    served.ask(lambda scheduler: None)
+    monkeypatch.setattr(served.service.allocator.journal, "commit", late)
+    served.ask(lambda scheduler: scheduler.filter(FilterRequest(preemptor, ("a", "b"))))
+    monkeypatch.setattr(served.service.allocator.journal, "commit", commit)
+    served.service.stop()
+    assert asked
+    assert not before_commit[0]
+    kinds = [x.kind.value for x in served.service.scheduler.history.events() if x.gang in ("weak", "strong")]
+    assert kinds[kinds.index("Reserved") :] == ["Reserved", "AskedToLeave", "Journaled", "Evicted"]
 
 
 def test_a_fault_in_a_request_is_its_own_and_changes_nothing(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,7 @@ from runtime import Pod, UserError, Wait
 from runtime.annotations import ENABLE
 from runtime.config import read_configuration
 from runtime.config.model import Settings
+from runtime.service.messages import COMPONENT
 from runtime.service.objects import read_pod
 from runtime.service.serve import Options, _is_kubernetes
 
@@ -117,7 +118,8 @@ def test_a_pod_is_bound_to_its_node_only(tmp_path: Path) -> None:
 
 def test_fields_are_read_in_any_case_and_lists_may_be_missing(cluster: Cluster) -> None:
     asked = {"pod": written(RUNS[0]), "NODENAMES": None}
-    assert "is bound" in error(cluster, "filter", asked)
+    answer = cluster.post("filter", asked)
+    assert "is bound" in answer["FailedNodes"][COMPONENT], "nothing was offered"
     assert "NodeNames must be a list" in error(cluster, "filter", {**asked, "NODENAMES": {"a": 1}})
     assert "must be a mapping" in error(cluster, "preempt", {**asked, "nodenametometavictims": ["a"]})
 
@@ -178,9 +180,9 @@ def test_what_cannot_be_looked_at_is_told_so(cluster: Cluster, method: str, path
 def test_a_pod_that_asks_for_nonsense_is_told_when_it_asks(served: Cluster, spec: str, why: str) -> None:
     pod = Pod(f"odd {why}", "odd", RUNS[0].spec)
     served.tell(("ADDED", written(pod, spec)))
-    answer = served.client.post("/v1/extender/filter", json={"Pod": written(pod, spec)})
+    refusal = served.refusal(pod, spec)
     served.tell(("DELETED", written(pod, spec)))
-    assert why in answer.json()["Error"]
+    assert why in refusal
     assert "odd" not in str(served.get("affinitygroups/"))
 
 
@@ -218,7 +220,7 @@ def test_a_wrong_annotation_that_is_put_right_counts_at_once(tmp_path: Path, spe
     with serving(tmp_path, TWO, "ab") as cluster:
         (pod,) = gang("g", "A", 4)
         cluster.tell(("ADDED", written(pod, spec)))
-        assert error(cluster, "filter", {"Pod": written(pod, spec)})
+        assert cluster.refusal(pod, spec)
         if told:
             cluster.tell(("MODIFIED", written(pod)))
         assert cluster.filter(pod)["NodeNames"]
@@ -259,7 +261,7 @@ def test_a_gang_has_no_more_pods_than_it_says(tmp_path: Path) -> None:
         extra = Pod("extra", "extra", pods[0].spec)
         cluster.run(pods)
         cluster.add(extra)
-        assert "has all its 2 pods" in error(cluster, "filter", {"Pod": written(extra)})
+        assert "has all its 2 pods" in cluster.refusal(extra)
         cluster.delete(pods[0])
         assert cluster.filter(extra)["NodeNames"], "now there is a place"
 
@@ -372,8 +374,8 @@ def test_a_cluster_in_memory_is_told_what_happens(tmp_path: Path) -> None:
         assert client.post("/v1/simulation/events", content=event + "\n").json() == {"changes": 1}
         assert cluster.filter(RUNS[0])["NodeNames"] == ["a"]
         text = client.get("/metrics").text
-        assert 'scheduler_gangs{state="Allocated"} 1.0' in text
-        assert 'scheduler_nodes{health="healthy"} 2.0' in text
+        assert 'allocator_gangs{state="Allocated"} 1.0' in text
+        assert 'allocator_nodes{health="healthy"} 2.0' in text
         assert client.get("/healthz").text == "ok\n"
         assert "/v1/inspect/affinitygroups/NAME" in client.get("/").json()["paths"]
         cluster.stop()

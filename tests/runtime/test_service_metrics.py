@@ -54,7 +54,7 @@ class Counted(Served):
         return self.service.metrics.registry.get_sample_value(name, labels) or 0.0
 
     def outcomes(self, path: str) -> dict[str, float]:
-        counts = {x: self.count("scheduler_requests_total", endpoint=f"/v1/extender/{path}", outcome=x) for x in CODES}
+        counts = {x: self.count("allocator_requests_total", endpoint=f"/v1/extender/{path}", outcome=x) for x in CODES}
         return {code: count for code, count in counts.items() if count}
 
 
@@ -97,7 +97,7 @@ def test_bindings_that_nobody_waits_for(counted: Counted) -> None:
     asked = {"Pod": written(POD), "NodeNames": ["a", "b"]}
     for _ in range(5):
         counted.post("filter", asked)
-    until(lambda: counted.count("scheduler_cluster_failures_total", what="bind") >= 1)
+    until(lambda: counted.count("allocator_cluster_failures_total", what="bind") >= 1)
 
 
 def test_requests_of_another_site_or_name(counted: Counted) -> None:
@@ -110,10 +110,10 @@ def test_requests_of_another_site_or_name(counted: Counted) -> None:
 
     for path, label in (("/v1/extender/filter", "/v1/extender/filter"), ("/what/ever", "other")):
         assert asyncio.run(ask(path)) == 421
-        assert counted.count("scheduler_requests_total", endpoint=label, outcome="421") == 1
+        assert counted.count("allocator_requests_total", endpoint=label, outcome="421") == 1
 
 
 def test_the_alert_counts_them() -> None:
     (alert,) = [rule for rule in ALERTS if rule["alert"] == "AllocatorErrors"]
-    (pattern,) = re.findall(r'scheduler_requests_total\{outcome=~"(.*?)"\}', alert["expr"])
+    (pattern,) = re.findall(r'allocator_requests_total\{outcome=~"(.*?)"\}', alert["expr"])
     assert [code for code in CODES if re.fullmatch(pattern, code)] == ["500", "503"]

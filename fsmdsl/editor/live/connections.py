@@ -28,6 +28,11 @@ TIMED_OUT = (
     b"content-length: 34\r\n\r\nthe request did not arrive in time"
 )
 
+MALFORMED = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
+    b"content-length: 30\r\n\r\nInvalid HTTP request received."
+)
+
 
 def bearable(record: logging.LogRecord) -> bool:
     """A filter for uvicorn's log: an answer that ended because the server does is no fault."""
@@ -45,6 +50,8 @@ class Server(uvicorn.Server):
 class Phase(Enum):
     """What a connection waits for."""
 
+    HANDSHAKE = auto()
+    """Only where connections are encrypted, which is done elsewhere; so is the timeout."""
     HEADERS = auto()
     BODY = auto()
     ANSWER = auto()
@@ -102,10 +109,13 @@ class Bounded(H11Protocol):
         """Accept a connection. If there are too many, close another one."""
         super().connection_made(transport)
         self._enter(Phase.HEADERS)
+        self._make_room()
+
+    def _make_room(self) -> None:
         limit = self.limit_concurrency
         while limit is not None and len(self.connections) >= limit:
             going = [x for x in self.connections if isinstance(x, Bounded) and x is not self]
-            going = [x for x in going if x.phase is not Phase.ANSWER or x.stalls]
+            going = [x for x in going if x.phase is not Phase.ANSWER or x.stalls or x.transport.is_closing()]
             if not going:
                 return  # it is answered that there is no room
             min(going, key=lambda x: (x.phase is Phase.IDLE, x.since)).drop()
@@ -124,14 +134,16 @@ class Bounded(H11Protocol):
         self._look()
 
     def send_400_response(self, msg: str) -> None:
-        """A request cannot be read. If it is being answered already, because its body alone is wrong, it is no more."""
+        """A request cannot be read. If it is being answered already, because its body alone is wrong, it is no more.
+
+        h11 refuses the text of this answer where the request is a HEAD.
+        """
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            super().send_400_response(msg)
-        else:
-            self.transport.close()
+            self.transport.write(MALFORMED)
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         """The next request may begin."""

@@ -81,7 +81,7 @@ def _rows(x: Exploration, opinion: Opinion) -> Iterator[Row]:
                 yield _row(v.label, v.outcome, _theirs(v, opinion))
     others = sorted(k for k in opinion.findings if k.kind == "fault" and k not in reported)
     yield from (_row(f"fault {k.name} at {k.place}", "holds", "violated") for k in others)
-    if not any(v.kind == "fault" and v.outcome == "violated" for v in x.verdicts) and not others:
+    if not x.fails and not others:
         yield _row("no step fails", "holds", "holds")
 
 

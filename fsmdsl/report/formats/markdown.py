@@ -85,7 +85,7 @@ def _repairs(table: Table) -> Iterator[str]:
         yield f"| | {' | '.join(cell(q.name) for q, _ in columns)} |"
         yield f"| --- |{' --- |' * len(columns)}"
         for n, trial in enumerate(table.trials):
-            yield f"| {cell(trial.label)} | {' | '.join(cell(outcomes[n]) for _, outcomes in columns)} |"
+            yield f"| {cell(trial.label)} | {' | '.join(cell(table.cells(column)[n].text) for column in columns)} |"
         yield ""
     yield from (f"- {text(note)}" for note in notes(table))
     yield ""

@@ -68,7 +68,7 @@ def check(universe: Universe, recovers: m.Recovers, search: Searched) -> Answer:
         why = "" if parts.complete else "; not every state reachable without a crash was explored"
         return Answer("unknown", f"bounded: {search.stopped}{why}")
     notes = () if trial.over else ("no crash ever comes, so there is nothing to recover from",)
-    how_far = extent(None, search.beyond)
+    how_far = extent(None, search.beyond, fails=search.fails)
     return Answer("holds", f"{how_far}: {search.states} states, {len(parts.free)} of them without a crash", notes)
 
 

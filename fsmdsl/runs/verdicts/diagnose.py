@@ -50,7 +50,7 @@ def group_diagnostic(x: Exploration, g: Group) -> Diagnostic:
     if len(g.members) > 1:
         d = _titled(x, d, g, x.verdicts[g.first])
     d = member_diagnostic(x, d, g, x.verdicts[g.first])
-    return replace(d, notes=(*g.details, *d.notes))
+    return replace(d, notes=(*g.places, *d.notes))
 
 
 def violation_diagnostic(x: Exploration, g: Group, n: int) -> Diagnostic:
@@ -59,8 +59,9 @@ def violation_diagnostic(x: Exploration, g: Group, n: int) -> Diagnostic:
 
 
 def member_diagnostic(x: Exploration, d: Diagnostic, g: Group, v: Verdict) -> Diagnostic:
-    """A violation as one of its group: of a full channel, the row that sends is named; what is wrong in the library is
-    shown at the row of the author's that led to it."""
+    """A violation as one of its group: of a full channel, the row that sends is named; of a property, the faults that
+    end its run; what is wrong in the library is shown at the row of the author's that led to it."""
+    d = replace(d, notes=(*g.end, *d.notes))
     if g.subject.channel is not None and len(g.members) == 1:
         d = _titled(x, d, g, v)
     if g.led_by is None:
@@ -149,12 +150,11 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
     verdicts_of: defaultdict[tuple[str, Span], list[tuple[str, Verdict]]] = defaultdict(list)
     unsure: set[tuple[str, Span]] = set()
     for x in explored:
-        fails = any(v.kind == "fault" for v in x.violations)
         for v in x.verdicts:
             if v.kind in ("invariant", "property", "refinement") and v.machine not in beyond:
                 name = v.label if v.kind == "refinement" else v.name
                 verdicts_of[name, v.span].append((x.system.name, v))
-                unsure |= {(name, v.span)} if fails else set()
+                unsure |= {(name, v.span)} if x.fails else set()
     for (name, span), verdicts in verdicts_of.items():
         if (name, span) in unsure:
             continue

@@ -18,7 +18,7 @@ from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.judge_states import Evidence, basis, untested_parts, vacuous_lines, within_bound
 from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Reliance, Untested, Verdict
-from fsmdsl.step import TooManyValuesError, Universe, enabled, fire
+from fsmdsl.step import CrashStep, Fault, TooManyValuesError, Universe, enabled, fire, unoffered
 from fsmdsl.step.describe import describe, words
 
 SHOWN_STEPS = 3
@@ -51,7 +51,9 @@ def _properties(search: Searched) -> Iterator[Verdict]:
             a = recovers(search.universe, p.formula, search)
             parts = tuple(Untested(x, p.span) for x in a.explanation if a.outcome == "holds")
             explanation = vacuous_lines(parts) or a.explanation
-            yield Verdict("property", p.name, a.outcome, a.basis, p.span, explanation, a.trace, parts)
+            faults = () if a.trace is None or a.trace.fault is None else (a.trace.fault,)
+            v = Verdict("property", p.name, a.outcome, a.basis, p.span, explanation, a.trace, parts)
+            yield replace(v, ends_in=faults)
         else:
             yield decided[p.name]
 
@@ -68,12 +70,11 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
             first = a.breaches[0]
             trace = counterexample(search.plan, graph, a.question, first.lasso, search.shows)
             reasons = why(search.plan, a.question, first, trace)
-            explanation = (*lines(search.universe, reasons), *_failing(search.universe, trace), *_unanswered(a))
+            end, faults = _end(search.universe, trace)
+            explanation = (*lines(search.universe, reasons), *end, *_unanswered(a))
             deciding = tuple(dict.fromkeys(x for reason in reasons for x in reason.values))
-            yield (
-                p.name,
-                Verdict("property", p.name, "violated", _run(trace), p.span, explanation, trace, deciding=deciding),
-            )
+            v = Verdict("property", p.name, "violated", _run(trace), p.span, explanation, trace, deciding=deciding)
+            yield p.name, replace(v, ends_in=faults)
         else:
             parts = _untested_on_runs(search, a, never) if a.outcome == "holds" else ()
             rests = a.reason if a.outcome == "not checked" else basis(search)
@@ -161,19 +162,28 @@ def _of_no_run(text: str, f: Formula, run: str) -> str:
             return f"`{text}` is true of no {run}"
 
 
-def _failing(universe: Universe, trace: Trace) -> Iterator[str]:
-    """Why a run ends although steps are possible: each of them fails."""
+def _end(universe: Universe, trace: Trace) -> tuple[tuple[str, ...], tuple[Fault, ...]]:
+    """Why a run ends although steps are possible, in words, and the faults: each step but a crash fails."""
     if trace.loop != len(trace.entries):
-        return
+        return (), ()
     try:
         steps = enabled(universe, trace.end)
+        failing = {f"`{fault.span.quote}`": fault for fault in unoffered(universe, trace.end)}
     except TooManyValuesError:
-        return
-    faults = {describe(universe, x, trace.end): fire(universe, trace.end, x).fault for x in steps}
-    failing = [f"`{step}` ({fault.kind})" for step, fault in faults.items() if fault is not None]
-    if failing and len(failing) == len(faults):
-        more = f" and {len(failing) - SHOWN_STEPS} more" if len(failing) > SHOWN_STEPS else ""
-        yield f"then every possible step fails: {', '.join(failing[:SHOWN_STEPS])}{more}"
+        return (), ()
+    others = []
+    for step in steps:
+        fault = fire(universe, trace.end, step).fault
+        if fault is None:
+            others.append(step)
+        else:
+            failing[f"`{describe(universe, step, trace.end)}`"] = fault
+    if not failing or any(not isinstance(step, CrashStep) for step in others):
+        return (), ()
+    names = [f"{name} ({fault.kind})" for name, fault in failing.items()]
+    more = f" and {len(names) - SHOWN_STEPS} more" if len(names) > SHOWN_STEPS else ""
+    which = "every possible step except a crash" if others else "every possible step"
+    return (f"then {which} fails: {', '.join(names[:SHOWN_STEPS])}{more}",), tuple(failing.values())
 
 
 def _is_of_one_state(f: Formula) -> bool:

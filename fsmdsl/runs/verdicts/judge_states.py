@@ -46,7 +46,7 @@ def basis(search: Searched) -> str:
         return f"bounded: {search.stopped}"
     likes = f" up to symmetry of {' and '.join(search.reduced)}" if search.reduced else ""
     beyond = f", {search.beyond} of them beyond it" if search.beyond else ""
-    return f"{extent(None, search.beyond)}: {search.states} states{beyond}{likes}"
+    return f"{extent(None, search.beyond, fails=search.fails)}: {search.states} states{beyond}{likes}"
 
 
 def untested_parts(search: Searched) -> dict[QuestionKey, tuple[Untested, ...]]:

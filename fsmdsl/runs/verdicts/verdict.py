@@ -22,6 +22,9 @@ AFTER_VIOLATION = 50_000
 
 AT_VIOLATION = "stopped at violations"
 
+SOME_FAIL = ", but some steps fail"
+"""Of a search of all states: a failing step leads nowhere, so nothing is known of what would follow it."""
+
 
 def is_own(kind: VerdictKind) -> bool:
     """Does the author ask for it? The language itself asks about failing steps and deadlocks."""
@@ -164,9 +167,10 @@ class Reliance:
         )
 
 
-def extent(stopped: str | None, beyond: int) -> str:
-    """How far a search went that was stopped, or not, and found so many states beyond the bounds of its system."""
-    return stopped or ("within the bound" if beyond else "exhaustive")
+def extent(stopped: str | None, beyond: int, *, fails: bool) -> str:
+    """How far a search went that was stopped, or not, and found so many states beyond the bounds of its system.
+    `fails`: does some step fail?"""
+    return stopped or ("within the bound" if beyond else "exhaustive") + (SOME_FAIL if fails else "")
 
 
 def share_beyond(beyond: int) -> str:
@@ -188,8 +192,8 @@ class Verdict:
     name: str
     outcome: Outcome
     basis: str
-    """`exhaustive: 812 states`, `within the bound: 812 states, 90 of them beyond it`, `a trace of 3 steps`,
-    `bounded: stopped at 10000 states`."""
+    """`exhaustive: 812 states`, `exhaustive, but some steps fail: 812 states`, `within the bound: 812 states, 90 of
+    them beyond it`, `a trace of 3 steps`, `bounded: stopped at 10000 states`."""
     span: Span
     explanation: tuple[str, ...] = ()
     trace: Trace | None = None
@@ -207,6 +211,8 @@ class Verdict:
     """Of a refinement that is violated by a step, or in the beginning."""
     fault: Fault | None = field(default=None, compare=False, repr=False)
     """Of a step that fails: why."""
+    ends_in: tuple[Fault, ...] = field(default=(), compare=False, repr=False)
+    """Of a property that is violated: why its run does not go on, if every possible step at its end fails."""
     limit: str = ""
     """Why the run may not be the simplest: which limit ended the search for it."""
 
@@ -302,8 +308,13 @@ class Exploration:
 
     @property
     def extent(self) -> str:
-        """How far it went: `exhaustive`, `within the bound`, or why it stopped."""
-        return extent(self.stopped, self.beyond)
+        """How far it went: `exhaustive`, `within the bound`, that some steps fail all the same, or why it stopped."""
+        return extent(self.stopped, self.beyond, fails=self.fails)
+
+    @property
+    def fails(self) -> bool:
+        """Does some step fail?"""
+        return any(v.kind == "fault" and v.outcome == "violated" for v in self.verdicts)
 
     @property
     def violations(self) -> tuple[Verdict, ...]:

@@ -46,7 +46,7 @@ __all__ = [
     "UnhandledEvent",
 ]
 
-VERSION = "b74c96fe8a26"
+VERSION = "91914e0c4a2d"
 """Of snapshots of a system. It changes with the states and fields of machines, and with their
 types.
 """

@@ -53,7 +53,7 @@ CLUSTER: dict[str, Any] = {
 
 
 class Instance:
-    """A process of the allocator, started as the manifest starts it, but for addresses and paths."""
+    """A process of the allocator, started as the manifest starts it, but for addresses, paths and TLS."""
 
     def __init__(self, plane: Plane, name: str = "allocator", port: int = 8) -> None:
         self.plane, self.name = plane, name
@@ -73,7 +73,8 @@ class Instance:
             "--journal": str(self.journal),
             "--kubeconfig": str(self.plane.folder / "allocator.kubeconfig"),
         }
-        shipped = [x for x in container["args"] if x.partition("=")[0] not in here]
+        replaced = {*here, "--tls-certificate", "--tls-key", "--client-ca", "--allow"}
+        shipped = [x for x in container["args"] if x.partition("=")[0] not in replaced]
         assert container["command"][:1] == ["python"]
         return [sys.executable, *container["command"][1:], *shipped, *(f"{k}={v}" for k, v in here.items())]
 

@@ -81,13 +81,15 @@ def document(kind: str, name: str) -> dict[str, Any]:
 
 
 def scheduler_profile(extender: str, requests: int | None) -> dict[str, Any]:
-    """The configuration of the kube-scheduler in `deploy`, as version 1.20 reads it, with addresses of this machine.
+    """The configuration of the kube-scheduler in `deploy`, as version 1.20 reads it, with addresses of this machine,
+    and without TLS.
 
     `requests` is how many the kube-scheduler may send to the API server in a second; none for what it allows itself
     (50, and 100 at once).
     """
     shipped = yaml.safe_load(document("ConfigMap", "gang-scheduler")["data"]["configuration.yaml"])
     (only,) = shipped["extenders"]
+    plain = {**{key: value for key, value in only.items() if key != "tlsConfig"}, "enableHTTPS": False}
     path = only["urlPrefix"].split("/", 3)[3]
     return {
         **shipped,
@@ -102,7 +104,7 @@ def scheduler_profile(extender: str, requests: int | None) -> dict[str, Any]:
         # Waiting pods are tried again after a second at most, not after ten: a test has no time for that.
         "podInitialBackoffSeconds": 1,
         "podMaxBackoffSeconds": 1,
-        "extenders": [{**only, "urlPrefix": f"http://{extender}/{path}"}],
+        "extenders": [{**plain, "urlPrefix": f"http://{extender}/{path}"}],
     }
 
 

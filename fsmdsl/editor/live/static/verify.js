@@ -61,7 +61,8 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
 
   function show(x, asked) {
     const reached = x.beyond ? `every state within the bound, ${x.beyond} of them beyond it` : "every reachable state";
-    const basis = x.stopped ? `${x.stopped}: explored ${x.explored}` : reached;
+    const fails = x.verdicts.some((v) => v.kind === "fault" && v.outcome === "violated");
+    const basis = x.stopped ? `${x.stopped}: explored ${x.explored}` : `${reached}${fails ? ", but some steps fail" : ""}`;
     told.replaceChildren(h("span", { class: `mark ${x.verdict}` }, x.verdict), ` ${x.module}.${x.name}: `,
       `${counted(x.states, "state")}, ${counted(x.transitions, "transition")}, depth ${x.depth}, ${x.seconds.toFixed(2)} s (${basis})`,
       asked.documented ? " – as documented" : "");
@@ -86,7 +87,11 @@ export function makeVerify(element, { file: shownNow, question, walk, first, cho
     const row = verdict(x, first, asked, g.title);
     const states = g.states.length > 1 ? [`in ${g.states.join(", ")}`] : [];
     const library = g.led_by && g.rows.length ? [`in the library: \`${g.rows[0].row}\` of ${g.rows[0].machine}`] : [];
-    const lines = [...states, ...library];
+    const faults = g.ends_in.map((n) => x.groups[n].title);
+    const [what, them] = faults.length > 1 ? [`${faults.length} faults`, "them"] : ["a fault", "it"];
+    const more = faults.length > 3 ? ` and ${faults.length - 3} more` : "";
+    const ends = faults.length ? [`its run goes no further because of ${what}; repair ${them} first: ${faults.slice(0, 3).join("; ")}${more}`] : [];
+    const lines = [...states, ...library, ...ends];
     if (lines.length) row.append(h("ul", { class: "why" }, lines.map((line) => h("li", {}, coded(line)))));
     if (others.length) {
       const more = others.map((v) => verdict(x, v, asked));
