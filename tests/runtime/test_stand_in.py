@@ -156,6 +156,22 @@ def test_watches_tell_what_has_happened_since_a_version(api: Local) -> None:
     assert watched(api, f"{path}&labelSelector=a=b", lambda: None) == [("ADDED", "one"), ("DELETED", "one")]
 
 
+def test_selectors(api: Local) -> None:
+    for name, label in (("one", "x"), ("two", "y"), ("three", "z")):
+        api.pod(name, metadata={"labels": {"a": label}})
+    api.pod("bare")
+
+    def found(selector: str) -> set[str]:
+        return {x["metadata"]["name"] for x in api.ask("GET", f"{PODS}?{selector}")["items"]}
+
+    assert found("labelSelector=a=x") == {"one"}
+    assert found("labelSelector=a in (x,y),a!=y") == {"one"}
+    assert found("labelSelector=a notin (x,y)") == {"three", "bare"}
+    assert found("labelSelector=a") == {"one", "two", "three"}
+    assert found("labelSelector=!a") == {"bare"}
+    assert found("fieldSelector=metadata.name=two") == {"two"}
+
+
 @pytest.mark.parametrize("how", ["compaction", "restart", "too many changes"])
 def test_a_forgotten_version_is_answered_with_410(tmp_path: Path, how: str) -> None:
     api = Local(tmp_path, remembered=2)

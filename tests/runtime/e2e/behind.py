@@ -133,6 +133,8 @@ class Behind:
     def __init__(self, plane: Plane) -> None:
         self.plane = plane
         self.allocator = Instance(plane)
+        self.excused: set[str] = set()
+        """Gangs that a test keeps half alive on purpose."""
         self.configure(CLUSTER)
 
     def configure(self, configuration: dict[str, Any]) -> None:

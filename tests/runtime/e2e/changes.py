@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,10 @@ class Moment:
     """By gang: since when some of its bound pods are leaving or gone, while others stay."""
 
 
-def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
+def violations(changes: Path, excused: Collection[str] = (), slack: float = SLACK) -> Iterator[str]:
     """Devices that two pods had at a moment, and gangs of which a part lived on for longer than grace and slack.
 
-    A gang is torn from when the first of its bound pods is told to leave, or is gone, until none is left that stays.
+    A gang, unless it is `excused`, is torn from when the first of its bound pods is told to leave, or is gone, until none is left that stays.
     """
     moment, torn, last = Moment(), dict[str, tuple[float, int]](), 0.0
     members: dict[str, set[str]] = defaultdict(set)
@@ -46,6 +46,8 @@ def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
         if not asked or not (pod["spec"].get("nodeName") or uid in members[gang_of(pod, asked)]):
             continue
         gang = gang_of(pod, asked)
+        if gang in excused:
+            continue
         members[gang].add(uid)
         staying = [x for x in members[gang] if x in moment.pods and not _leaves(moment.pods[x])]
         if not staying:
