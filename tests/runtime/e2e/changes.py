@@ -30,7 +30,8 @@ class Moment:
 def violations(changes: Path, excused: Collection[str] = (), slack: float = SLACK) -> Iterator[str]:
     """Devices that two pods had at a moment, and gangs of which a part lived on for longer than grace and slack.
 
-    A gang, unless it is `excused`, is torn from when the first of its bound pods is told to leave, or is gone, until none is left that stays.
+    A gang is torn from when the first of its bound pods is told to leave, or is gone, until none is left that stays.
+    `excused` gangs may be.
     """
     moment, torn, last = Moment(), dict[str, tuple[float, int]](), 0.0
     members: dict[str, set[str]] = defaultdict(set)
