@@ -80,6 +80,8 @@ class GangStatus:
     allocated: tuple[Pod, ...]
     waiting: tuple[Pod, ...]
     demotion: Demotion | None
+    never: str = ""
+    """Why it can have no place in this configuration; empty where it may have one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,7 @@ class Cycle:
 
     def _place(self, gang: Gang, pod: Pod, candidates: CandidateNodes, phase: Phase) -> Answer:
         choice = self._choose(gang, candidates)
+        gang.never = choice.reason if isinstance(choice, NoPlace) and choice.permanent else ""
         if isinstance(choice, NoPlace):
             return Wait(choice.reason, choice.permanent)
         places = choice.places()

@@ -84,6 +84,8 @@ class Gang:
     places: Places = NOWHERE
     demotion: Demotion | None = None
     """Why and when it was demoted, if it is: that it is, its machine says."""
+    never: str = ""
+    """Why it can have no place in this configuration, as was decided last; empty where it may have one."""
 
     def __post_init__(self) -> None:
         self.machine = GangMachine(self, self.spec.gang.leaf_cells)

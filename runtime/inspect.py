@@ -28,6 +28,7 @@ def gang_status(gang: Gang) -> GangStatus:
         gang.allocated,
         tuple(gang.waiting.values()),
         gang.demotion,
+        gang.never,
     )
 
 

@@ -41,6 +41,19 @@ def check(cluster: Cluster, spec: PodSpec) -> None:
             )
 
 
+def refusal(cluster: Cluster, gang: Gang | None, pod: Pod) -> str:
+    """Why a pod is refused that is to be one of a gang, or of a new one; empty where it is not."""
+    try:
+        pod.spec.check()
+        if gang is None or gang.state is AffinityGroupState.PENDING:
+            check(cluster, pod.spec)
+        if gang is not None:
+            check_member(gang, pod)
+    except UserError as error:
+        return str(error)
+    return ""
+
+
 def check_member(gang: Gang, pod: Pod) -> None:
     """Refuses a pod that cannot be one of its gang.
 

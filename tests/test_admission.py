@@ -1,7 +1,7 @@
 """The protocol of admission (`specs/kubernetes/admission.fsm`): without any of its rules, something goes wrong.
 
-Its systems with all rules are explored in tests/test_kubernetes_controllers.py; the allocator's events are compared with them in
-tests/runtime/test_explain_admission.py.
+Its systems with all rules are explored in tests/test_kubernetes_controllers.py; tests/runtime/test_explain_admission.py
+compares the allocator's events with them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_without_a_rule_it_goes_wrong(rule: str, system: str) -> None:
 
 
 def test_a_request_must_not_outlive_a_lost_journal(tmp_path: Path) -> None:
-    """The one thing that the protocol takes for granted: the patch of a process that nobody remembers would admit a pod."""
+    """The premise of the protocol: the request of a forgotten process would admit a pod by a forgotten decision."""
     text = SPEC.read_text("utf-8")
     premise = " and (journal in Lost => all m in members: m in Idle)"
     assert text.count(premise) == 1

@@ -82,13 +82,14 @@ NOT_RUN = {
     "docs/simulator.md": "traces that have to be downloaded; the options are compared",
     "docs/notebook.md": "changes the reader's shell; tests/test_completion.py runs the scripts",
     "docs/rules": "an example of what cannot be read or done; tests/cases has each",
+    "docs/specs/admission.md": "needs a running allocator; tests/runtime/test_explain_admission.py has one",
     "docs/specs/hived.md": "quotes a summary",
     "editors": "an installation into the reader's editor",
 }
 """Why the commands of a document are not run."""
 
 OUTSIDE = frozenset(
-    ". cat curl docker echo eval git gpg kubectl ln mkdir mkfifo npm printf sha256sum".split()  # noqa: SIM905
+    ". cat curl docker echo eval git gpg jq kubectl ln mkdir mkfifo npm printf sha256sum".split()  # noqa: SIM905
 )
 """Programs of others: their arguments are not looked up."""
 

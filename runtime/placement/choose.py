@@ -13,8 +13,13 @@ from runtime.placement.proposal import NoPlace, Placement, PodAssignment
 from runtime.pods import OPPORTUNISTIC, PodSpec
 
 
-def choose(ledger: CellLedger, spec: PodSpec, candidates: CandidateNodes) -> Placement | NoPlace:
-    """Places for a gang, or the reason why there are none now. Leaves everything as it is."""
+def choose(
+    ledger: CellLedger, spec: PodSpec, candidates: CandidateNodes, *, refine: bool = True
+) -> Placement | NoPlace:
+    """Places for a gang, or the reason why there are none now. Leaves everything as it is.
+
+    Without `refine`, a guaranteed gang gets the first places found, although others might displace fewer gangs.
+    """
     total = sum(size * count for size, count in spec.gang.sizes.items())
     if total > max((len(forest.levels[1]) for forest in ledger.cluster.forests.values()), default=0):
         return NoPlace(f"no chain has {total} leaf cells", permanent=True)
@@ -24,7 +29,7 @@ def choose(ledger: CellLedger, spec: PodSpec, candidates: CandidateNodes) -> Pla
     best: Placement | None = None
     refusals: list[NoPlace] = []
     for view in _views(ledger, spec):
-        choice = guaranteed.place(ledger, view, sizes, spec.priority, candidates)
+        choice = guaranteed.place(ledger, view, sizes, spec.priority, candidates, refine=refine)
         if isinstance(choice, NoPlace):
             refusals.append(choice)
         elif choice.peaceful:

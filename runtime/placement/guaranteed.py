@@ -36,14 +36,23 @@ Leaves = Sequence[tuple[VirtualCell, ...]]
 
 
 def place(
-    ledger: CellLedger, view: View, sizes: Sequence[int], priority: int, candidates: CandidateNodes
+    ledger: CellLedger,
+    view: View,
+    sizes: Sequence[int],
+    priority: int,
+    candidates: CandidateNodes,
+    *,
+    refine: bool = True,
 ) -> Placement | NoPlace:
-    """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is."""
+    """Places for a gang, or the reason why there are none now; sizes fall. Leaves everything as it is.
+
+    Without `refine`, these are the first places found.
+    """
     search = _Search(ledger, view, sizes, priority, candidates)
     for threshold in (ALL, priority):
         placement = search.first(threshold)
         if placement is not None:
-            best = search.better(placement, threshold)
+            best = search.better(placement, threshold) if refine else placement
             return replace(best, peaceful=threshold == ALL)
     where = view.tops[0].pinned if view.tops and view.tops[0].pinned else view.chain.name
     if not search.unusable and (never := _never(view, sizes)):

@@ -1,4 +1,5 @@
-"""Commands that ask a running allocator: `why`, `node`, `virtual-clusters`, `opportunistic` and `events`."""
+"""Commands that ask a running allocator: `why`, `node`, `virtual-clusters`, `opportunistic`, `fits`, `events` and
+`preemptions`."""
 
 from __future__ import annotations
 
@@ -176,9 +177,22 @@ def virtual_clusters(name: str, server: Server, as_json: bool) -> None:
 def opportunistic(server: Server, as_json: bool) -> None:
     """List the gangs that run without a guarantee.
 
-    These gangs are displaced first.
+    These gangs are displaced first. Also shows the largest opportunistic gangs that fit now.
     """
     _show(_ask(server, "opportunistic"), _opportunistic_lines, as_json)
+
+
+@click.command()
+@click.argument("name", default="")
+@_server_options
+@_JSON
+def fits(name: str, server: Server, as_json: bool) -> None:
+    """Show the largest gangs that fit now without displacing anybody.
+
+    Shows them for pods of each size, with the fragmentation: the share of the free devices that such a gang cannot use.
+    With NAME, shows only guaranteed gangs of that virtual cluster.
+    """
+    _show(_ask(server, f"fits/{quote(name)}"), _fit_lines, as_json)
 
 
 @click.command()
@@ -205,7 +219,26 @@ def events(since: str, gang: str, on: str, tenant: str, server: Server, as_json:
     _show(answer, lambda x: _event_lines(x["items"]) or ["nothing happened"], as_json)
 
 
-COMMANDS = (why, node, virtual_clusters, opportunistic, events)
+@click.command()
+@click.option(
+    "--since",
+    default="1h",
+    show_default=True,
+    metavar="TIME",
+    help="Count only preemptions newer than this: 90, 90s, 15m, 2h, 1d.",
+)
+@_server_options
+@_JSON
+def preemptions(since: str, server: Server, as_json: bool) -> None:
+    """Count recent preemptions.
+
+    Counts the victims by virtual cluster: gangs that were killed or lost their guarantee, and their pods.
+    """
+    answer = _ask(server, f"preemptions?{urlencode({'seconds': f'{_seconds(since):g}'})}")
+    _show(answer, lambda x: [*map(_preemption_line, x["items"])] or ["no gang was preempted"], as_json)
+
+
+COMMANDS = (why, node, virtual_clusters, opportunistic, fits, events, preemptions)
 
 
 def _seconds(text: str) -> float:
@@ -234,16 +267,22 @@ def _tenants_lines(answer: Data) -> Iterator[str]:
 
 
 def _tenant_line(x: Data) -> str:
-    share = f"{x['used']} of {x['promised']} promised devices in use, {x['free']} free, {x['bad']} bad"
-    gangs = f"{x['gangs']} gangs run, {len(x['waiting'])} wait"
+    share = (
+        f"{x['used']} of {x['promised']} promised devices in use, {x['free']} free, {x['bad']} bad, {x['lent']} lent"
+    )
+    longest = f", {x['waitsLongest']} longest" if x["waitsLongest"] else ""
+    failing = f", {len(x['failing'])} fail for good" if x["failing"] else ""
+    gangs = f"{x['gangs']} gangs run, {len(x['waiting'])} wait{longest}{failing}"
     return f"{x['virtualCluster']}: {share}; {x['opportunistic']} opportunistic; {gangs}"
 
 
 def _tenant_lines(answer: Data) -> Iterator[str]:
     yield _tenant_line(answer)
-    for title, key in (("waits", "waiting"), ("runs", "running")):
+    for title, key in (("waits", "waiting"), ("fails for good", "failing"), ("runs", "running")):
         for gang in answer[key]:
-            yield f"  {title}: {_gang_words(gang)}"
+            since = f", since {gang['since']}" if "since" in gang else ""
+            failure = f": {gang['failure']}" if "failure" in gang else ""
+            yield f"  {title}: {_gang_words(gang)}{since}{failure}"
 
 
 def _gang_words(gang: Data) -> str:
@@ -258,3 +297,26 @@ def _opportunistic_lines(answer: Data) -> Iterator[str]:
         demoted = f"; has lost its guarantee to {gang['demotedBy']}" if gang["demotedBy"] else ""
         leaves = f"; leaves for {', '.join(gang['leavesFor'])}" if gang["leavesFor"] else ""
         yield f"{_gang_words(gang)}, of {gang['virtualCluster'] or 'nobody'}{demoted}{leaves}"
+    yield "the largest gangs that fit now:"
+    yield from _fit_lines({"items": answer["fits"]})
+
+
+def _preemption_line(x: Data) -> str:
+    whose = x["virtualCluster"] or "no configured virtual cluster"
+    return f"{whose}: {_count(x['gangs'], x['victim'] + ' gang')} {x['fate']} ({_count(x['pods'], 'pod')})"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _fit_lines(answer: Data) -> Iterator[str]:
+    for x in answer["items"]:
+        whose = x["virtualCluster"] or "opportunistic"
+        where = f" in {x['pinnedCellId']}" if x["pinnedCellId"] else ""
+        least, most = ("", "") if x["exact"] else ("at least ", "at most ")
+        largest = f"{least}{_count(x['pods'], 'pod')}, {x['devices']} of {x['free']} free devices"
+        yield (
+            f"{whose}, {x['leafCellType']}{where}, pods of {_count(x['podDevices'], 'device')}: {largest}; "
+            f"fragmentation {most}{100 * x['fragmentation']:.0f} %"
+        )

@@ -19,6 +19,7 @@ from time import monotonic
 from typing import Any, Protocol
 
 from runtime.errors import UserError
+from runtime.service.engine import NotServingError
 from runtime.service.source import EndedError
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,11 @@ class Election:
     def leads(self) -> bool:
         """Whether this instance may act now."""
         return self._now() - self._renewed < DEADLINE
+
+    def require_leadership(self) -> None:
+        """Raises `NotServingError` where another instance may act."""
+        if not self.leads:
+            raise NotServingError("this instance is no longer the leader")
 
     def acquire(self) -> str:
         """Waits until this instance leads. Returns the previous leader; empty if there was none.

@@ -90,7 +90,7 @@ def _sentence(event: Event) -> str:
         case Kind.SUBMITTED:
             return f"{who} was submitted to {event.tenant or 'no virtual cluster'}: {event.detail}"
         case Kind.PLACED:
-            return f"{who} was placed on {nodes}"
+            return f"{who} was placed on {nodes}" + (f", {event.detail}" if event.detail else "")
         case Kind.RESERVED:
             return f"{who} has reserved cells on {nodes}, and waits for {others or 'others'} to leave"
         case Kind.CALLED_OFF:
@@ -159,7 +159,7 @@ class History:
     """Changes of gangs and nodes are written by the thread that runs cycles; answers of the API server by any thread,
     as are `journaled` and what is read."""
 
-    def __init__(self, tenants: Collection[str] = (), now: Callable[[], float] = time) -> None:
+    def __init__(self, now: Callable[[], float] = time, tenants: Collection[str] = ()) -> None:
         """`tenants`: the names of the virtual clusters that are configured."""
         self.tally = Tally(tenants)
         self._now = now
@@ -279,7 +279,7 @@ class History:
             stronger = gang.demotion.preemptor if gang.demotion is not None else ""
             self._record(Kind.DEMOTED, name, tenant, after.nodes, (stronger,) if stronger else ())
             if stronger:
-                self.tally.preempted(tenant, after.pods, Fate.DEMOTED, guaranteed=True)
+                self.tally.preempted(self._now(), tenant, after.pods, Fate.DEMOTED, guaranteed=True)
         if was is after.state:
             return
         if State.BEING_PREEMPTED not in (was, after.state):
@@ -287,7 +287,8 @@ class History:
         match after.state:
             case State.ALLOCATED:
                 kind = Kind.STAYS if was is State.BEING_PREEMPTED else Kind.PLACED
-                self._record(kind, name, tenant, after.nodes)
+                detail = "as reserved" if was is State.PREEMPTING else ""
+                self._record(kind, name, tenant, after.nodes, detail=detail)
                 if was in WAITING:
                     began = self._now() if before is None else before.since
                     self.tally.placed(tenant, max(0.0, self._now() - began))
@@ -313,9 +314,19 @@ class History:
         others = before.others if kind is Kind.LEFT else ()
         self._record(kind, name, before.tenant, before.nodes if placed else (), others)
         if kind is Kind.LEFT:
-            self.tally.preempted(before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
+            self.tally.preempted(self._now(), before.tenant, before.pods, Fate.KILLED, guaranteed=before.guaranteed)
 
     # Reading
+
+    def kept_by_budget(self) -> dict[str, str]:
+        """By victim: why a disruption budget forbids that it leaves, as far as it has not left since."""
+        with self._lock:
+            refused = dict(self._refused)
+        return {
+            gang: why
+            for gang, why in refused.items()
+            if (state := self._states.get(gang)) is not None and state.state is State.BEING_PREEMPTED
+        }
 
     def waiting_since(self, gang: str) -> float:
         """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""

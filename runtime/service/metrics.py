@@ -12,6 +12,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 from prometheus_client.utils import floatToGoString
 
+from runtime.cells import Cluster
+from runtime.room import opportunistic
+from runtime.service.failing import problem, refused
 from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.locks import Locks
 from runtime.service.scheduler import PodScheduler
@@ -97,13 +100,13 @@ class Inventory(Collector):
                     free.add_metric([name, forest.chain.types[level]], forest.lists.obtainable(level))
             with self._locks.applications.read():
                 pods = Count(tracked.phase.value for tracked in tracker.pods())
-                problems = Count(tracked.phase.value for tracked in tracker.pods() if tracked.problem)
+                problems = Count(tracked.phase.value for tracked in tracker.pods() if problem(allocator, tracked))
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
                 nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
             given_back = dict(self._scheduler.given_back)
             lifecycle = list(_lifecycle_metrics(self._scheduler.lifecycle))
-            tenants = list(_tenant_metrics(self._scheduler))
+            tenants = [*_tenant_metrics(self._scheduler), *_room_metrics(allocator.cluster)]
         yield free
         yield _family("allocator_gangs", "Gangs by state", "state", gangs)
         yield _family("allocator_pods", "Pods by phase", "phase", pods)
@@ -128,7 +131,10 @@ class Inventory(Collector):
 def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     """Virtual clusters. Labels are names in the configuration; what belongs to none of them has an empty one."""
     history = scheduler.history
-    found = shares(scheduler.allocator.cluster, scheduler.allocator.gangs.values())
+    by_tenant = shares(scheduler.allocator.cluster, scheduler.allocator.gangs.values())
+    fail = Count({tenant: len(share.failing) for tenant, share in by_tenant.items()})
+    for gang in refused(scheduler.allocator, scheduler.tracker):
+        fail[gang.virtual_cluster if gang.virtual_cluster in by_tenant else ""] += 1
 
     def oldest(share: Share) -> float:
         return max((history.waited(gang.name) for gang in share.waiting), default=0.0)
@@ -138,7 +144,7 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
         "used_devices": ("Devices that its gangs use with a guarantee", lambda x: x.used),
         "opportunistic_devices": ("Devices that its gangs use without a guarantee", lambda x: x.opportunistic),
         "lent_devices": (
-            "Devices in its own cells that opportunistic gangs of any virtual cluster use",
+            "Devices in its own cells that opportunistic gangs use",
             lambda x: x.lent,
         ),
         "waiting_gangs": ("Gangs that wait for their places", lambda x: len(x.waiting)),
@@ -150,10 +156,42 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     }
     for name, (text, value) in gauges.items():
         family = GaugeMetricFamily(f"allocator_{name}", text, labels=["virtual_cluster"])
-        for tenant, share in found.items():
+        for tenant, share in by_tenant.items():
             family.add_metric([tenant], value(share))
         yield family
+    failing = GaugeMetricFamily(
+        "allocator_failing_gangs",
+        "Gangs that cannot be placed unless their request or the configuration changes",
+        labels=["virtual_cluster"],
+    )
+    for tenant in by_tenant:
+        failing.add_metric([tenant], fail[tenant])
+    yield failing
+    blocked = GaugeMetricFamily(
+        "allocator_gangs_kept_by_budget", "Gangs that have to leave, which a disruption budget forbids"
+    )
+    blocked.add_metric([], len(history.kept_by_budget()))
+    yield blocked
     yield from _tally_metrics(history.tally)
+
+
+def _room_metrics(cluster: Cluster) -> Iterator[Family]:
+    """For opportunistic gangs, by the numbers of free devices alone; for guaranteed ones, it would cost decisions."""
+    rooms = list(opportunistic(cluster))
+    largest = GaugeMetricFamily(
+        "allocator_largest_gang_devices",
+        "Devices of the largest opportunistic gang that fits now, by the number of devices of a pod",
+        labels=["leaf_type", "pod_devices"],
+    )
+    for room in rooms:
+        largest.add_metric([room.kind.leaf_type, str(room.kind.size)], room.devices)
+    yield largest
+    free = GaugeMetricFamily(
+        "allocator_free_devices", "Devices on healthy nodes that no gang uses", labels=["leaf_type"]
+    )
+    for leaf_type, count in {room.kind.leaf_type: room.free for room in rooms}.items():
+        free.add_metric([leaf_type], count)
+    yield free
 
 
 def _tally_metrics(tally: Tally) -> Iterator[Family]:

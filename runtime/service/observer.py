@@ -43,7 +43,7 @@ class Observer:
         self.tracker = Tracker()
         self.lifecycle = LifecycleReporter(allocator, self.tracker, lifecycle)
         """Hears of all that happens, and is never asked."""
-        self.history = History(allocator.cluster.tenants)
+        self.history = History(tenants=allocator.cluster.tenants)
         self._locks = locks
         self._places = Leases(lease)
         """By uid: pods that are binding."""

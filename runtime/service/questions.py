@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from generated.hived import AffinityGroupState as State
+from runtime.answers import GangStatus
 from runtime.cells import Device, VirtualCluster
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
@@ -14,6 +15,9 @@ from runtime.gangs import Gang
 from runtime.inspect import leaf_cell, top_cells
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
+from runtime.room import Room
+from runtime.room import opportunistic as opportunistic_rooms
+from runtime.service.failing import refused
 from runtime.service.history import Event, History
 from runtime.service.shares import Share, shares
 from runtime.service.tracker import Tracker
@@ -107,21 +111,28 @@ def _distinct(gangs: Iterable[Gang | None]) -> list[Gang]:
     return list({id(x): x for x in gangs if x is not None}.values())
 
 
-def tenants(allocator: DurableAllocator, history: History) -> dict[str, Any]:
+def tenants(allocator: DurableAllocator, tracker: Tracker, history: History) -> dict[str, Any]:
     """How full each virtual cluster is."""
-    found = shares(allocator.cluster, allocator.gangs.values())
-    return {"items": [_tenant(allocator, history, name, found[name]) for name in allocator.cluster.tenants]}
+    by_tenant = shares(allocator.cluster, allocator.gangs.values())
+    unknown = list(refused(allocator, tracker))
+    return {
+        "items": [_tenant(allocator, history, name, by_tenant[name], unknown) for name in allocator.cluster.tenants]
+    }
 
 
-def tenant(allocator: DurableAllocator, history: History, name: str) -> dict[str, Any]:
+def tenant(allocator: DurableAllocator, tracker: Tracker, history: History, name: str) -> dict[str, Any]:
     """How full a virtual cluster is: devices that it is promised, uses with a guarantee, has lost to bad nodes, has
     lent, and uses beyond its promise. Raises `UserError`. Costs a look at all gangs."""
     if name not in allocator.cluster.tenants:
         raise UserError(f"there is no virtual cluster {name}; there are {', '.join(allocator.cluster.tenants)}")
-    return _tenant(allocator, history, name, shares(allocator.cluster, allocator.gangs.values())[name])
+    share = shares(allocator.cluster, allocator.gangs.values())[name]
+    return _tenant(allocator, history, name, share, refused(allocator, tracker))
 
 
-def _tenant(allocator: DurableAllocator, history: History, name: str, share: Share) -> dict[str, Any]:
+def _tenant(
+    allocator: DurableAllocator, history: History, name: str, share: Share, unknown: Iterable[GangStatus]
+) -> dict[str, Any]:
+    """`unknown`: gangs that are refused, of any virtual cluster."""
     waiting = sorted(share.waiting, key=lambda x: (-x.spec.priority, history.waiting_since(x.name), x.name))
     since = {x.name: time_text(history.waiting_since(x.name)) for x in waiting}
     return {
@@ -136,7 +147,23 @@ def _tenant(allocator: DurableAllocator, history: History, name: str, share: Sha
         "waitingDevices": sum(x.spec.gang.leaf_cells for x in waiting),
         "waitsLongest": min(waiting, key=lambda x: (history.waiting_since(x.name), x.name)).name if waiting else None,
         "waiting": [{**gang(x), "since": since[x.name]} for x in waiting],
+        "failing": [
+            *({**gang(x), "failure": x.never} for x in share.failing),
+            *(_refused_gang(x) for x in unknown if x.virtual_cluster == name),
+        ],
         "running": [gang(x) for x in sorted(share.running, key=lambda x: (-len(x.virtual), x.name))],
+    }
+
+
+def _refused_gang(status: GangStatus) -> dict[str, Any]:
+    return {
+        "gang": status.name,
+        "virtualCluster": status.virtual_cluster,
+        "priority": status.priority,
+        "state": status.state.value,
+        "devices": status.waiting[0].spec.gang.leaf_cells,
+        "nodes": [],
+        "failure": status.never,
     }
 
 
@@ -153,8 +180,43 @@ def _bad(allocator: DurableAllocator, virtual_cluster: VirtualCluster) -> int:
     )
 
 
+def preemptions(history: History, since: float) -> dict[str, Any]:
+    """How many gangs were preempted since a time, in seconds since the epoch, and how many pods they had; by virtual
+    cluster of the victim. Virtual clusters without victims are left out."""
+    gangs, pods = history.tally.since(since)
+    return {
+        "items": [
+            {
+                "virtualCluster": key.tenant,
+                "victim": "guaranteed" if key.guaranteed else "opportunistic",
+                "fate": key.fate.value,
+                "gangs": count,
+                "pods": pods[key],
+            }
+            for key, count in sorted(gangs.items(), key=lambda x: (x[0].tenant, not x[0].guaranteed, x[0].fate.value))
+        ]
+    }
+
+
+def room(space: Room) -> dict[str, Any]:
+    """The largest gang of a kind that fits now."""
+    kind = space.kind
+    return {
+        "virtualCluster": kind.tenant or None,
+        "leafCellType": kind.leaf_type,
+        "pinnedCellId": kind.pinned or None,
+        "podDevices": kind.size,
+        "pods": space.pods,
+        "devices": space.devices,
+        "free": space.free,
+        "fragmentation": round(space.fragmentation, 4),
+        "exact": space.exact,
+    }
+
+
 def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
-    """Gangs that run without a guarantee: they leave first when cells are needed for a guarantee."""
+    """Gangs that run without a guarantee: they leave first when cells are needed for a guarantee. And the largest ones
+    that fit now."""
     gangs = [x for x in allocator.gangs.values() if x.virtual and x.priority == OPPORTUNISTIC]
     gangs.sort(key=lambda x: (x.state is not State.BEING_PREEMPTED, -len(x.virtual), x.name))
     return {
@@ -165,5 +227,6 @@ def opportunistic(allocator: DurableAllocator) -> dict[str, Any]:
                 "leavesFor": sorted({y.name for y in map(reserver, x.virtual) if y is not None}),
             }
             for x in gangs
-        ]
+        ],
+        "fits": [room(x) for x in opportunistic_rooms(allocator.cluster)],
     }

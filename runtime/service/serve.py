@@ -103,8 +103,6 @@ def serve(options: Options) -> int:
     listener = _listen(options.address or configuration.settings.web_server)
     api = _api(options, configuration.settings)
     service = _service(options, configuration, api)
-    if api is not None:
-        api.before_change = service.require_leadership
     host, port = listener.getsockname()[:2]
     web = Web(service, options.largest, Names(host, options.hosts), permissions)
     failures = Failures(service.metrics.handshake_failures.inc)
@@ -263,7 +261,9 @@ def _election(options: Options, api: Api | None) -> Election | None:
         return None
     if api is None:
         raise UserError("--leader-election requires a Kubernetes cluster, where the Lease is stored")
-    return Election(api, options.leader_election, f"{socket.gethostname()}:{options.journal.resolve()}")
+    election = Election(api, options.leader_election, f"{socket.gethostname()}:{options.journal.resolve()}")
+    api.before_change = election.require_leadership
+    return election
 
 
 def nodes(configuration: Configuration) -> list[str]:

@@ -208,12 +208,12 @@ class Service:
 
     def _prepare_request(self, *gangs: str) -> None:
         """Before anything is asked of the cluster: what was decided about these gangs has to be on the disk."""
-        self.require_leadership()
+        self._require_leadership()
         self.allocator.journal.sync()
         for gang in gangs:
             self.scheduler.history.journaled(gang)
 
-    def require_leadership(self) -> None:
+    def _require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
         if self._election is not None and not self._election.leads:
             raise NotServingError("this instance is no longer the leader")

@@ -24,6 +24,8 @@ class Share:
     running: list[Gang] = field(default_factory=list)
     """Its gangs that have places."""
     waiting: list[Gang] = field(default_factory=list)
+    failing: list[Gang] = field(default_factory=list)
+    """Its gangs that can have no place in this configuration."""
 
 
 def shares(cluster: Cluster, gangs: Iterable[Gang]) -> dict[str, Share]:
@@ -31,18 +33,18 @@ def shares(cluster: Cluster, gangs: Iterable[Gang]) -> dict[str, Share]:
 
     Costs a look at each gang and at each preassigned cell, but none at devices.
     """
-    found = {name: _promise(tenant) for name, tenant in cluster.tenants.items()} | {"": Share()}
+    by_tenant = {name: _promise(tenant) for name, tenant in cluster.tenants.items()} | {"": Share()}
     for gang in gangs:
-        share = found.get(gang.spec.virtual_cluster) or found[""]
+        share = by_tenant.get(gang.spec.virtual_cluster) or by_tenant[""]
         if gang.is_waiting:
-            share.waiting.append(gang)
+            (share.failing if gang.never else share.waiting).append(gang)
             continue
         share.running.append(gang)
         if gang.priority == OPPORTUNISTIC:
             share.opportunistic += len(gang.virtual)
         else:
             share.used += len(gang.virtual)
-    return found
+    return by_tenant
 
 
 def _promise(tenant: VirtualCluster) -> Share:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
+from runtime.answers import GangStatus
+from runtime.service import failing
 from runtime.service.engine import NotServingError
 from runtime.service.history import History
+from runtime.service.scheduler import PodScheduler
 from runtime.service.service import Service
 from runtime.view import Frame, FrameFeed, Recorder
 from runtime.view.feed import MAX_REMARKS, Remark
@@ -32,6 +35,19 @@ class HistoryFeed(FrameFeed):
         return [Remark(x.number, x.time, x.text) for x in events[-MAX_REMARKS:]]
 
 
+class _Seen:
+    """What the page shows of a cluster: gangs that are refused, too."""
+
+    def __init__(self, scheduler: PodScheduler) -> None:
+        self._scheduler = scheduler
+        self.leaf_cells = scheduler.allocator.leaf_cells
+        self.virtual_clusters = scheduler.allocator.virtual_clusters
+
+    def groups(self) -> Iterator[GangStatus]:
+        """All gangs."""
+        return failing.gangs(self._scheduler.allocator, self._scheduler.tracker)
+
+
 class SnapshotView:
     """The pages of the allocator, from the moment it exists."""
 
@@ -44,7 +60,7 @@ class SnapshotView:
     def _cluster_recorder(self) -> Recorder:
         """While no cycle is under way."""
         if self._recorder is None:
-            self._recorder = Recorder(self._service.allocator)
+            self._recorder = Recorder(_Seen(self._service.scheduler))
         return self._recorder
 
     def _scene(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from runtime.inspect import top_cells
 from runtime.lifecycle.follower import ApplicationFollower
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import owner, reserver
+from runtime.service.failing import problem
 from runtime.service.lifecycle_reporter import LifecycleReporter
 from runtime.service.questions import time_text
 from runtime.service.tracker import Tracker
@@ -61,6 +62,7 @@ def full_gang(status: GangStatus) -> dict[str, Any]:
         "demotion": {"preemptor": demotion.preemptor, "time": time_text(demotion.time)}
         if demotion is not None
         else None,
+        "failure": status.never or None,
     }
 
 
@@ -71,21 +73,21 @@ def _by_node(status: GangStatus) -> dict[str, list[int]]:
     return {node: sorted(indices) for node, indices in nodes.items()}
 
 
-def problems(tracker: Tracker) -> dict[str, Any]:
-    """Pods on which something cannot be understood, or contradicts where they run."""
-    problematic = [tracked for tracked in tracker.pods() if tracked.problem]
+def problems(allocator: DurableAllocator, tracker: Tracker) -> dict[str, Any]:
+    """Pods on which something cannot be understood, or contradicts where they run, and those that are refused."""
+    problematic = [(tracked, text) for tracked in tracker.pods() if (text := problem(allocator, tracked))]
     return {
         "items": [
             {
                 "pod": tracked.seen.key,
                 "uid": tracked.seen.uid,
                 "phase": tracked.phase.value,
-                "problem": tracked.problem,
+                "problem": text,
                 "node": tracked.info.node if tracked.info is not None else tracked.seen.node,
                 "devices": list(tracked.info.leaf_cells) if tracked.info is not None else [],
                 "gang": tracked.pod.spec.gang.name if tracked.pod is not None else "",
             }
-            for tracked in problematic
+            for tracked, text in problematic
         ]
     }
 

@@ -6,11 +6,13 @@ are counted together, under an empty name: pods cannot make up labels.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection
 from enum import Enum
 from typing import NamedTuple
 
+MAX_LATEST = 10_000
+"""Maximum number of preemptions whose times are remembered."""
 WAIT_BUCKETS = (1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400)
 """Upper limits, in seconds; longer waits have a bucket of their own."""
 
@@ -58,16 +60,28 @@ class Tally:
         keys = [Preemption(name, *kind) for name in names for kind in kinds]
         self.gangs: Counter[Preemption] = Counter(dict.fromkeys(keys, 0))
         self.pods: Counter[Preemption] = Counter(dict.fromkeys(keys, 0))
+        self.latest: deque[tuple[float, Preemption, int]] = deque(maxlen=MAX_LATEST)
+        """When each preemption happened, in seconds since the epoch, and how many pods the gang had; oldest first."""
 
     def placed(self, tenant: str, seconds: float) -> None:
         """A gang has its places, for which it waited so long."""
-        self.waits[self._known(tenant)].add(seconds)
+        self.waits[self._label(tenant)].add(seconds)
 
-    def preempted(self, tenant: str, pods: int, fate: Fate, *, guaranteed: bool) -> None:
+    def preempted(self, now: float, tenant: str, pods: int, fate: Fate, *, guaranteed: bool) -> None:
         """A gang of so many pods has been preempted."""
-        key = Preemption(self._known(tenant), guaranteed, fate)
+        key = Preemption(self._label(tenant), guaranteed, fate)
         self.gangs[key] += 1
         self.pods[key] += pods
+        self.latest.append((now, key, pods))
 
-    def _known(self, tenant: str) -> str:
+    def since(self, time: float) -> tuple[Counter[Preemption], Counter[Preemption]]:
+        """Gangs, and pods, that were preempted from a time on."""
+        gangs, pods = Counter[Preemption](), Counter[Preemption]()
+        for then, key, count in self.latest:
+            if then >= time:
+                gangs[key] += 1
+                pods[key] += count
+        return gangs, pods
+
+    def _label(self, tenant: str) -> str:
         return tenant if tenant in self.waits else ""

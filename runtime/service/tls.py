@@ -7,6 +7,7 @@ fail a handshake without a word to anybody. Here the client gets the alert of Op
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import ssl
@@ -112,13 +113,11 @@ def load(files: Files) -> ssl.SSLContext:
     """A context with these files. Raises `UserError` that names the file and the reason.
 
     Certificates of clients are requested, not required: a kubelet has none for its probes. Those that are shown must be
-    valid, or the handshake fails.
+    valid, or the handshake fails. A session can be resumed only in the context in which it was begun.
     """
     context = _Context(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A session that is resumed would bring a certificate that nobody has looked at since it was begun.
-    context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_TICKET
-    context.num_tickets = 0
+    context.options |= ssl.OP_NO_RENEGOTIATION
     context.set_alpn_protocols(["http/1.1"])
     _load_authorities(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), files.certificate)
 
@@ -172,6 +171,8 @@ def _reason(error: BaseException) -> str:
             return "it does not speak TLS"
         case ssl.SSLError(reason=str() as reason):
             return _words(reason)
+        case OSError(errno=errno.EMFILE | errno.ENFILE):
+            return "this process has too many open files"
         case ConnectionAbortedError():
             return f"it took longer than {HANDSHAKE_TIMEOUT:g} seconds"
         case _:
@@ -227,8 +228,17 @@ class Failures:
         log.warning("TLS handshake with %s failed: %s", *failure)
 
 
+def _two_sockets(transport: asyncio.BaseTransport) -> tuple[socket.socket, socket.socket]:
+    """Of a connection: one for its handshake, which closes it when it fails, and one for what is to be sent then.
+
+    Raises `OSError` where the process has too many.
+    """
+    peer = transport.get_extra_info("socket")
+    return peer.dup(), peer.dup()
+
+
 def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
-    """The class of connections that are encrypted, for `uvicorn.Config`, which is told nothing else of TLS."""
+    """The class of connections that are encrypted, for `uvicorn.Config`, which needs no other setting."""
 
     class Secured(Bounded):
         """A connection that begins with a handshake."""
@@ -245,11 +255,17 @@ def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
                 super().connection_made(transport)
                 return
             host = str((transport.get_extra_info("peername") or ("an unknown host",))[0])
-            self._handshake = self.loop.create_task(self._shake_hands(transport.get_extra_info("socket").dup(), host))
+            transport.set_protocol(asyncio.Protocol())
+            try:
+                handshake = self._shake_hands(host, *_two_sockets(transport))
+            except OSError as error:
+                failures.add(host, error)
+                return
+            finally:
+                transport.abort()
+            self._handshake = self.loop.create_task(handshake)
             self.tasks.add(self._handshake)
             self._handshake.add_done_callback(self.tasks.discard)
-            transport.set_protocol(asyncio.Protocol())
-            transport.abort()
             self.connections.add(self)
             self._enter(Phase.HANDSHAKE)
             self._make_room()
@@ -261,12 +277,11 @@ def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
                 min(shaking, key=lambda x: x.since).drop()
             super()._make_room()
 
-        async def _shake_hands(self, peer: socket.socket, host: str) -> None:
-            second = peer.dup()
+        async def _shake_hands(self, host: str, first: socket.socket, second: socket.socket) -> None:
             try:
                 await self.loop.connect_accepted_socket(
                     lambda: self,
-                    peer,
+                    first,
                     ssl=certificates.context,
                     ssl_handshake_timeout=HANDSHAKE_TIMEOUT,
                     ssl_shutdown_timeout=SHUTDOWN_TIMEOUT,
@@ -276,7 +291,7 @@ def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
                 with suppress(OSError):
                     second.send(vars(error).get("alert", b""))
             finally:
-                second.close()  # opened for this: the first one is closed already when a handshake has failed
+                second.close()
                 if self.transport is None:
                     self.connections.discard(self)
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from re import sub
 from typing import Any, TypeAlias
@@ -22,9 +22,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.answers import GangStatus
 from runtime.errors import UserError
-from runtime.service import questions, status
+from runtime.service import failing, questions, status
 from runtime.service.access import AccessControl, Permissions
 from runtime.service.engine import NotServingError
+from runtime.service.fits import Fits
 from runtime.service.free_space import what_would_free_space
 from runtime.service.guard import Guard, Names
 from runtime.service.messages import (
@@ -102,6 +103,7 @@ class Web:
         self._names = names or Names("127.0.0.1")
         self._largest = largest
         self.snapshot_view = SnapshotView(service)
+        self._fits = Fits(service)
 
     def app(self) -> Starlette:
         """All of them."""
@@ -123,7 +125,10 @@ class Web:
             "/v2/inspect/virtualclusters/": self.inspection(self.quotas),
             "/v2/inspect/virtualclusters/{name:path}": self.inspection(self.quota),
             "/v2/inspect/opportunistic": self.inspection(self.opportunistic),
+            "/v2/inspect/fits/": self.all_fits,
+            "/v2/inspect/fits/{name:path}": self.fits,
             "/v2/inspect/events": self.inspection(self.events),
+            "/v2/inspect/preemptions": self.inspection(self.preemptions),
             "/v2/inspect/usage": self.inspection(self.usage),
             "/v1/inspect/lives/": self.inspection(self.applications),
             "/v1/inspect/lives/{name:path}": self.inspection(self.application),
@@ -275,17 +280,21 @@ class Web:
         return gang
 
     def full_groups(self, _: Request) -> Any:
-        """All gangs, those that wait too."""
-        gangs = sorted(self.service.allocator.groups(), key=lambda gang: gang.name)
+        """All gangs, those that wait, or fail for good, too."""
+        gangs = sorted(
+            failing.gangs(self.service.allocator, self.service.scheduler.tracker), key=lambda gang: gang.name
+        )
         return {"items": [status.full_gang(gang) for gang in gangs]}
 
     def full_group(self, request: Request) -> Any:
         """One of them."""
-        return status.full_gang(self._gang(request))
+        allocator, name = self.service.allocator, request.path_params["name"]
+        refused = failing.refused(allocator, self.service.scheduler.tracker) if name not in allocator.gangs else ()
+        return status.full_gang(next((x for x in refused if x.name == name), None) or self._gang(request))
 
     def problems(self, _: Request) -> Any:
         """Pods that cannot be understood."""
-        return status.problems(self.service.scheduler.tracker)
+        return status.problems(self.service.allocator, self.service.scheduler.tracker)
 
     def node(self, request: Request) -> Any:
         """What holds a node, and why it is bad."""
@@ -294,12 +303,13 @@ class Web:
 
     def quotas(self, _: Request) -> Any:
         """How full all virtual clusters are."""
-        return questions.tenants(self.service.allocator, self.service.scheduler.history)
+        x = self.service.scheduler
+        return questions.tenants(x.allocator, x.tracker, x.history)
 
     def quota(self, request: Request) -> Any:
         """How full one is, who runs in it, and who waits."""
         x = self.service.scheduler
-        return questions.tenant(x.allocator, x.history, request.path_params["name"])
+        return questions.tenant(x.allocator, x.tracker, x.history, request.path_params["name"])
 
     def opportunistic(self, _: Request) -> Any:
         """Gangs that leave first."""
@@ -309,6 +319,10 @@ class Web:
         """What happened: `seconds` ago at most, to a `gang`, on a `node`, in a `virtualCluster`."""
         gang, node, tenant = (request.query_params.get(key, "") for key in ("gang", "node", "virtualCluster"))
         return questions.events(self.service.scheduler.history.events(_since(request), gang, node, tenant))
+
+    def preemptions(self, request: Request) -> Any:
+        """How many gangs were preempted, `seconds` ago at most."""
+        return questions.preemptions(self.service.scheduler.history, _since(request))
 
     def usage(self, request: Request) -> Any:
         """How full the cluster was, `seconds` ago at most."""
@@ -351,18 +365,33 @@ class Web:
             raise HTTPException(400, "this endpoint is read-only: use GET")
         return Json({"paths": self._paths})
 
-    async def why(self, request: Request) -> Response:
-        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
+    async def all_fits(self, request: Request) -> Response:
+        """The largest gangs that fit now, opportunistic and guaranteed ones."""
+        return await self._answer(request, self._fits.all())
+
+    async def fits(self, request: Request) -> Response:
+        """The largest guaranteed gangs that fit into a virtual cluster now."""
+        return await self._answer(request, self._fits.tenant(request.path_params["name"]))
+
+    async def _answer(self, request: Request, answer: Coroutine[Any, Any, Any]) -> Response:
+        """For what does not change anything, and is not read while cycles stand still."""
         if request.method != "GET":
+            answer.close()
             raise HTTPException(400, "this endpoint is read-only: use GET")
-        name = request.path_params["name"]
         try:
-            answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))
+            return Json(await answer)
         except UserError as error:
             raise HTTPException(400, str(error)) from error
+
+    async def why(self, request: Request) -> Response:
+        """Why a gang waits. Between two cycles, in their thread: the answer needs a trial on the ledger."""
+        return await self._answer(request, self._why(request.path_params["name"]))
+
+    async def _why(self, name: str) -> dict[str, Any]:
+        answer, question = await self.service.ask(lambda x: why(x.allocator, x.tracker, x.history, name))
         if question is not None:
             answer["wouldMakeRoom"] = await run_in_threadpool(what_would_free_space, question)
-        return Json(answer)
+        return dict(answer)
 
     # How it is
 

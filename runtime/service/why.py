@@ -12,6 +12,7 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import OPPORTUNISTIC
 from runtime.preemption.victims import displaced
+from runtime.service.failing import refused
 from runtime.service.free_space import Question
 from runtime.service.history import History
 from runtime.service.questions import event, time_text
@@ -32,9 +33,9 @@ def why(
     """
     gang = allocator.gangs.get(name)
     if gang is None:
-        raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
-    reason, victims, permanent = _answer(allocator, tracker, gang)
-    place, queue = _place(allocator, history, gang) if gang.is_waiting else (0, 0)
+        return _refused(allocator, tracker, history, name), None
+    reason, victims, permanent = _answer(allocator, tracker, history, gang)
+    place, queue = _place(allocator, history, gang) if gang.is_waiting and not permanent else (0, 0)
     in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
     answer = {
         "gang": gang.name,
@@ -47,6 +48,7 @@ def why(
         "place": place,
         "waiting": queue,
         "reason": reason,
+        "failure": reason if permanent else None,
         "wouldDisplace": _describe_largest(victims),
         "inTheWay": _describe_largest(in_the_way),
         "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
@@ -61,11 +63,45 @@ def why(
     return answer, Question(allocator.copy, dict(allocator.journal.images), next(iter(gang.waiting.values())), names)
 
 
-def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[str, list[Gang], bool]:
+def _refused(allocator: DurableAllocator, tracker: Tracker, history: History, name: str) -> dict[str, Any]:
+    """The same of a gang of which all pods are refused, so that the allocator does not know it. Raises `UserError`."""
+    status = next((x for x in refused(allocator, tracker) if x.name == name), None)
+    if status is None:
+        raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
+    seen = [x for pod in status.waiting if (x := tracker.pod(pod.uid)) is not None]
+    gang = status.waiting[0].spec.gang
+    return {
+        "gang": name,
+        "virtualCluster": status.virtual_cluster,
+        "priority": status.priority,
+        "state": status.state.value,
+        "devices": gang.leaf_cells,
+        "pods": {"expected": sum(gang.sizes.values()), "known": len(status.waiting), "placed": 0},
+        "since": time_text(min(x.since for x in seen)),
+        "place": 0,
+        "waiting": 0,
+        "reason": status.never,
+        "failure": status.never,
+        "wouldDisplace": [],
+        "inTheWay": [],
+        "wouldMakeRoom": {"gangsEnd": [], "nodesHealthy": []},
+        "nodes": [],
+        "events": [event(x) for x in history.events(gang=name)],
+        "problems": [],
+    }
+
+
+def _answer(
+    allocator: DurableAllocator, tracker: Tracker, history: History, gang: Gang
+) -> tuple[str, list[Gang], bool]:
     """In words, the gangs that have to leave first, or that it can never have a place."""
     match gang.state:
         case AffinityGroupState.PREEMPTING:
-            return "it has reserved its cells, and waits for others to leave", displaced(gang.virtual), False
+            victims = displaced(gang.virtual)
+            by_victim = history.kept_by_budget()
+            budgets = dict.fromkeys(by_victim[x.name] for x in victims if x.name in by_victim)
+            kept = f"; {'; '.join(budgets)}" if budgets else ""
+            return f"it has reserved its cells, and waits for others to leave{kept}", victims, False
         case AffinityGroupState.BEING_PREEMPTED:
             return "it has to leave for a stronger gang; pods of it that come now wait", [], False
         case AffinityGroupState.PENDING:
@@ -113,7 +149,8 @@ def _describe_largest(gangs: Iterable[Gang]) -> list[dict[str, Any]]:
 def _place(allocator: DurableAllocator, history: History, gang: Gang) -> tuple[int, int]:
     """Among the gangs of its virtual cluster that wait: stronger ones first, then those that have waited longer."""
     tenant = gang.spec.virtual_cluster
-    queue = [x for x in allocator.gangs.values() if x.spec.virtual_cluster == tenant and x.is_waiting]
+    gangs = (x for x in allocator.gangs.values() if x.spec.virtual_cluster == tenant)
+    queue = [x for x in gangs if x is gang or (x.is_waiting and not x.never)]
     queue.sort(key=lambda other: (-other.spec.priority, history.waiting_since(other.name), other.name))
     return queue.index(gang) + 1, len(queue)
 
@@ -127,7 +164,12 @@ def words(answer: dict[str, Any]) -> list[str]:
     lines = [f"{head}; {answer['devices']} devices, {pods['placed']} of {pods['expected']} pods placed"]
     if pods["known"] < pods["expected"]:
         lines.append(f"only {pods['known']} of its pods are known")
-    if answer["since"]:
+    if answer["failure"]:
+        lines.append(
+            f"it fails for good: it can be placed only when its request or the configuration changes; "
+            f"first seen {answer['since']}"
+        )
+    elif answer["since"]:
         lines.append(
             f"waiting since {answer['since']}; place {answer['place']} of {answer['waiting']} in its virtual cluster"
         )

@@ -47,7 +47,9 @@ class GangView(NamedTuple):
     pods: int
     """Known ones."""
     note: str
-    """That it was displaced, and the gang that displaced it."""
+    """That it was displaced, and the gang that displaced it; or why it fails for good."""
+    fails: bool = False
+    """It cannot be placed unless its request or the configuration changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,8 @@ def _nodes(cells: list[tuple[int, LeafCell]]) -> Iterator[tuple[str, list[_Node]
 def _gang_view(gang: GangStatus) -> GangView:
     pods = len(gang.allocated) + len(gang.waiting)
     note = "" if gang.demotion is None else f"displaced by {gang.demotion.preemptor or 'a changed configuration'}"
-    return GangView(gang.name, gang.virtual_cluster, gang.priority, gang.state.display, pods, note)
+    fails = bool(gang.never)
+    return GangView(gang.name, gang.virtual_cluster, gang.priority, gang.state.display, pods, gang.never or note, fails)
 
 
 def difference(before: Frame | None, after: Frame) -> Data:

@@ -63,6 +63,10 @@ class ApiServer:
         self.marks = 0
         self._streams = 0
         self._lock = RLock()
+        self.budgets: list[dict[str, Any]] = []
+        """PodDisruptionBudgets, of all namespaces."""
+        self.evictions: list[str] = []
+        """Names of evicted pods, in order."""
         self.longest = 3600.0
         """Seconds after which a watch ends, whatever was asked for."""
 
@@ -117,6 +121,10 @@ class ApiServer:
             Route("/api/v1/namespaces/{namespace}/pods/{name}", self.pod, methods=["GET"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}", self.delete_pod, methods=["DELETE"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}/binding", self.bind, methods=["POST"]),
+            Route("/version", self.server_version),
+            Route("/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", self.all_budgets),
+            Route("/api/v1/namespaces/{namespace}/pods", self.pods_with_label),
+            Route("/api/v1/namespaces/{namespace}/pods/{name}/eviction", self.evict, methods=["POST"]),
             Route(f"{LEASES}/{{name}}", self.lease, methods=["GET"]),
             Route(f"{LEASES}/{{name}}", self.write_lease, methods=["PUT"]),
             Route(LEASES, self.write_lease, methods=["POST"]),
@@ -242,6 +250,35 @@ class ApiServer:
         self.delete(found)
         self._changed(request)
         return JSONResponse({"kind": "Status", "status": "Success"})
+
+    async def server_version(self, request: Request) -> Response:
+        return self._refused(request) or JSONResponse({"major": "1", "minor": "36+"})
+
+    async def all_budgets(self, request: Request) -> Response:
+        return self._refused(request) or JSONResponse({"items": self.budgets})
+
+    async def pods_with_label(self, request: Request) -> Response:
+        """The selector must be of one label."""
+        refused = self._refused(request)
+        key, _, value = request.query_params["labelSelector"].partition("=")
+        pods = [x for x in self.things["pods"].values() if x["metadata"].get("labels", {}).get(key) == value]
+        return refused or JSONResponse({"items": pods})
+
+    async def evict(self, request: Request) -> Response:
+        """It goes at once, if it is the one that is meant; budgets are looked at by whoever asks."""
+        refused = self._refused(request)
+        if refused is not None:
+            return refused
+        eviction = await request.json()
+        assert (eviction["apiVersion"], eviction["kind"]) == ("policy/v1", "Eviction")
+        found = self.things["pods"].get("{namespace}/{name}".format(**request.path_params))
+        if found is None:
+            return _status(404, "pods not found")
+        if found["metadata"]["uid"] != eviction["deleteOptions"]["preconditions"]["uid"]:
+            return _status(409, "the UID in the precondition does not match the UID in record")
+        self.evictions.append(found["metadata"]["name"])
+        self.delete(found)
+        return JSONResponse({"kind": "Status", "status": "Success"}, status_code=201)
 
     async def bind(self, request: Request) -> Response:
         """As the API server does: the annotations of the binding are added to the pod, which is bound once."""

@@ -255,6 +255,10 @@ class Cluster:
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
+    def gangs(self) -> list[dict[str, Any]]:
+        """All gangs, with all fields."""
+        return list(self.client.get("/v2/inspect/gangs/").json()["items"])
+
     def everything(self) -> Any:
         """All that can be seen."""
         return self.get("clusterstatus"), self.get("affinitygroups/")

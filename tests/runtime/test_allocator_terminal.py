@@ -31,13 +31,20 @@ OF_GANG = {
     **GANG, "since": HOSTILE, "place": 1, "waiting": 2, "reason": HOSTILE, "wouldDisplace": [GANG], "inTheWay": [GANG],
     "wouldMakeRoom": {"gangsEnd": [HOSTILE], "nodesHealthy": [HOSTILE]}, "events": EVENTS, "problems": [HOSTILE],
     "pods": {"expected": 1, "known": 1, "placed": 1},
+    "failure": None,
 }  # fmt: skip
 DEVICE = {"index": 1, "chain": HOSTILE, "state": HOSTILE, "gang": HOSTILE, "reservedFor": HOSTILE}
 NODE = {"node": HOSTILE, "healthy": False, "reason": HOSTILE, "devices": [DEVICE], "events": EVENTS}
 TENANT = {
     "virtualCluster": HOSTILE, "used": 1, "promised": 1, "free": 1, "bad": 1, "gangs": 1, "waiting": [GANG],
-    "running": [GANG], "opportunistic": 1,
+    "running": [GANG], "opportunistic": 1, "lent": 1, "waitsLongest": HOSTILE,
+    "failing": [{**GANG, "failure": HOSTILE}],
 }  # fmt: skip
+ROOM = {
+    "virtualCluster": HOSTILE, "leafCellType": HOSTILE, "pinnedCellId": HOSTILE, "podDevices": 1, "pods": 1,
+    "devices": 1, "free": 2, "fragmentation": 0.5, "exact": False,
+}  # fmt: skip
+PREEMPTED = {"virtualCluster": HOSTILE, "victim": HOSTILE, "fate": HOSTILE, "gangs": 1, "pods": 2}
 
 ANSWERS: dict[str, tuple[list[str], Any]] = {
     "events": (["events"], {"items": EVENTS}),
@@ -47,8 +54,11 @@ ANSWERS: dict[str, tuple[list[str], Any]] = {
     "tenant": (["virtual-clusters", "v"], TENANT),
     "opportunistic": (
         ["opportunistic"],
-        {"items": [{**GANG, "demotedBy": HOSTILE, "leavesFor": [HOSTILE]}]},
+        {"items": [{**GANG, "demotedBy": HOSTILE, "leavesFor": [HOSTILE]}], "fits": [ROOM]},
     ),
+    "fails": (["why", "g"], {**OF_GANG, "failure": HOSTILE}),
+    "fits": (["fits", "v"], {"items": [ROOM]}),
+    "preemptions": (["preemptions"], {"items": [PREEMPTED]}),
 }  # fmt: skip
 
 

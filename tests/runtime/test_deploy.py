@@ -19,6 +19,7 @@ import yaml
 from authorities import Pair, needed, trusting
 from clusters import healthy
 
+from generated.hived import AffinityGroupState
 from runtime.command import main, serve
 from runtime.durable import DurableAllocator
 from runtime.journal import Journal
@@ -48,15 +49,21 @@ def paths(tmp_path: Path) -> set[str]:
     return {getattr(route, "path", "") for route in Web(service, 1).app().routes}
 
 
-def families(tmp_path: Path) -> set[str]:
-    """Names of all series."""
+def exposed(tmp_path: Path) -> str:
+    """What Prometheus reads."""
     allocator = DurableAllocator(healthy(CONFIGURATION).configuration, Journal(tmp_path / "journal"))
     metrics, locks = Metrics(), Locks()
     scheduler = PodScheduler(allocator, locks, lambda _: None, lambda _: None, lifecycle=Options(on=True))
     scheduler.recover([], lists_all=False)
     metrics.observe(scheduler, MemorySource(), locks)
-    told = re.findall(r"^# TYPE (\w+) (\w+)", metrics.text().decode(), re.MULTILINE)
+    text = metrics.text().decode()
     allocator.close()
+    return text
+
+
+def families(tmp_path: Path) -> set[str]:
+    """Names of all series."""
+    told = re.findall(r"^# TYPE (\w+) (\w+)", exposed(tmp_path), re.MULTILINE)
     endings = {"histogram": ("_bucket", "_sum", "_count")}
     return {name + ending for name, kind in told for ending in endings.get(kind, ("",))}
 
@@ -247,6 +254,18 @@ def shake_hands(server: ssl.SSLContext, client: ssl.SSLContext, host: str) -> di
 def test_metrics_that_are_asked_for_are_there(tmp_path: Path, file: str) -> None:
     text = (DEPLOY / "monitoring" / file).read_text()
     assert set(re.findall(r"\ballocator_\w+", text)) <= families(tmp_path)
+
+
+def test_labels_that_alerts_ask_for_are_there(tmp_path: Path) -> None:
+    """Those with few values; others are names, or statuses of requests."""
+    text = exposed(tmp_path)
+    conditions = re.findall(
+        r'\b(victim|fate|health|state|phase|what)="([^"]*)"', (DEPLOY / "monitoring" / "alerts.yaml").read_text()
+    )
+    assert conditions
+    states = {state.value for state in AffinityGroupState}
+    for label, value in conditions:
+        assert f'{label}="{value}"' in text or value in states, (label, value)
 
 
 def test_each_alert_says_what_to_do() -> None:

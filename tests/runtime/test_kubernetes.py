@@ -23,7 +23,7 @@ from serving import ROOT, node, until, written
 
 from runtime.annotations import BIND_INFO, ENABLE, ISOLATION
 from runtime.errors import UserError
-from runtime.service.api import ApiError, Kind, connect
+from runtime.service.api import ApiError, Kind, connect, label_selector
 from runtime.service.kubernetes import KubernetesSource
 from runtime.service.objects import PodObject, read_pod
 from runtime.service.source import EndedError
@@ -47,7 +47,8 @@ TWO = config(nodes("a", "b"), A={"NODE": 2})
 def test_it_is_the_same_in_a_cluster_of_kubernetes(
     situation: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(test_service, "serving", kube.serving)
+    """Where, as without a cluster, victims are named to an outer scheduler."""
+    monkeypatch.setattr(test_service, "serving", lambda *given: kube.serving(*given, "--no-evict"))
     situation(tmp_path)
 
 
@@ -143,6 +144,36 @@ def test_somebody_else_binds_a_pod_elsewhere(tmp_path: Path) -> None:
 
 
 # What networks and servers do ----------------------------------------------------------------------------------------
+
+
+def test_a_disruption_budget_keeps_a_whole_gang(tmp_path: Path) -> None:
+    """It covers both pods and lets one of them go: neither is evicted, and everybody is told why."""
+    with serving(tmp_path, TWO, "ab") as cluster:
+        weak, (strong,) = gang("weak", "A", 2, 2, priority=1), gang("strong", "A", 4, priority=9)
+        other = gang("other", "A", 4, priority=9)
+        cluster.run(weak)
+        cluster.run(other)
+        for pod in weak:
+            seen = cluster.api.things["pods"][pod.key]
+            cluster.api.put({**seen, "metadata": {**seen["metadata"], "labels": {"job": "weak"}}})
+        budget = {
+            "metadata": {"name": "keep"},
+            "spec": {"selector": {"matchLabels": {"job": "weak"}}},
+            "status": {"disruptionsAllowed": 1},
+        }
+        cluster.api.budgets = [budget]
+        cluster.add(strong)
+        assert "gang strong waits until these gangs have left: weak (2 pods)" in cluster.refusal(strong)
+        keeps = "disruption budget default/keep covers 2 of these pods, and now lets 1 go"
+        until(lambda: keeps in cluster.refusal(strong))
+        until(lambda: keeps in cluster.client.get("/v2/inspect/why/strong").json()["reason"])
+        assert cluster.metric("allocator_refused_evictions_total") == 1
+        assert cluster.api.evictions == []
+        cluster.api.budgets = [{**budget, "status": {"disruptionsAllowed": 2}}]
+        until(lambda: set(cluster.api.evictions) == {"weak-0", "weak-1"}, 30)
+        cluster.wait_until_known()
+        assert cluster.filter(strong)["NodeNames"]
+        assert len(cluster.api.evictions) == 2, "each once"
 
 
 def test_connections_that_break_off_lose_nothing(tmp_path: Path) -> None:
@@ -495,3 +526,17 @@ def test_a_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "installHint": "get it"}
     message = refused(tmp_path, "--kubernetes", "--kubeconfig", kubeconfig(tmp_path, 1, exec=plugin))
     assert "the credential plugin no-such-plugin was not found (get it)" in message
+
+
+def test_a_selector_of_a_budget_as_a_query() -> None:
+    expressions = [
+        {"key": "tier", "operator": "In", "values": ["a", "b"]},
+        {"key": "zone", "operator": "NotIn", "values": ["c"]},
+        {"key": "gpu", "operator": "Exists"},
+        {"key": "old", "operator": "DoesNotExist"},
+    ]
+    selector = {"matchLabels": {"job": "weak"}, "matchExpressions": expressions}
+    assert label_selector(selector) == "job=weak,tier in (a,b),zone notin (c),gpu,!old"
+    assert label_selector({}) == "", "all pods"
+    with pytest.raises(ApiError, match="unknown operator Like"):
+        label_selector({"matchExpressions": [{"key": "x", "operator": "Like"}]})

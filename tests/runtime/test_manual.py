@@ -10,7 +10,7 @@ import yaml
 from clusters import healthy, run
 from invariants import check
 
-from runtime.command import main, serve
+from runtime.command import serve
 from runtime.config.model import Settings
 from runtime.config.read import KEYS
 from runtime.durable import DurableAllocator
@@ -71,9 +71,6 @@ def test_paths_of_the_manual_are_there(tmp_path: Path) -> None:
         re.sub("NAME$", "{name:path}", x) for x in re.findall(r"^\| `(/[a-z0-9/]*(?:NAME)?)`", MANUAL, re.MULTILINE)
     }
     assert named - {"/"} <= paths
-    asked = re.findall(r"^\| [A-Z][^|]*\? \| `([a-z-]+)[^|]*\| `?([a-z]+)", MANUAL, re.MULTILINE)
-    assert len(asked) == 12
-    assert {command for command, _ in asked} <= main.commands.keys()
 
 
 def test_options_and_settings_are_those_there_are() -> None:

@@ -10,7 +10,9 @@ import pytest
 from clusters import config, gang, nodes, rack
 from desk import Desk
 
+from runtime import Bind
 from runtime.holding import Claim
+from runtime.service import questions
 
 TWO = config(nodes(*"abcd"), research={"NODE": 3}, product={"NODE": 1})
 
@@ -66,17 +68,30 @@ def test_waiting_times_are_counted_when_the_wait_is_over(desk: Desk) -> None:
     desk.run(quick)
     assert desk.series("allocator_wait_seconds_count") == {of("research"): 1}
     assert desk.series("allocator_wait_seconds_sum") == {}
-    desk.now += 2
+    desk.now += 1
     desk.run(slow)
-    assert desk.series("allocator_wait_seconds_sum") == {of("research"): 61}
+    assert desk.series("allocator_wait_seconds_sum") == {of("research"): 60}
     buckets = desk.series("allocator_wait_seconds_bucket")
     limits = [1, 5, 15, 60, 300, 900, 3600, 14400, 86400]
-    assert [buckets[f'le="{x:.1f}",{of("research")}'] for x in limits] == [1, 1, 1, 1, 2, 2, 2, 2, 2]
+    assert [buckets[f'le="{x:.1f}",{of("research")}'] for x in limits] == [1, 1, 1, 2, 2, 2, 2, 2, 2]
     assert buckets[f'le="+Inf",{of("research")}'] == 2
     desk.end(slow)
     desk.submit(gang("gone", "product", 1))
     desk.end(gang("gone", "product", 1))
     assert desk.series("allocator_wait_seconds_count") == {of("research"): 2}, "who gave up was not placed"
+
+
+def test_a_gang_waits_from_its_first_pod(desk: Desk) -> None:
+    """Neither other pods nor a reservation begin the wait anew."""
+    desk.run(gang("weak", "product", 4, priority=1))
+    first, second = gang("strong", "product", 2, 2, priority=9)
+    desk.submit([first])
+    desk.now += 10
+    desk.submit([second])
+    desk.now += 10
+    desk.preempt([first, second])
+    desk.now += 10
+    assert desk.series("allocator_oldest_wait_seconds") == {of("product"): 30}
 
 
 def test_a_gang_waits_from_when_it_has_lost_its_place(desk: Desk) -> None:
@@ -113,13 +128,42 @@ def test_victims_are_counted_when_they_have_left(desk: Desk) -> None:
     assert desk.series("allocator_preempted_gangs_total") == expected, "the preemptor is no victim"
 
 
+def test_preemptions_since_a_time(desk: Desk) -> None:
+    for name in ("one", "two"):
+        weak, strong = gang(f"weak-{name}", "product", 2, 2, priority=1), gang(name, "product", 4, priority=9)
+        desk.run(weak)
+        desk.preempt(strong)
+        desk.end(weak)
+        desk.end(strong)
+        desk.now += 60
+
+    def since(time: float) -> list[tuple[object, ...]]:
+        return [tuple(x.values()) for x in questions.preemptions(desk.scheduler.history, time)["items"]]
+
+    assert since(0) == [("product", "guaranteed", "killed", 2, 4)]
+    assert since(desk.now - 60) == [("product", "guaranteed", "killed", 1, 2)]
+    assert since(desk.now) == []
+
+
 def test_victims_that_may_stay_are_not_counted(desk: Desk) -> None:
     weak, strong = gang("weak", "product", 4, priority=1), gang("strong", "product", 4, priority=9)
     desk.run(weak)
     desk.preempt(strong)
     desk.end(strong)
+    assert desk.series("allocator_wait_seconds_count") == {of("product"): 1}, "who stays had its places"
     desk.end(weak)
     assert desk.series("allocator_preempted_gangs_total") == {}
+
+
+def test_gangs_that_a_budget_keeps(desk: Desk) -> None:
+    weak, strong = gang("weak", "product", 4, priority=1), gang("strong", "product", 4, priority=9)
+    desk.run(weak)
+    desk.preempt(strong)
+    assert desk.series("allocator_gangs_kept_by_budget") == {}
+    desk.scheduler.history.eviction_refused("weak", ["strong"], "budget b allows 0 pods to leave")
+    assert desk.series("allocator_gangs_kept_by_budget") == {"": 1}
+    desk.end(strong)
+    assert desk.series("allocator_gangs_kept_by_budget") == {}, "it may stay"
 
 
 def test_demoted_gangs_are_counted(desk: Desk) -> None:
@@ -132,8 +176,12 @@ def test_demoted_gangs_are_counted(desk: Desk) -> None:
 def test_labels_are_names_of_the_configuration(desk: Desk) -> None:
     """A pod that runs and claims to belong to somebody else cannot make up a series."""
     desk.allocator.hold(Claim("u", "odd", "default", "a", (0, 1)))
+    answer = desk.allocator.schedule(gang("own", "research", 3)[0])
+    assert isinstance(answer, Bind)
+    desk.allocator.allocate(gang("foreign", "made-up", 3)[0], answer.info)
     desk.scheduler.write_history()
-    assert desk.series("allocator_opportunistic_devices") == {of(""): 2}
+    assert desk.series("allocator_opportunistic_devices") == {of(""): 5}
+    assert desk.series("allocator_wait_seconds_count") == {of(""): 2}
     assert set(re.findall(r'virtual_cluster="(.*?)"', desk.metrics.text().decode())) == {"research", "product", ""}
 
 

@@ -1,13 +1,14 @@
-"""The twelve questions of an operator, each answered as JSON, by a command, and in the page."""
+"""The questions of an operator in the manual's table, each answered as JSON, by a command, and in the page."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import chromium
 import pytest
@@ -20,27 +21,46 @@ from runtime.errors import UserError
 
 pytestmark = pytest.mark.full(reason="half a minute: a server")
 
-FOUR = config(nodes("a", "b", "c", "d", "e"), research={"NODE": 3}, product={"NODE": 2})
+SIX = config(nodes("a", "b", "c", "d", "e", "f"), research={"NODE": 3}, product={"NODE": 2})
 HOSTILE = '<img src=x onerror="document.title=1">'
+MANUAL = (Path(__file__).parents[2] / "docs" / "allocator.md").read_text()
 
 
 @pytest.fixture(scope="module")
 def situation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Two virtual clusters on five nodes of four devices: something of everything that can be asked about.
+    """Two virtual clusters on six nodes of four devices: something of everything that can be asked about.
 
-    research is promised three nodes, and has `long` on two and a demand for two more (`waits`, `later`); product is
-    promised two: `cheap` uses one opportunistically until `strong` wants it; `e` is bad.
+    research is promised three nodes. `long` has two of them, from which it has displaced `early`, and `part` a half of
+    the third, of which `guest` borrows the other half. It has a demand for two more (`waits`, `later`), and two gangs
+    that fail for good (`huge`, `typo`). product is promised two: `cheap` uses one opportunistically until `strong`
+    wants it. `e` is bad.
     """
-    with serving(tmp_path_factory.mktemp("questions"), FOUR, "abcde") as cluster:
-        cluster.run(gang("long", "research", 4, 4, priority=7))
+    with serving(tmp_path_factory.mktemp("questions"), SIX, "abcdef") as cluster:
+        early, long = gang("early", "research", 4, 4, 4, priority=1), gang("long", "research", 4, 4, priority=7)
+        cluster.run(early)
+        cluster.add(*long)
+        assert not cluster.filter(long[0])["NodeNames"]
+        cluster.preempt(long[0])
+        cluster.delete(*early)
+        for pod in long:
+            (name,) = cluster.filter(pod)["NodeNames"]
+            assert not cluster.bind(pod, name)
+        cluster.run(gang("part", "research", 2, priority=9))
         cluster.run(gang("cheap", "product", 4, priority=-1))
         cluster.run(gang(HOSTILE, "product", 4, priority=5))
-        cluster.bad("e")
+        free = {"a", "b", "c", "d", "e", "f"} - {name for x in cluster.gangs() for name in x["physicalPlacement"]}
+        assert len(free) == 1
+        cluster.bad(*free)
+        cluster.run(gang("guest", "product", 2, priority=-1))
         waits, later = gang("waits", "research", 4, 4, priority=5), gang("later", "research", 4, 4, priority=5)
         cluster.add(*waits)
         assert cluster.waits(waits[0])
         cluster.add(*later)
         assert cluster.waits(later[0])
+        huge = gang("huge", "research", 4, 4, 4, 4)
+        cluster.add(*huge)
+        cluster.filter(huge[0])
+        cluster.add(*gang("typo", "research", 1, leaf_type="GPX"))
         strong = gang("strong", "product", 4, priority=3)
         cluster.add(*strong)
         answer = cluster.filter(strong[0])
@@ -50,15 +70,19 @@ def situation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def test_set_up(situation: Cluster) -> None:
-    states = {x["name"]: x["state"] for x in situation.client.get("/v2/inspect/gangs/").json()["items"]}
-    assert states == {
+    assert {x["name"]: x["state"] for x in situation.gangs()} == {
         "long": "Allocated",
+        "part": "Allocated",
+        "guest": "Allocated",
         "cheap": "BeingPreempted",
         HOSTILE: "Allocated",
         "waits": "Pending",
         "later": "Pending",
+        "huge": "Pending",
+        "typo": "Pending",
         "strong": "Preempting",
     }
+    assert {x["name"] for x in situation.gangs() if x["failure"]} == {"huge", "typo"}
 
 
 def run(cluster: Cluster, *arguments: str) -> str:
@@ -72,60 +96,127 @@ def place_of(cluster: Cluster, name: str) -> str:
     return str(cluster.group(name)["physicalPlacement"] and next(iter(cluster.group(name)["physicalPlacement"])))
 
 
-Words = Callable[[Cluster], list[str]]
+def bad(cluster: Cluster) -> str:
+    """The bad node."""
+    return next(x for x in cluster.nodes if not cluster.client.get(f"/v2/inspect/nodes/{x}").json()["healthy"])
 
-QUESTIONS: dict[str, tuple[list[str], str, Words]] = {
-    "why does this gang wait?": (
-        ["why", "waits"],
-        "gang=waits",
-        lambda _: ["research has no room for 2 x 4 leaf cells"],
+
+Name = Callable[[Cluster], str]
+
+EXAMPLES: dict[str, tuple[str | Name, list[str]]] = {
+    "Why is this gang waiting?": ("waits", ["research has no room for 2 x 4 leaf cells"]),
+    "Which gangs are in the way, on which nodes?": ("waits", ["long", "priority 7, 8 devices"]),
+    "How long has it been waiting?": ("waits", ["ince"]),
+    "What is its position in the queue?": ("later", ["2 of 2"]),
+    "What would make room for it?": ("waits", ["long"]),
+    "Which gangs must leave first?": ("strong", ["cheap"]),
+    "What happened to it?": ("cheap", ["was asked to leave", "for strong"]),
+    "Does it fail for good, and why?": (
+        "typo",
+        ["ails for good", "there are no leaf cells of type GPX"],
     ),
-    "which gangs are in the way?": (["why", "waits"], "gang=waits", lambda _: ["long", "priority 7, 8 devices"]),
-    "since when does it wait?": (["why", "waits"], "gang=waits", lambda _: ["ince"]),
-    "what is its place in the queue?": (["why", "later"], "gang=later", lambda _: ["2 of 2"]),
-    "what would make room?": (["why", "waits"], "gang=waits", lambda _: ["long"]),
-    "who must leave first?": (["why", "strong"], "gang=strong", lambda _: ["cheap"]),
-    "what happened to this gang?": (["why", "cheap"], "gang=cheap", lambda _: ["was asked to leave", "for strong"]),
-    "what holds this node?": ([], "", lambda c: ["long", "Used"]),
-    "why is this node bad?": (["node", "e"], "node=e", lambda _: ["bad: it is not Ready"]),
-    "how full is this virtual cluster?": (
-        ["virtual-clusters", "research"],
-        "tenant=research",
-        lambda _: ["12", "8", "waits", "later"],
+    "What occupies this node or device?": (lambda cluster: place_of(cluster, "long"), ["long", "Used"]),
+    "Why is this node bad?": (bad, ["bad: it is not Ready"]),
+    "How full is this virtual cluster?": ("research", ["12", "10", "waits", "later"]),
+    "How many devices of its cells are lent?": ("research", ["ent", "2"]),
+    "Which of its gangs has waited longest?": ("research", ["longest", "waits"]),
+    "Which of its gangs fail for good?": (
+        "research",
+        ["huge", "can never have 4 x 4 leaf cells", "typo", "no leaf cells of type GPX"],
     ),
-    "which gangs would be displaced first?": (
-        ["opportunistic"],
-        "opportunistic=",
-        lambda _: ["cheap", "leaves for strong"],
-    ),
-    "what changed in the last hour?": (["events", "--since", "1h"], "", lambda _: ["long was placed on", "e is bad"]),
+    "What is the largest gang that fits into it now?": ("product", ["4", "0"]),
+    "How fragmented are its free devices?": ("research", ["100 %"]),
+    "What is the largest opportunistic gang that fits now?": ("", ["argest gang", "0"]),
+    "Which gangs would be displaced first?": ("", ["cheap", "leaves for strong"]),
+    "How many gangs were preempted in the last hour?": ("", ["research: 1 guaranteed gang killed (3 pods)"]),
+    "What changed in the last hour?": ("", ["long was placed on", "is bad: it is not Ready"]),
 }
+"""By question: what it is about, and words of its answer."""
+
+ROWS = re.findall(r"^\| ([A-Z][^|]*\?) \| `([^|]*)` \| `([^`|]*)`(?:: ([^|]*))? \| (.*) \|$", MANUAL, re.MULTILINE)
 
 
-def asked(cluster: Cluster, question: str) -> tuple[list[str], str]:
-    command, address, _ = QUESTIONS[question]
-    if question == "what holds this node?":
-        name = place_of(cluster, "long")
-        return ["node", name], f"node={name}"
-    return command, address
+class Question(NamedTuple):
+    """A row of the table, about a certain gang, node or virtual cluster."""
+
+    command: list[str]
+    path: str
+    keys: list[str]
+    address: str
+    """Of the page; empty where the list of what happened answers."""
+    words: list[str]
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+def asked(cluster: Cluster, question: str) -> Question:
+    (row,) = [row for row in ROWS if row[0] == question]
+    subject, words = EXAMPLES[question]
+    name = subject if isinstance(subject, str) else subject(cluster)
+    _, command, path, keys, page = (re.sub(r"\b(GANG|NAME)\b", name, x) for x in row)
+    address = page.strip("`") if page.startswith("`") else ""
+    assert address or page == "What happened"
+    return Question(command.split(), path, re.findall("`([^`]*)`", keys), address, words)
+
+
+def test_the_table_is_complete() -> None:
+    assert [row[0] for row in ROWS] == list(EXAMPLES)
+
+
+@pytest.mark.parametrize("question", EXAMPLES)
 def test_a_command_answers(situation: Cluster, question: str) -> None:
     before = situation.everything()
-    command, _ = asked(situation, question)
+    command = asked(situation, question).command
     text = run(situation, *command)
-    for words in QUESTIONS[question][2](situation):
+    for words in EXAMPLES[question][1]:
         assert words in text, text
-    assert "waiting since" in text or question != "since when does it wait?"
-    assert "would make room: long ending" in text or question != "what would make room?"
+    assert "waiting since" in text or question != "How long has it been waiting?"
+    assert "would make room: long ending" in text or question != "What would make room for it?"
     assert json.loads(run(situation, *command, "--json"))
     assert situation.everything() == before, "asking changes nothing"
 
 
+@pytest.mark.parametrize("question", EXAMPLES)
+def test_a_path_answers(situation: Cluster, question: str) -> None:
+    """With what the command prints as JSON."""
+    row = asked(situation, question)
+    answer = situation.client.get(f"/v2/inspect/{row.path}")
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == json.loads(run(situation, *row.command, "--json"))
+    found = answer.json()
+    assert row.keys
+    assert all(key in found or key in found["items"][0] for key in row.keys)
+
+
+def test_figures(situation: Cluster) -> None:
+    def ask(path: str) -> Any:
+        return situation.client.get(f"/v2/inspect/{path}").json()
+
+    research = ask("virtualclusters/research")
+    figures = ("promised", "used", "free", "lent", "opportunistic", "waitingDevices", "waitsLongest")
+    assert [research[x] for x in figures] == [12, 10, 2, 2, 0, 16, "waits"]
+    assert [x["gang"] for x in research["waiting"]] == ["waits", "later"]
+    assert all(x["since"] for x in research["waiting"])
+    product = ask("virtualclusters/product")
+    assert [product[x] for x in figures] == [8, 4, 4, 0, 6, 4, "strong"]
+    assert [(x["podDevices"], x["pods"], x["free"], x["fragmentation"]) for x in ask("fits/research")["items"]] == [
+        (1, 0, 2, 1.0), (2, 0, 2, 1.0), (4, 0, 2, 1.0),
+    ]  # fmt: skip
+    tenants = [None] * 3 + ["product"] * 3 + ["research"] * 3
+    assert sorted(x["virtualCluster"] or "" for x in ask("fits/")["items"]) == [x or "" for x in tenants]
+    assert ask("preemptions?seconds=0") == {"items": []}
+    typo = ask("why/typo")
+    assert (typo["failure"], typo["place"], typo["waiting"]) == (typo["reason"], 0, 0)
+    assert (ask("why/huge")["failure"], ask("why/huge")["place"]) == (ask("why/huge")["reason"], 0)
+    assert ask("why/waits")["failure"] is None
+    assert {x["gang"]: x["problem"] for x in ask("problems")["items"]} == {"typo": typo["reason"]}
+    text = situation.client.get("/metrics").text
+    assert 'allocator_failing_gangs{virtual_cluster="research"} 2.0' in text
+    assert 'allocator_waiting_gangs{virtual_cluster="research"} 2.0' in text
+    assert 'allocator_pods_problem{phase="Waiting"} 1.0' in text
+
+
 def test_events_are_found_by_gang_node_and_virtual_cluster(situation: Cluster) -> None:
     assert "long" not in run(situation, "events", "--gang", "cheap")
-    assert run(situation, "events", "--node", "e").count("\n") == 1
+    assert run(situation, "events", "--node", bad(situation)).count("\n") == 1
     assert "cheap was placed on" in run(situation, "events", "--virtual-cluster", "product")
     assert "strong has reserved cells on" in run(situation, "events", "--since", "90")
     assert run(situation, "events", "--gang", "nobody") == "nothing happened\n"
@@ -163,7 +254,7 @@ def test_why_a_node_is_bad(tmp_path: Path) -> None:
 
 def test_usage_is_sampled(situation: Cluster) -> None:
     first = situation.client.get("/v2/inspect/usage").json()["items"][0]
-    assert first["devices"] == 20
+    assert first["devices"] == 24
     assert situation.client.get("/v2/inspect/usage?seconds=0").json()["items"] == []
 
 
@@ -226,16 +317,16 @@ def opened(page: Any, cluster: Cluster, address: str) -> None:
 
 
 @chromium.needed
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", EXAMPLES)
 def test_the_page_answers(situation: Cluster, page: Any, question: str) -> None:
-    _, address = asked(situation, question)
-    opened(page, situation, address)
-    panel = page.locator("#chosen" if address else "#log")
-    for words in QUESTIONS[question][2](situation):
+    row = asked(situation, question)
+    opened(page, situation, row.address)
+    panel = page.locator("#chosen" if row.address else "#log")
+    for words in row.words:
         chromium.expect(panel).to_contain_text(words)
-    if question == "what happened to this gang?":
+    if question == "What happened to it?":
         chromium.expect(panel.locator("#diagram .now")).to_have_id("state-BeingPreempted")
-    if question == "what would make room?":
+    if question == "What would make room for it?":
         chromium.expect(panel.get_by_text("this gang ending: long")).to_be_visible()
 
 
@@ -263,7 +354,7 @@ def test_every_view_has_an_address(situation: Cluster, page: Any) -> None:
     chromium.expect(page.locator("#chosen-title")).to_have_text("Virtual cluster product")
     assert page.input_value("#find") == "opportunistic"
     assert page.get_by_label("virtual cluster", exact=True).is_checked()
-    assert page.locator("#rows tr").count() == 1
+    chromium.expect(page.locator("#rows tr")).to_have_count(2)
     page.get_by_role("button", name="Close").click()
     chromium.expect(page.locator("#chosen")).to_be_hidden()
 
@@ -308,7 +399,7 @@ def test_it_can_be_read_by_everybody(situation: Cluster, page: Any, scheme: str,
 
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme=scheme)
-    for address in ("gang=waits", "node=e", "tenant=research", "opportunistic="):
+    for address in ("gang=waits", f"node={bad(situation)}", "tenant=research", "gang=typo", "opportunistic="):
         opened(page, situation, address)
         chromium.expect(page.locator("#answers > *").first).to_be_visible()
         found = Axe().run(page).response["violations"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import socket
@@ -81,8 +82,13 @@ class Served:
             log_config=None, lifespan="off", timeout_graceful_shutdown=1, loop=loop,
         )  # fmt: skip
         self.server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self.server.run, args=([self._listener],))
+        self._thread = threading.Thread(target=self._run)
+        self._ended = False
         self._thread.start()
+
+    def _run(self) -> None:
+        self.server.run([self._listener])
+        self._ended = True
 
     def _failed(self) -> None:
         self.count += 1
@@ -90,7 +96,7 @@ class Served:
     def end(self) -> None:
         self.server.should_exit = True
         self._thread.join(60)
-        assert not self._thread.is_alive()
+        assert self._ended, "in good order"
 
     def ask(self, context: ssl.SSLContext, content: bytes = b"") -> str:
         """On a new connection."""
@@ -305,18 +311,32 @@ def test_no_connection_is_negotiated_again(loop: str, files: Files, authority: A
         assert served.ask(trusting(authority.certificate)) == "https nobody 0"
 
 
-def test_no_session_is_resumed(loop: str, files: Files, authority: Authority) -> None:
-    """It would bring back a certificate that may not be valid any more."""
-    context = trusting(authority.certificate)
-    with serving(loop, files) as served:
-        session = None
-        for _ in range(2):
-            with context.wrap_socket(served.raw(), server_hostname="localhost", session=session) as client:
-                client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-                assert client.recv(1000).startswith(b"HTTP/1.1 200")
-                assert not client.session_reused
-                assert not client.session or not client.session.has_ticket
-                session = client.session
+@pytest.mark.parametrize("version", [modern, old])
+def test_a_session_is_resumed_by_the_same_client_until_there_are_new_certificates(
+    loop: str, tmp_path: Path, version: Callable[[ssl.SSLContext], None]
+) -> None:
+    """It brings back the certificate that was shown first."""
+    first, second, volume = Authority(tmp_path / "first"), Authority(tmp_path / "second"), Volume(tmp_path / "volume")
+    volume.write_pair(first.issue("localhost"), first)
+    context = trusting(first.certificate, first.issue("x"))
+    version(context)
+
+    def ask(session: ssl.SSLSession | None) -> tuple[str, bool, ssl.SSLSession | None]:
+        with context.wrap_socket(served.raw(), server_hostname="localhost", session=session) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = received(client).decode()
+            return answer, bool(client.session_reused), client.session
+
+    with serving(loop, volume.files) as served:
+        body, reused, session = ask(None)
+        assert ("https x 0" in body, reused) == (True, False)
+        body, reused, session = ask(session)
+        assert ("https x 0" in body, reused) == (True, True)
+        pair = first.issue("localhost")
+        volume.write(pair.certificate.read_bytes(), pair.key.read_bytes(), second.certificate.read_bytes())
+        served.certificates.check()
+        with pytest.raises(ssl.SSLError, match="ALERT_UNKNOWN_CA"):
+            ask(session)
 
 
 # Clients that take their time -----------------------------------------------------------------------------------------
@@ -377,6 +397,20 @@ def test_the_server_ends_while_a_handshake_is_under_way(
         served.end()
         assert received(client) == b""
     assert warnings(caplog) == []
+
+
+def test_a_lack_of_sockets_ends_a_connection_and_nothing_else(
+    loop: str, files: Files, authority: Authority, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def lacking(transport: object) -> tuple[socket.socket, socket.socket]:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with serving(loop, files) as served:
+        with monkeypatch.context() as patched, served.raw() as client:
+            patched.setattr(tls, "_two_sockets", lacking)
+            assert received(client) == b""
+        assert warnings(caplog) == ["TLS handshake with 127.0.0.1 failed: this process has too many open files"]
+        assert served.ask(trusting(authority.certificate)) == "https nobody 0"
 
 
 def test_the_same_failure_is_logged_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:

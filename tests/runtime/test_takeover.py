@@ -5,19 +5,22 @@ from __future__ import annotations
 import signal
 import socket
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from clusters import gang
 from kube import ApiServer, Running
 from serving import until, written
-from takeover import fault, two
+from takeover import NODES, fault, two
 from test_kubernetes import kubeconfig
 
 from runtime.service.api import Api, Kind, connect
 from runtime.service.engine import NotServingError
 from runtime.service.objects import PodObject, read_pod
+from runtime.service.serve import Options, _election
 
 POD = read_pod(written(gang("g", "A", 1)[0]))
 
@@ -125,3 +128,47 @@ def test_reading_and_leases_are_always_permitted(tmp_path: Path) -> None:
         api.close()
     finally:
         running.stop()
+
+
+def test_an_instance_that_stands_for_election_changes_nothing_before_it_leads(tmp_path: Path) -> None:
+    running = Running(ApiServer())
+    try:
+        api = connect(kubeconfig(tmp_path, running.port))
+        nothing: dict[str, Any] = dict.fromkeys((field.name for field in fields(Options)), None)
+        election = _election(
+            Options(**{**nothing, "leader_election": "kube-system/allocator", "journal": tmp_path / "journal"}), api
+        )
+        assert election is not None
+        running.api.put(written(gang("g", "A", 1)[0]))
+        with pytest.raises(NotServingError):
+            api.bind(POD, "a", {})
+        assert election.attempt() == ""
+        api.bind(POD, "a", {})
+        assert [holder for _, _, holder in running.api.changes] == [election.identity, ""]
+        api.close()
+    finally:
+        running.stop()
+
+
+@pytest.mark.full(reason="waits for a Lease to expire")
+def test_victims_that_are_half_gone_are_finished_by_the_new_holder(tmp_path: Path) -> None:
+    """The journal of the holder, where it has noted who has to leave, is not that of the other instance."""
+    with two(tmp_path) as pair:
+        weak, (strong,) = gang("weak", "A", *len(NODES) * [4], priority=1), gang("strong", "A", 4, priority=9)
+        pair.add(weak)
+        for pod in weak:
+            assert pair.bind(pair.holder, pod, pair.place(pair.holder, pod)) == (200, "")
+        pair.add([strong])
+        staying = [f"/api/v1/namespaces/default/pods/{pod.name}" for pod in weak[1:]]
+        requests = [*(f"DELETE {path}" for path in staying), *(f"POST {path}/eviction" for path in staying)]
+        pair.api.failures = {request: 1000 * [500] for request in requests}
+        until(lambda: pair.preempts(pair.holder, strong))
+        until(lambda: set(requests) & set(pair.api.requests))
+        pair.holder.send(signal.SIGKILL)
+        until(pair.other.is_ready, 90)
+        pair.api.failures = {}
+        until(lambda: pair.preempts(pair.other, strong))
+        until(lambda: len(pair.api.things["pods"]) == 1)
+        assert len(pair.changes(pair.other)) >= len(weak) - 2, "all but those that a kube-scheduler has deleted"
+        assert pair.bind(pair.other, strong, pair.place(pair.other, strong)) == (200, "")
+        assert pair.late_changes() == []

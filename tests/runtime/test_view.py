@@ -411,6 +411,93 @@ def test_nothing_stands_in_the_way_of_a_screen_reader(looked: Looked, scheme: st
 
 
 @chromium.needed
+def test_nodes_have_names(looked: Looked) -> None:
+    page = looked.page
+    start(looked.allocator, "training")
+    looked.pass_time()
+    assert page.locator(".host .name").all_inner_texts() == [
+        f"n{rack}-{node}" for rack in range(3) for node in range(4)
+    ]
+    page.locator(".host").nth(5).hover()
+    chromium.expect(page.locator("#hint")).to_contain_text("n1-1: 0 of 8 taken")
+    page.locator("#usage-title").hover()
+    chromium.expect(page.locator("#hint")).to_be_hidden()
+
+
+@chromium.needed
+def test_the_map_is_walked_by_keyboard(looked: Looked) -> None:
+    """It is one stop for the Tab key; from there, arrows lead to each node."""
+    page = looked.page
+    page.set_viewport_size({"width": 1300, "height": 700})
+    names = [f"n{rack}-{node}" for rack in range(3) for node in range(4)]
+    assert page.locator(".host[tabindex='0']").count() == 1
+    page.locator("#colours input").last.focus()
+    page.keyboard.press("Tab")
+
+    def now() -> str:
+        hint = page.locator("#hint")
+        chromium.expect(hint).to_be_visible()
+        return str(hint.inner_text()).partition(":")[0]
+
+    seen = [now()]
+    for _ in names[1:]:
+        page.keyboard.press("ArrowRight")
+        seen.append(now())
+    assert seen == names
+    page.keyboard.press("ArrowRight")
+    assert now() == names[-1]
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert now() == names[1]
+    place = page.locator(".host").nth(1).bounding_box()
+    page.keyboard.press("ArrowDown")
+    below = page.locator(".host:focus").bounding_box()
+    assert below["y"] > place["y"]
+    page.keyboard.press("ArrowUp")
+    assert now() == names[1]
+    page.keyboard.press("Enter")
+    chromium.expect(page.locator("#chosen-title")).to_have_text("Node n0-1")
+    page.locator(".host").nth(1).focus()
+    page.keyboard.press("Escape")
+    chromium.expect(page.locator("#hint")).to_be_hidden()
+
+
+@chromium.needed
+@pytest.mark.parametrize("width", [400, 1240])
+def test_a_thousand_nodes_have_names(browser: Any, width: int) -> None:
+    """Without what they all begin with, where the squares are small; and none is wider than its node."""
+    names = [f"gpu-node-{n:04}" for n in range(1000)]
+    cells = [{"cellType": "NODE", "cellAddress": name} for name in names]
+    types = {"NODE": {"childCellType": "GPU", "childCellNumber": 8, "isNodeLevel": True}}
+    live = Live(pace=1e6)
+    try:
+        physical = {"cellTypes": types, "physicalCells": cells}
+        quota = {"virtualCells": [{"cellType": "NODE", "cellNumber": 1000}]}
+        live.paced.begin(
+            Allocator.from_config({"physicalCluster": physical, "virtualClusters": {"A": quota}}), 1000 * 8
+        )
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.set_default_timeout(chromium.PATIENCE)
+        page.goto(live.address)
+        page.wait_for_selector("body[data-ready]")
+        labels = page.locator(".host .name").all_text_contents()
+        assert labels == [f"…{n:03}" for n in range(1000)]
+        wide = "all => all.filter((x) => x.scrollWidth > x.parentElement.clientWidth).length"
+        assert page.locator(".host .name").evaluate_all(wide) == 0
+        page.locator(".host").first.focus()
+        page.keyboard.press("End")
+        chromium.expect(page.locator("#hint")).to_contain_text("gpu-node-0999 (bad): 0 of 8 taken")
+        box = page.locator("#hint").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["y"] + box["height"] <= 900
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.close()
+    finally:
+        live.close()
+
+
+@chromium.needed
 def test_ten_thousand_cells_stay_usable(browser: Any) -> None:
     allocator = cluster(racks=320)
     for n in range(300):

@@ -68,17 +68,14 @@ class Journal(Machine):
     def sync(self) -> None:
         """`sync`.
 
-        sync: in Intact when some g in gangs: not g.synced
-        sync: in Lost when some g in gangs: not g.synced
+        sync: in Intact
+        sync: in Lost
         """
         with self._system.step(self, "sync"):
-            if any(not g.synced for g in self._gangs):
-                # sync: All that was decided before is on the disk now.
-                self._follow("sync", "sync", self._state)
-                for g in in_order(self._gangs):
-                    g.keep()
-            else:
-                raise UnhandledEvent(self, self._state, "sync", (INTACT, LOST))
+            # sync: All that was decided before is on the disk now.
+            self._follow("sync", "sync", self._state)
+            for g in in_order(self._gangs):
+                g.keep()
 
     def lose(self) -> None:
         """`lose`.

@@ -233,7 +233,7 @@ class Member(Machine):
                 raise UnhandledEvent(self, self._state, "lose", (ASKED,))
 
     def evict(self) -> None:
-        """`evict`.
+        """The eviction API is asked, and accepts.
 
         evict: in Idle when dismissed and budget in Allows
         evict: in Asked when dismissed and budget in Allows

@@ -9,14 +9,32 @@ export class Answers {
     this.selection = selection;
     this.asked = 0;
     this.subject = ""; // what the answers that are shown are about
+    this.room = null; // what fits into the virtual cluster that is chosen: asked for once, as it costs decisions
+    $("window").addEventListener("change", () => this.preemptions());
     $("tenants").hidden = false;
     setInterval(() => document.hidden || this.refresh(), AGAIN);
     this.tenants();
+    this.preemptions();
   }
 
   refresh() {
     this.show();
     this.tenants();
+    this.preemptions();
+  }
+
+  /** Counts over the same time as the list of what happened. */
+  async preemptions() {
+    const seconds = $("window").value;
+    const found = await ask(`preemptions${seconds === "Infinity" ? "" : `?seconds=${seconds}`}`);
+    if (found.error || seconds !== $("window").value) return;
+    $("preempted").hidden = false;
+    $("preempted").textContent = found.items.length ? `Preempted: ${found.items.map(preempted).join("; ")}.` : "No gang was preempted.";
+  }
+
+  fits(name) {
+    if (this.room?.name !== name) this.room = new Fits(name);
+    return this.room.place;
   }
 
   async tenants() {
@@ -41,9 +59,28 @@ export class Answers {
     const found = await ask(path + name.split("/").map(encodeURIComponent).join("/"));
     if (number !== this.asked) return;
     place.replaceChildren(...(found.error ? [make("p", "problem", found.error)] : { gang: why, node, tenant, opportunistic }[kind](found)));
-    if (kind !== "gang") return;
+    if (kind === "tenant" && !found.error) place.append(this.fits(name));
+    if (kind !== "gang" || found.failure) return; // one that fails has no life
     const life = await ask(`lives/${name.split("/").map(encodeURIComponent).join("/")}`, "v1");
     if (number === this.asked && !life.error) place.append(...machines(life));
+  }
+}
+
+/** The largest gangs that fit into a virtual cluster. Each is found by trial, so they are not asked for again by themselves. */
+class Fits {
+  constructor(name) {
+    this.name = name;
+    this.place = make("div", "fits");
+    this.load();
+  }
+
+  async load() {
+    const again = make("button", "", "Determine again");
+    again.type = "button";
+    again.addEventListener("click", () => this.load());
+    this.place.replaceChildren(...room([], "…"));
+    const found = await ask(`fits/${this.name.split("/").map(encodeURIComponent).join("/")}`);
+    this.place.replaceChildren(...(found.error ? [make("p", "problem", found.error)] : room(found.items, new Date().toLocaleTimeString())), again);
   }
 }
 
@@ -62,14 +99,15 @@ async function ask(path, version = "v2") {
 function why(x) {
   const waits = x.state === "Pending" || x.state === "Preempting";
   const rows = [
-    [waits ? "Why it waits" : "Now", x.reason],
-    ["Waits since", x.since && time(x.since)],
+    [x.failure ? "Fails for good" : waits ? "Why it waits" : "Now", x.reason],
+    ["What to do", x.failure && "Correct the request or the configuration: as long as neither changes, it cannot be placed."],
+    [x.failure ? "First seen" : "Waits since", x.since && time(x.since)],
     ["Place in the queue", x.place && `${x.place} of ${x.waiting} that wait in ${x.virtualCluster}`],
     ["Pods", `${x.pods.placed} placed, ${x.pods.known} known, ${x.pods.expected} expected`],
     ["Nodes", x.nodes.length && links("node", x.nodes)],
     ["Must leave first", x.wouldDisplace.length && gangs(x.wouldDisplace)],
     ["In the way", x.inTheWay.length && gangs(x.inTheWay)],
-    ["Would make room", room(x.wouldMakeRoom)],
+    ["Would make room", makers(x.wouldMakeRoom)],
     ["Problems", x.problems.length && x.problems.join("; ")],
   ];
   return [facts(rows), ...happened(x.events)];
@@ -95,7 +133,7 @@ function machines(x) {
   ];
 }
 
-function room({ gangsEnd, nodesHealthy }) {
+function makers({ gangsEnd, nodesHealthy }) {
   const place = make("div");
   if (gangsEnd.length) place.append(make("p", "", gangsEnd.length > 1 ? "these gangs ending: " : "this gang ending: "), links("gang", gangsEnd));
   if (nodesHealthy.length) place.append(make("p", "", "these nodes becoming healthy: "), links("node", nodesHealthy));
@@ -114,8 +152,11 @@ function node(x) {
 function tenant(x) {
   const rows = [
     ["Promised", `${x.promised} devices: ${x.used} in use, ${x.free} free, ${x.bad} bad`],
+    ["Lent", x.lent && `${x.lent} devices of its cells, which opportunistic gangs use`],
     ["Opportunistic", `${x.opportunistic} devices beyond its promise`],
+    ["Waits longest", x.waitsLongest && link("gang", x.waitsLongest)],
     ["Waiting", x.waiting.length ? gangs(x.waiting) : "nobody"],
+    ["Fail for good", x.failing.length && gangs(x.failing)],
     ["Running", x.running.length ? gangs(x.running) : "nobody"],
   ];
   return [facts(rows)];
@@ -124,7 +165,26 @@ function tenant(x) {
 function opportunistic(x) {
   const why = (gang) => (gang.leavesFor.length ? `leaves for ${gang.leavesFor.join(", ")}` : gang.demotedBy ? `has lost its guarantee to ${gang.demotedBy}` : "");
   const rows = x.items.map((gang) => [link("gang", gang.gang), gang.virtualCluster || "–", String(gang.devices), why(gang)]);
-  return [rows.length ? table(["Gang", "Virtual cluster", "Devices", ""], rows) : make("p", "", "No gang runs opportunistically.")];
+  return [rows.length ? table(["Gang", "Virtual cluster", "Devices", ""], rows) : make("p", "", "No gang runs opportunistically."), ...room(x.fits)];
+}
+
+/** The largest gangs that fit now, by the devices of a pod. */
+function room(items, when = "") {
+  const rows = items.map((x) => [
+    x.pinnedCellId ? `${x.leafCellType} in ${x.pinnedCellId}` : x.leafCellType,
+    String(x.podDevices),
+    `${x.exact ? "" : "≥ "}${x.pods}`,
+    String(x.devices),
+    String(x.free),
+    `${x.exact ? "" : "≤ "}${Math.round(100 * x.fragmentation)} %`,
+  ]);
+  const head = make("h3", "", "Largest gang that fits now");
+  if (when) head.append(make("span", "quiet", ` ${when}`));
+  return [head, ...(rows.length ? [table(["Type", "Pod size", "Pods", "Devices", "Free", "Fragmentation"], rows)] : [])];
+}
+
+function preempted(x) {
+  return `${x.virtualCluster || "no configured virtual cluster"}: ${x.gangs} ${x.victim} gang${x.gangs === 1 ? "" : "s"} ${x.fate} (${x.pods} pod${x.pods === 1 ? "" : "s"})`;
 }
 
 function quota(x) {
@@ -137,8 +197,9 @@ function quota(x) {
     bar.append(part);
   }
   const waiting = x.waiting.length ? `, ${x.waiting.length} waiting` : "";
+  const failing = x.failing.length ? `, ${x.failing.length} failing` : "";
   const bad = x.bad ? `, ${x.bad} bad` : "";
-  item.append(link("tenant", x.virtualCluster), bar, make("span", "numbers", `${x.used} of ${x.promised} in use${bad}${waiting}`));
+  item.append(link("tenant", x.virtualCluster), bar, make("span", "numbers", `${x.used} of ${x.promised} in use${bad}${waiting}${failing}`));
   return item;
 }
 
@@ -169,7 +230,9 @@ function gangs(found) {
     ...found.map((x) => {
       const item = make("li");
       const rank = x.priority < 0 ? "opportunistic" : `priority ${x.priority}`;
-      item.append(link("gang", x.gang), make("span", "quiet", ` ${rank}, ${x.devices} devices${x.nodes.length ? ` on ${x.nodes.join(", ")}` : ""}`));
+      const since = x.since ? `, since ${time(x.since)}` : "";
+      const failure = x.failure ? `: ${x.failure}` : "";
+      item.append(link("gang", x.gang), make("span", "quiet", ` ${rank}, ${x.devices} devices${x.nodes.length ? ` on ${x.nodes.join(", ")}` : ""}${since}${failure}`));
       return item;
     }),
   );

@@ -3,16 +3,18 @@
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b5a900", "#7f7f7f"]; // told apart by all eyes
 const FEW = 512; // leaf cells, up to which squares are large
 const MANY = 4096; // and from where on they are small
+const LETTER = 5.6; // pixels, at most, of a letter of a node's name in the map
 
 export class Cells {
   constructor(world, scene, selection) {
     this.world = world;
     this.selection = selection;
-    world.nodeText = (name) => this.nodes.find((x) => x.name === name)?.button.title ?? "";
+    world.nodeText = (name) => this.nodes.find((x) => x.name === name)?.text ?? "";
     this.by = "state";
     this.lit = "";
     this.squares = [];
     this.nodes = [];
+    this.numberOf = new Map(); // of a node, by its button
     this.nodeOf = [];
     this.heads = [];
     const chains = (scene.chains ?? []).map((chain) => this.chain(chain));
@@ -20,7 +22,17 @@ export class Cells {
     place.classList.toggle("roomy", this.squares.length <= FEW);
     place.classList.toggle("small", this.squares.length > MANY);
     place.replaceChildren(...chains);
+    this.label();
+    this.hint = document.getElementById("hint");
     place.addEventListener("click", (event) => this.pointed(event));
+    place.addEventListener("keydown", (event) => this.move(event));
+    place.addEventListener("focusin", (event) => this.reach(event.target.closest(".host")));
+    place.addEventListener("focusout", () => this.tip(null));
+    place.addEventListener("pointerover", (event) => this.tip(event.target.closest(".host")));
+    place.addEventListener("pointerleave", () => this.tip(null));
+    const focused = () => (place.contains(document.activeElement) ? document.activeElement.closest(".host") : null);
+    addEventListener("scroll", () => this.hint.hidden || this.tip(focused()), { passive: true }); // the focus scrolls, too
+    addEventListener("keydown", (event) => event.key === "Escape" && this.tip(null));
     this.key();
   }
 
@@ -51,6 +63,7 @@ export class Cells {
   node(name, first, count) {
     const button = element("button", "host");
     button.type = "button";
+    button.tabIndex = this.nodes.length ? -1 : 0; // one stop for the Tab key: the arrow keys go on from there
     for (let n = first; n < first + count; n++) {
       const square = element("i");
       square.dataset.leaf = n;
@@ -58,8 +71,72 @@ export class Cells {
       this.nodeOf[n] = this.nodes.length;
       button.append(square);
     }
-    this.nodes.push({ name, first, count, button });
+    this.nodes.push({ name, first, count, button, text: name });
+    this.numberOf.set(button, this.nodes.length - 1);
     return button;
+  }
+
+  /** The names of nodes where they have room: in full, or else without what all names begin with. */
+  label() {
+    const names = this.nodes.map((x) => x.name);
+    const same = shared(names);
+    const square = this.squares.length <= FEW ? 19 : this.squares.length > MANY ? 7 : 12;
+    for (const x of this.nodes) {
+      const width = square * Math.min(4, x.count);
+      const fits = [x.name, `…${x.name.slice(same)}`].find((text) => text.length * LETTER <= width);
+      if (!fits || (fits !== x.name && !same)) continue;
+      const label = element("span", "name");
+      label.textContent = fits;
+      x.button.append(label);
+    }
+  }
+
+  /** The name of a node, and what is on it, next to it: for the pointer and for the keyboard. */
+  tip(button) {
+    this.hint.hidden = !button;
+    if (!button) return;
+    this.hint.textContent = this.nodes[this.numberOf.get(button)].text;
+    const at = button.getBoundingClientRect();
+    const own = this.hint.getBoundingClientRect();
+    const left = Math.min(Math.max(4, at.left), document.documentElement.clientWidth - own.width - 4);
+    const below = at.bottom + 4 + own.height <= innerHeight;
+    this.hint.style.left = `${Math.max(4, left)}px`;
+    this.hint.style.top = `${below ? at.bottom + 4 : Math.max(4, at.top - own.height - 4)}px`;
+  }
+
+  /** The node that has the focus keeps it when Tab comes back. */
+  reach(button) {
+    if (!button) return;
+    for (const x of this.nodes) x.button.tabIndex = x.button === button ? 0 : -1;
+    this.tip(button);
+  }
+
+  move(event) {
+    const from = this.numberOf.get(event.target.closest(".host"));
+    if (from === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    const last = this.nodes.length - 1;
+    const to = { ArrowRight: from + 1, ArrowLeft: from - 1, Home: 0, End: last }[event.key] ?? this.across(from, event.key);
+    if (to === undefined) return;
+    event.preventDefault();
+    this.nodes[Math.min(last, Math.max(0, to))].button.focus();
+  }
+
+  /** The nearest node in the next row of nodes, up or down. */
+  across(from, key) {
+    if (key !== "ArrowUp" && key !== "ArrowDown") return undefined;
+    const step = key === "ArrowDown" ? 1 : -1;
+    const at = this.nodes[from].button.getBoundingClientRect();
+    const middle = (x) => (x.left + x.right) / 2;
+    let [best, row, near] = [from, null, Infinity];
+    for (let n = from + step; n >= 0 && n < this.nodes.length; n += step) {
+      const there = this.nodes[n].button.getBoundingClientRect();
+      if (Math.abs(there.top - at.top) < 2) continue;
+      row ??= there.top;
+      if (Math.abs(there.top - row) >= 2) break;
+      const far = Math.abs(middle(there) - middle(at));
+      if (far < near) [best, near] = [n, far];
+    }
+    return best;
   }
 
   /** A click on a leaf cell chooses the gang that has it; on a free one, or by keyboard, the node. */
@@ -69,7 +146,7 @@ export class Cells {
     const leaf = this.world.leaves[event.target.dataset?.leaf];
     const gang = leaf?.owner || leaf?.reserver;
     if (gang) this.selection.choose("gang", gang);
-    else this.selection.choose("node", this.nodes.find((x) => x.button === button).name);
+    else this.selection.choose("node", this.nodes[this.numberOf.get(button)].name);
   }
 
   colour(by) {
@@ -136,8 +213,10 @@ export class Cells {
     const names = [...new Set(leaves.flatMap((x) => [x.owner, x.reserver]).filter(Boolean))];
     const bad = this.world.healthy[n] === false;
     button.classList.toggle("bad", bad);
-    button.title = `${name}${bad ? " (bad)" : ""}: ${busy} of ${count} taken${names.length ? `\n${names.join(", ")}` : ""}`;
-    button.setAttribute("aria-label", button.title.replace("\n", ", by "));
+    const text = `${name}${bad ? " (bad)" : ""}: ${busy} of ${count} taken${names.length ? `\n${names.join(", ")}` : ""}`;
+    this.nodes[n].text = text;
+    button.setAttribute("aria-label", text.replace("\n", ", by "));
+    if (!this.hint.hidden && document.activeElement === button) this.tip(button);
   }
 
   share() {
@@ -178,6 +257,14 @@ export function kindOf({ state, priority, owner }) {
   if (state === "Reserved") return "reserved";
   if (state === "Reserving") return "reserving";
   return owner && priority < 0 ? "second" : "used";
+}
+
+/** How many characters all names begin with, as far as they are told apart by what follows. */
+function shared(names) {
+  if (names.length < 2) return 0;
+  let same = 0;
+  while (names.every((x) => x[same] === names[0][same] && same < x.length - 1)) same += 1;
+  return same;
 }
 
 function hash(text) {

@@ -48,7 +48,7 @@ export class Gangs {
 
   table() {
     const words = $("find").value.toLowerCase().split(/\s+/).filter(Boolean);
-    const told = (x) => `${x.name} ${x.tenant} ${x.state} ${x.note} ${x.priority < 0 ? "opportunistic" : ""}`.toLowerCase();
+    const told = (x) => `${x.name} ${x.tenant} ${stateOf(x)} ${x.note} ${x.priority < 0 ? "opportunistic" : ""}`.toLowerCase();
     const found = [...this.world.gangs.values()].filter((x) => words.every((word) => told(x).includes(word)));
     found.sort((a, b) => ORDER.indexOf(nameOf(a.state)) - ORDER.indexOf(nameOf(b.state)) || b.priority - a.priority || a.name.localeCompare(b.name));
     const cells = this.cells();
@@ -64,7 +64,7 @@ export class Gangs {
     button.type = "button";
     button.textContent = gang.name;
     button.setAttribute("aria-pressed", String(gang.name === this.chosen));
-    const told = [button, gang.tenant, gang.priority < 0 ? "opp." : String(gang.priority), String(cells || "–"), gang.state];
+    const told = [button, gang.tenant, gang.priority < 0 ? "opp." : String(gang.priority), String(cells || "–"), stateOf(gang)];
     row.append(
       ...told.map((x) => {
         const cell = document.createElement("td");
@@ -85,13 +85,16 @@ export class Gangs {
     const gang = this.world.gangs.get(name);
     const note = gang?.note ? `, ${gang.note}` : "";
     $("facts").textContent = gang
-      ? `${gang.state}; ${gang.pods} pod${gang.pods === 1 ? "" : "s"} of ${gang.tenant}, ${gang.priority < 0 ? "opportunistic" : `priority ${gang.priority}`}${note}`
+      ? `${stateOf(gang)}; ${gang.pods} pod${gang.pods === 1 ? "" : "s"} of ${gang.tenant}, ${gang.priority < 0 ? "opportunistic" : `priority ${gang.priority}`}${note}`
       : "It is gone.";
     for (const old of this.picture?.querySelectorAll(".now") ?? []) old.classList.remove("now");
     this.picture?.querySelector(`#state-${CSS.escape(nameOf(gang?.state ?? "Deleted"))}`)?.classList.add("now");
     this.picture?.setAttribute("aria-label", `The life of a gang; ${name} is ${gang?.state ?? "Deleted"}`);
   }
 }
+
+/** What a gang is doing: to its machine, one that fails for good is pending. */
+const stateOf = (gang) => (gang.fails ? "Fails for good" : gang.state);
 
 /** The name of a state in the spec: `BeingPreempted` is shown as `Being preempted`. */
 const nameOf = (state) => state.replace(/ (.)/g, (_, letter) => letter.toUpperCase());

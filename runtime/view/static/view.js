@@ -63,8 +63,8 @@ function show(change) {
   for (const [n, state, priority, owner, reserver] of change.leaves) world.leaves[n] = { state, priority, owner, reserver };
   for (const [n, healthy] of change.nodes) world.healthy[n] = healthy;
   for (const name of change.gone) world.gangs.delete(name);
-  for (const [name, tenant, priority, state, pods, note] of change.gangs)
-    world.gangs.set(name, { name, tenant, priority, state, pods, note });
+  for (const [name, tenant, priority, state, pods, note, fails] of change.gangs)
+    world.gangs.set(name, { name, tenant, priority, state, pods, note, fails });
   cells.show(change);
   gangs.show(change);
   tenants?.show();
@@ -87,12 +87,13 @@ function clock(seconds) {
 function totals() {
   const { used, second, reserved, free } = cells.totals();
   const all = world.leaves.length || 1;
-  const waiting = [...world.gangs.values()].filter((x) => x.state === "Pending" || x.state === "Preempting").length;
+  const failing = [...world.gangs.values()].filter((x) => x.fails).length;
+  const waiting = [...world.gangs.values()].filter((x) => !x.fails && (x.state === "Pending" || x.state === "Preempting")).length;
   const listed = [
     ["in use", `${used + second} of ${world.leaves.length} (${Math.round((100 * (used + second)) / all)} %)`],
     ["opportunistic", second], ["reserved", reserved], ["free", free],
     ["bad nodes", world.healthy.filter((x) => !x).length],
-    ["gangs", world.gangs.size], ["waiting", waiting],
+    ["gangs", world.gangs.size], ["waiting", waiting], ...(failing ? [["failing", failing]] : []),
   ];
   $("totals").replaceChildren(
     ...listed.map(([name, value]) => {
