@@ -17,7 +17,7 @@ from stand_in.kube_scheduler import KubeScheduler
 from stand_in.kubelets import node, running
 from stand_in.patches import PatchError, PatchTestError, json_patch, merge, strategic
 from stand_in.scheduling_queue import SPIN_SECONDS
-from stand_in.store import Thing
+from stand_in.store import Change, Thing
 
 ADMIN, ALLOCATOR = "admin-token", "allocator-token"
 ACCOUNT = "system:serviceaccount:kube-system:allocator"
@@ -154,6 +154,22 @@ def test_watches_tell_what_has_happened_since_a_version(api: Local) -> None:
     seen = watched(api, path, happens)
     assert seen == [("ADDED", "one"), ("ADDED", "two"), ("MODIFIED", "one"), ("DELETED", "two")]
     assert watched(api, f"{path}&labelSelector=a=b", lambda: None) == [("ADDED", "one"), ("DELETED", "one")]
+
+
+def test_selectors(api: Local) -> None:
+    for name, label in (("one", "x"), ("two", "y"), ("three", "z")):
+        api.pod(name, metadata={"labels": {"a": label}})
+    api.pod("bare")
+
+    def found(selector: str) -> set[str]:
+        return {x["metadata"]["name"] for x in api.ask("GET", f"{PODS}?{selector}")["items"]}
+
+    assert found("labelSelector=a=x") == {"one"}
+    assert found("labelSelector=a in (x,y),a!=y") == {"one"}
+    assert found("labelSelector=a notin (x,y)") == {"three", "bare"}
+    assert found("labelSelector=a") == {"one", "two", "three"}
+    assert found("labelSelector=!a") == {"bare"}
+    assert found("fieldSelector=metadata.name=two") == {"two"}
 
 
 @pytest.mark.parametrize("how", ["compaction", "restart", "too many changes"])
@@ -387,6 +403,11 @@ class Now:
         return self.seconds
 
 
+def _sides(change: Change) -> tuple[Thing | None, Thing | None]:
+    """An object before and after a change."""
+    return None if change.old is None else change.old.thing, None if change.what == "DELETED" else change.new.thing
+
+
 class Inline:
     """Runs what others run in threads."""
 
@@ -414,10 +435,9 @@ class Rig:
         self.calls: list[tuple[str, Thing]] = []
         self.answers: dict[str, Callable[[Thing], Thing]] = {"bind": self._bind}
         self.scheduler.extenders[0]._post = self._post  # type: ignore[method-assign]
-        for kind, changed in (("nodes", self.scheduler.node_changed), ("pods", self.scheduler.pod_changed)):
-            api.server.store.listeners[kind].append(
-                lambda x, changed=changed: changed(x.old and x.old.thing, None if x.what == "DELETED" else x.new.thing)
-            )
+        listeners = api.server.store.listeners
+        listeners["nodes"].append(lambda x: self.scheduler.node_changed(*_sides(x)))
+        listeners["pods"].append(lambda x: self.scheduler.pod_changed(*_sides(x)))
         for n in (1, 2):
             api.ask("POST", "/api/v1/nodes", node(f"node-{n}", {"gpu": "8"}))
         for name, value in (("low", 1), ("high", 9)):
@@ -488,6 +508,7 @@ def test_a_pod_that_asks_for_nothing_of_the_extender_is_bound_without_it(rig: Ri
     rig.run(1)
     assert rig.api.ask("GET", f"{PODS}/plain")["spec"]["nodeName"] == "node-1"
     assert "nodeName" not in rig.api.ask("GET", f"{PODS}/gated")["spec"]
+    assert "Scheduling is blocked" in rig.message("gated"), "it is not even tried"
     gone = [{"op": "remove", "path": "/spec/schedulingGates"}]
     rig.api.ask("PATCH", f"{PODS}/gated", gone, JSON_PATCH)
     rig.run(1)
@@ -511,7 +532,7 @@ def test_failed_nodes_with_weaker_pods_are_tried_again_without_pause(rig: Rig) -
 def test_otherwise_a_rejected_pod_is_quiet_after_two_calls(rig: Rig, how: str) -> None:
     rig.runs("weak", priorityClassName="high" if how == "nobody is weaker" else "low")
     rig.answers["filter"] = unresolvable if how == "unresolvable" else failed
-    policy = {"preemptionPolicy": "Never"} if how == "never" else {}
+    policy: dict[str, Any] = {"preemptionPolicy": "Never"} if how == "never" else {}
     rig.api.pod("strong", priorityClassName="high", **policy)
     assert len(rig.run(250, 0.25)) == 2
     assert rig.run(120, 0.25), "it is tried again after 5 to 5.5 minutes"
@@ -566,6 +587,15 @@ def test_preempt_is_asked_only_where_its_own_filters_need_victims(rig: Rig) -> N
     assert asked == {"node-1": {"Pods": [{"UID": uid}], "NumPDBViolations": 0}}
     assert "deletionTimestamp" in rig.api.ask("GET", f"{PODS}/weak")["metadata"]
     assert rig.api.ask("GET", f"{PODS}/strong")["status"]["nominatedNodeName"] == "node-1"
+
+
+def test_nobody_is_deleted_where_the_extender_names_no_victims(rig: Rig) -> None:
+    rig.runs("weak", limits={MANAGED: "1", "gpu": "8"}, priorityClassName="low")
+    rig.answers |= {"filter": failed, "preempt": lambda _: {"NodeNameToMetaVictims": {"node-1": {"Pods": []}}}}
+    rig.api.pod("strong", {MANAGED: "1", "gpu": "8"}, priorityClassName="high")
+    rig.run(1)
+    assert "deletionTimestamp" not in rig.api.ask("GET", f"{PODS}/weak")["metadata"]
+    assert "nominatedNodeName" not in rig.api.ask("GET", f"{PODS}/strong")["status"]
 
 
 def test_the_message_counts_the_nodes_of_each_reason(rig: Rig) -> None:

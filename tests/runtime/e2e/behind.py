@@ -85,6 +85,10 @@ class Instance:
         if ready:
             until(self.ready, f"{self.name} is ready: {self.log()[-500:]}")
 
+    def runs(self) -> bool:
+        """Whether the process is there."""
+        return self.process is not None and self.process.poll() is None
+
     def ready(self) -> bool:
         """Whether it takes requests."""
         assert self.process is not None
@@ -129,6 +133,8 @@ class Behind:
     def __init__(self, plane: Plane) -> None:
         self.plane = plane
         self.allocator = Instance(plane)
+        self.excused: set[str] = set()
+        """Gangs that a test keeps half alive on purpose."""
         self.configure(CLUSTER)
 
     def configure(self, configuration: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,11 @@ class Moment:
     """By gang: since when some of its bound pods are leaving or gone, while others stay."""
 
 
-def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
+def violations(changes: Path, excused: Collection[str] = (), slack: float = SLACK) -> Iterator[str]:
     """Devices that two pods had at a moment, and gangs of which a part lived on for longer than grace and slack.
 
     A gang is torn from when the first of its bound pods is told to leave, or is gone, until none is left that stays.
+    `excused` gangs may be.
     """
     moment, torn, last = Moment(), dict[str, tuple[float, int]](), 0.0
     members: dict[str, set[str]] = defaultdict(set)
@@ -39,12 +40,15 @@ def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
         if entry["resource"] != "pods":
             continue
         last, pod = entry["time"], entry["object"]
+        yield from _late(torn, last, slack)
         uid = pod["metadata"]["uid"]
         yield from _occupy(moment, uid, pod, alive=entry["type"] != "DELETED" and _alive(pod))
         asked = read_spec(pod)
         if not asked or not (pod["spec"].get("nodeName") or uid in members[gang_of(pod, asked)]):
             continue
         gang = gang_of(pod, asked)
+        if gang in excused:
+            continue
         members[gang].add(uid)
         staying = [x for x in members[gang] if x in moment.pods and not _leaves(moment.pods[x])]
         if not staying:
@@ -52,8 +56,6 @@ def violations(changes: Path, slack: float = SLACK) -> Iterator[str]:
             members[gang] -= {x for x in members[gang] if x not in moment.pods}
         elif len(staying) < len(members[gang]):
             torn.setdefault(gang, (last, int(pod["spec"].get("terminationGracePeriodSeconds", GRACE))))
-        yield from _late(torn, last, slack)
-    yield from _late(torn, last, slack)
 
 
 def _occupy(moment: Moment, uid: str, pod: dict[str, Any], *, alive: bool) -> Iterator[str]:

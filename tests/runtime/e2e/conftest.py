@@ -11,8 +11,9 @@ import pytest
 sys.path.append(str(Path(__file__).parents[1]))
 
 from behind import NODES, Behind
+from changes import violations
 from control_plane import Plane, documents
-from planes import PLANES, each_plane
+from planes import PLANES, StandIn, each_plane
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,11 +44,15 @@ def running(plane: Plane) -> Iterator[Behind]:
     yield behind
     assert behind.allocator.end() == 0
     assert "Traceback" not in behind.allocator.log(), behind.allocator.log()
+    if isinstance(plane, StandIn):
+        assert not list(violations(plane.changes, behind.excused)), "at every moment of all these tests"
 
 
 @pytest.fixture
 def behind(running: Behind) -> Iterator[Behind]:
     """With nobody in the cluster. After each test, all that must hold does."""
+    if not running.allocator.runs():  # a test that failed may have left it so
+        running.allocator.start()
     running.clear()
     yield running
     running.settled()

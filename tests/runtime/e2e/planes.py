@@ -46,6 +46,18 @@ class PlaneOfToday(Plane):
 
     scheme = "http"
 
+    def __init__(self, folder: Path, **more: Any) -> None:
+        super().__init__(folder, **more)
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def spawn(self, name: str, command: list[str | Path], **environment: str) -> subprocess.Popen[bytes]:
+        self._processes[name] = super().spawn(name, command, **environment)
+        return self._processes[name]
+
+    def kill(self, component: str) -> None:
+        super().kill(component)
+        self._processes.pop(component).wait()
+
     @property
     def address(self) -> str:
         """Of the API server."""
@@ -120,7 +132,6 @@ class StandIn(PlaneOfToday):
         super().__init__(folder, **more)
         self.options: tuple[str, ...] = ()
         """More arguments of the API server."""
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, nodes: int) -> None:
         tokens = self._make_accounts()
@@ -131,22 +142,18 @@ class StandIn(PlaneOfToday):
         self._create_nodes(nodes)
         self.revive("kube-scheduler")
 
-    def kill(self, component: str) -> None:
-        super().kill(component)
-        self._processes.pop(component).wait()
-
     def revive(self, component: str) -> None:
         match component:
             case "kube-apiserver":
                 options = ("--port", str(self.port + 2), *self.options)
-                self._processes[component] = self._spawn_module(component, "api_server", *options)
+                self._spawn_module(component, "api_server", *options)
                 until(self._answers, f"the API server answers: {self._log(component)}")
             case "kube-scheduler":
                 ready = self.folder / "kube-scheduler.ready"
                 ready.unlink(missing_ok=True)
                 config = self.folder / "scheduler.yaml"
                 options = ("--server", self.address, "--config", str(config))
-                self._processes[component] = self._spawn_module(component, "kube_scheduler", *options)
+                self._spawn_module(component, "kube_scheduler", *options)
                 until(ready.exists, f"the kube-scheduler knows the cluster: {self._log(component)}")
             case _:
                 raise AssertionError(component)
@@ -155,6 +162,11 @@ class StandIn(PlaneOfToday):
         return (self.folder / f"{component}.log").read_text()[-500:]
 
     # What tests can ask of it alone
+
+    @property
+    def changes(self) -> Path:
+        """All that has happened, one change on each line."""
+        return self.folder / "changes.jsonl"
 
     def compact(self) -> None:
         """The API server forgets what has happened."""

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
 from typing import Any
 
 import pytest
@@ -87,40 +88,59 @@ def test_a_preemption_survives_the_death_of_the_allocator(behind: Behind) -> Non
     assert len(behind.pods()) == 16, "one gang was enough"
 
 
-@pytest.mark.parametrize("moment", ["a victim is leaving", "a victim is gone"])
+@pytest.mark.parametrize("moment", ["nobody has left", "a victim is leaving", "a victim is gone"])
 def test_a_crash_in_a_preemption_leaves_no_gang_half_alive(behind: Behind, moment: str) -> None:
     """The other victims leave as soon as the allocator is back: nothing wakes the kube-scheduler, to ask again."""
     plane = behind.plane
-    weak = behind.gang("weak", "product", 1, (8, 8))
+    behind.excused.add("default/halved")  # while nobody is there to evict the rest
+    weak = behind.gang("halved", "product", 1, (8, 8))
     behind.await_bound(*weak)
     fillers = [name for n in range(8) for name in behind.gang(f"filler-{n}", "product", 1000, (1, 8))]
     behind.await_bound(*fillers)
     (role,) = [x for x in documents("rbac.yaml") if x["kind"] == "ClusterRole"]
-    plane.apply({**role, "rules": [x for x in role["rules"] if x["verbs"] != ["delete"]]})
-    until(lambda: not plane.ask("POST", REVIEWS, MAY_DELETE)["status"]["allowed"], "its deletions are lost")
-    strong = behind.gang("strong", "product", 500, (1, 8))
-    until(lambda: leaving(behind, weak), "the kube-scheduler deletes a victim")
-    behind.allocator.end(signal.SIGKILL)
-    if moment == "a victim is gone":
-        until(lambda: len(behind.pods().keys() & set(weak)) < len(weak), "it is gone")
-    assert len(leaving(behind, weak)) == 1
-    plane.apply(role)
-    until(lambda: plane.ask("POST", REVIEWS, MAY_DELETE)["status"]["allowed"], "it may delete again")
+    may_not = [x for x in role["rules"] if "delete" not in x["verbs"] and "pods/eviction" not in x["resources"]]
+    plane.apply({**role, "rules": may_not})
+    try:
+        until(lambda: not allowed(behind), "its evictions are lost")
+        strong = behind.gang("strong", "product", 500, (1, 8))
+        until(lambda: state(behind, "default/strong") == "Preempting", "its place is reserved")
+        if moment != "nobody has left":
+            behind.delete(weak[0])
+        behind.allocator.end(signal.SIGKILL)
+        if moment == "a victim is gone":
+            until(lambda: weak[0] not in behind.pods(), "it is gone")
+        assert leaving(behind, weak) == ([] if moment == "nobody has left" else weak[:1])
+    finally:
+        plane.apply(role)
+    until(lambda: allowed(behind), "it may evict again")
     behind.allocator.start()
-    until(lambda: leaving(behind, weak) == weak, "all of them are being deleted", 15.0)
+    until(lambda: leaving(behind, weak) == weak, "all of them are being evicted", 15.0)
     behind.await_bound(*strong, wake=True)
     behind.settled()
 
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-MAY_DELETE = {
-    "apiVersion": "authorization.k8s.io/v1",
-    "kind": "SubjectAccessReview",
-    "spec": {
-        "user": "system:serviceaccount:kube-system:allocator",
-        "resourceAttributes": {"namespace": "default", "verb": "delete", "resource": "pods"},
-    },
-}
+
+
+def allowed(behind: Behind) -> bool:
+    """Whether the allocator may evict pods, or delete them."""
+    asked = ({"verb": "create", "resource": "pods", "subresource": "eviction"}, {"verb": "delete", "resource": "pods"})
+    user = "system:serviceaccount:kube-system:allocator"
+    reviews = [
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {"user": user, "resourceAttributes": {"namespace": "default", **x}},
+        }
+        for x in asked
+    ]
+    return any(behind.plane.ask("POST", REVIEWS, x)["status"]["allowed"] for x in reviews)
+
+
+def state(behind: Behind, gang: str) -> str:
+    """As the allocator has it; empty where it does not know it."""
+    groups = behind.allocator.get("/v1/inspect/affinitygroups/")["items"]
+    return next((str(x["status"]["state"]) for x in groups if x["metadata"]["name"] == gang), "")
 
 
 def leaving(behind: Behind, names: list[str]) -> list[str]:
@@ -139,6 +159,29 @@ def test_the_journal_is_lost(behind: Behind) -> None:
     behind.allocator.start()
     behind.settled()
     assert (behind.places(), behind.allocator.get("/v1/inspect/affinitygroups/")) == before
+
+
+def test_the_disk_is_full(behind: Behind) -> None:
+    """The journal cannot grow: the process ends, nothing that it has not written down has happened, and it goes on."""
+    log = behind.plane.folder / "allocator.log"
+    behind.allocator.end()
+    log.rename(log.with_suffix(".before"))  # what is written there counts for the limit, too
+    behind.allocator.start()
+    names = burst(behind, "before", 4)
+    behind.await_bound(*names)
+    before = behind.places()
+    process = behind.allocator.process
+    assert process is not None
+    size = behind.allocator.journal.stat().st_size
+    prlimit(process.pid, RLIMIT_FSIZE, (size, RLIM_INFINITY))
+    more = burst(behind, "after", 4)
+    until(lambda: process.poll() is not None, "it ends")
+    assert "cannot be written" in behind.allocator.log()
+    assert behind.places() == before, "nothing is bound that is not in the journal"
+    log.rename(log.with_suffix(".full"))  # it has a traceback, which no other test may have
+    behind.allocator.start()
+    behind.await_bound(*names, *more, wake=True)
+    assert behind.places().items() >= before.items()
 
 
 def test_the_configuration_changes(behind: Behind) -> None:

@@ -230,7 +230,7 @@ class ApiServer:
             thing = read_event(thing, resource)
         metadata = thing.setdefault("metadata", {})
         if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = f"{metadata['generateName']}{uuid.uuid4().hex[:5]}"
+            metadata["name"] = f"{metadata['generateName']}{uuid.uuid4().hex[:12]}"
         if resource.namespaced:
             metadata["namespace"] = namespace = target.namespace or metadata.get("namespace") or "default"
             if self.store.get("namespaces", namespace) is None:
@@ -517,8 +517,8 @@ def _check_pod(pod: Thing) -> None:
 def _selection(target: Target, query: dict[str, str]) -> Callable[[Thing], bool]:
     """Namespace, label selector and field selector, as a predicate."""
     namespace = target.namespace
-    labels = [_equation(x) for x in query.get("labelSelector", "").split(",") if x]
-    fields = [_equation(x) for x in query.get("fieldSelector", "").split(",") if x]
+    labels = [_equation(x) for x in COMMA.split(query.get("labelSelector", "")) if x]
+    fields = [_equation(x) for x in COMMA.split(query.get("fieldSelector", "")) if x]
     if not namespace and not labels and not fields:
         return lambda _: True
 
@@ -534,7 +534,15 @@ def _selection(target: Target, query: dict[str, str]) -> Callable[[Thing], bool]
     return selects
 
 
+COMMA = re.compile(r",(?![^(]*\))")
+"""Not the one between values in parentheses."""
+SET = re.compile(r"\s*(\S+)\s+(in|notin)\s+\(([^)]*)\)\s*")
+
+
 def _equation(text: str) -> tuple[str, str, str]:
+    among = SET.fullmatch(text)
+    if among is not None:
+        return among[1], among[2], among[3]
     for sign in ("!=", "==", "="):
         key, found, value = text.partition(sign)
         if found:
@@ -551,6 +559,10 @@ def _holds(value: str | None, sign: str, wanted: str) -> bool:
             return value != wanted
         case "!":
             return value is None
+        case "in":
+            return value in [x.strip() for x in wanted.split(",")]
+        case "notin":
+            return value not in [x.strip() for x in wanted.split(",")]
         case _:
             return value is not None
 

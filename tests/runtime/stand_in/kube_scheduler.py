@@ -23,7 +23,7 @@ import yaml
 
 from stand_in.client import STRATEGIC, AnswerError, Client, Informer, connect
 from stand_in.extender import Extender, ExtenderError
-from stand_in.node_filters import Failure, NodeInfo, Rejection, reject, requests, victims, weaker
+from stand_in.node_filters import Failure, NodeInfo, Rejection, feasible, requests, victims, weaker
 from stand_in.pods import stamp
 from stand_in.scheduling_queue import Queued, SchedulingQueue
 from stand_in.store import Thing
@@ -148,17 +148,14 @@ class KubeScheduler:
         pod = queued.pod
         with self.cluster.lock:
             infos = dict(self.cluster.nodes)
-            asked = requests(pod, self.cluster.ignored)
-            rejections = {name: reject(info, pod, asked) for name, info in infos.items()}
-        feasible = [name for name, found in rejections.items() if found is None]
-        reasons = {name: found for name, found in rejections.items() if found is not None}
+            nodes, reasons = feasible(infos, pod, requests(pod, self.cluster.ignored))
         from_extender: set[str] = set()
         interested = [x for x in self.extenders if x.interested(pod)]
         for extender in interested:
-            if not feasible or "filterVerb" not in extender.settings:
+            if not nodes or "filterVerb" not in extender.settings:
                 break
             try:
-                answer = extender.filter(pod, feasible)
+                answer = extender.filter(pod, nodes)
             except ExtenderError as error:
                 self._fail(queued, str(error))
                 return
@@ -168,9 +165,9 @@ class KubeScheduler:
             }
             reasons |= unresolvable | resolvable
             from_extender |= resolvable.keys()
-            feasible = answer.nodes
-        if feasible:
-            self._place(queued, min(feasible, key=lambda x: len(infos[x].pods)), interested)
+            nodes = answer.nodes
+        if nodes:
+            self._place(queued, min(nodes, key=lambda x: len(infos[x].pods)), interested)
             return
         self._find_victims(queued, infos, reasons, from_extender, interested)
 
@@ -217,6 +214,8 @@ class KubeScheduler:
         never with an empty list (until 1.38)." And: "A pod that the extender rejects with `FailedNodes`, while lower
         pods run on the nodes and the pod may preempt, is tried again without pause [...], each with a patch of the
         status. `FailedAndUnresolvableNodes`, or a class with `preemptionPolicy: Never`: 2 calls, then quiet."
+
+        From its sources: a node that an answer does not name counts as one where preemption does not help.
         """
         pod, total = queued.pod, len(infos)
         message = aggregate(reasons, total)

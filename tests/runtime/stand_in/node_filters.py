@@ -39,6 +39,8 @@ class NodeInfo:
     used: Counter[str] = field(default_factory=Counter)
     room: dict[str, int] = field(init=False)
     """What the node has, in thousandths."""
+    plain: bool = field(init=False)
+    """Whether it is neither cordoned nor tainted."""
 
     def __post_init__(self) -> None:
         self.put(self.node)
@@ -48,6 +50,8 @@ class NodeInfo:
         self.node = node
         allocatable = (node.get("status") or {}).get("allocatable") or {}
         self.room = {name: quantity(amount) for name, amount in allocatable.items()}
+        spec = node.get("spec") or {}
+        self.plain = not spec.get("unschedulable") and not spec.get("taints")
 
     def add(self, pod: Thing, ignored: frozenset[str]) -> None:
         """A pod is there, or is different."""
@@ -85,6 +89,22 @@ def requests(pod: Thing, ignored: frozenset[str]) -> dict[str, int]:
     return total
 
 
+def feasible(infos: dict[str, NodeInfo], pod: Thing, asked: dict[str, int]) -> tuple[list[str], dict[str, Rejection]]:
+    """Nodes that take a pod with these requests, and why the others do not."""
+    anywhere = not pod["spec"].get("nodeSelector") and not pod["spec"].get("affinity")
+    found: list[str] = []
+    rejections: dict[str, Rejection] = {}
+    for name, info in infos.items():
+        # Most nodes are plain, and most pods go anywhere: all that is left is to count, which is quick.
+        quick = anywhere and info.plain
+        rejection = _short(info, asked) if quick else reject(info, pod, asked)
+        if rejection is None:
+            found.append(name)
+        else:
+            rejections[name] = rejection
+    return found, rejections
+
+
 def reject(info: NodeInfo, pod: Thing, asked: dict[str, int]) -> Rejection | None:
     """Why a node does not take a pod with these requests; none where it does.
 
@@ -108,7 +128,7 @@ def _short(info: NodeInfo, asked: dict[str, int], freed: Counter[str] | None = N
     for name, amount in asked.items():
         if name not in info.room and name == "pods":
             continue
-        used = info.used[name] - (freed[name] if freed else 0)
+        used = info.used.get(name, 0) - (freed[name] if freed else 0)
         if used + amount > info.room.get(name, 0):
             reason = "Too many pods" if name == "pods" else f"Insufficient {name}"
             hopeless = amount > info.room.get(name, 0)
