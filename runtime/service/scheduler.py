@@ -139,10 +139,9 @@ class PodScheduler(Observer):
             self.admission.note(tracked.pod.spec.gang.name)
 
     def _evict_gated(self, preemptors: Iterable[Gang]) -> None:
-        preemptors = list(preemptors)
         for gang in preemptors:
             self._reservations.renew(gang.name, self._now())
-        self._evict_for(preemptors)
+            self._evict_for(gang)
 
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
         """As `Observer.recover`. Where the journal was lost, a patch of the former process may be under way: nothing is

@@ -114,7 +114,7 @@ class Cluster:
 
         def reserve(scheduler: PodScheduler) -> None:
             scheduler.preempt(PreemptRequest(self.pods[pod.uid], NODES))
-            scheduler._evict_for([scheduler.allocator.gangs[name]])
+            scheduler._evict_for(scheduler.allocator.gangs[name])
 
         self.ask(reserve)
 
