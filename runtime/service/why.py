@@ -34,7 +34,7 @@ def why(
     if gang is None:
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
     reason, victims, permanent = _answer(allocator, tracker, gang)
-    reason = _told(tracker, gang) or reason
+    reason = _gated_reason(tracker, gang) or reason
     place, queue = _place(allocator, tracker, gang) if gang.is_waiting else (0, 0)
     since = _since(tracker, gang)
     in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
@@ -98,7 +98,7 @@ def _answer(allocator: DurableAllocator, tracker: Tracker, gang: Gang) -> tuple[
             return text, [], permanent
 
 
-def _told(tracker: Tracker, gang: Gang) -> str:
+def _gated_reason(tracker: Tracker, gang: Gang) -> str:
     """What its gated pods were told; empty where it has none that wait."""
     return next((x.reason for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.reason), "")
 
