@@ -109,8 +109,8 @@ class Admission:
             tracked.reason = ""
         self._unconfirmed.pop(uid, None)
         self._due.pop(uid, None)
-        for known in (self._reasons, self._untold, self._told):
-            known.pop(uid, None)
+        for by_uid in (self._reasons, self._untold, self._told):
+            by_uid.pop(uid, None)
 
     def note(self, gang: str) -> None:
         """Something has happened to a gang: if it waits, it is looked at again."""
@@ -187,8 +187,8 @@ class Admission:
             return False
         shape = replace(chosen[0][1].spec, gang=GangSpec("", _members(chosen[0][1].spec.gang.sizes)))
         before = refused.get(shape)
-        known = before is not None and before[0] == self._allocator.changes and self._is_pending(name)
-        if before is not None and known:
+        is_refused = before is not None and before[0] == self._allocator.changes and self._is_pending(name)
+        if before is not None and is_refused:
             self._explain_all((x for x, _ in chosen), before[1])
         elif reason := self._place_all(name, chosen):
             self._explain_all((x for x, _ in chosen), reason)
@@ -196,7 +196,7 @@ class Admission:
                 refused[shape] = self._allocator.changes, reason
         if name in self._waiting:
             self._looked[name] = self._allocator.changes
-        return not known
+        return not is_refused
 
     def _is_pending(self, name: str) -> bool:
         gang = self._allocator.gangs.get(name)
@@ -207,26 +207,26 @@ class Admission:
 
         Raises `UserError` where they are not complete, or contradict each other. Pods that are too many are told so.
         """
-        asked = [(tracked, tracked.pod) for tracked in pods if tracked.pod is not None]
-        _check_agreement(name, [pod for _, pod in asked])
-        by_group = _is_grouped(asked[0][0])
-        spec = asked[0][1].spec
+        candidates = [(tracked, tracked.pod) for tracked in pods if tracked.pod is not None]
+        _check_agreement(name, [pod for _, pod in candidates])
+        by_group = _is_grouped(candidates[0][0])
+        spec = candidates[0][1].spec
         if by_group:
-            same = all(_is_grouped(tracked) for tracked, _ in asked)
+            same = all(_is_grouped(tracked) for tracked, _ in candidates)
         else:
-            same = all(not _is_grouped(x) and pod.spec.gang.sizes == spec.gang.sizes for x, pod in asked)
+            same = all(not _is_grouped(x) and pod.spec.gang.sizes == spec.gang.sizes for x, pod in candidates)
         if not same:
             raise UserError(f"pods of gang {name} disagree on the members of the gang")
         if by_group:
             total = sum(member.pods for member in spec.gang.members)
-            chosen = asked[:total]
+            chosen = candidates[:total]
             sizes = Counter(pod.spec.leaf_cells for _, pod in chosen)
             members = _members(sizes)
         else:
             free = Counter(spec.gang.sizes)
             total = sum(free.values())
             chosen = []
-            for tracked, pod in asked:
+            for tracked, pod in candidates:
                 if free[pod.spec.leaf_cells] > 0:
                     free[pod.spec.leaf_cells] -= 1
                     chosen.append((tracked, pod))
@@ -234,7 +234,7 @@ class Admission:
         if len(chosen) < total:
             raise UserError(f"gang {name} waits for its pods: {len(chosen)} of {total} are there")
         among = {tracked.seen.uid for tracked, _ in chosen}
-        extra = [tracked for tracked, _ in asked if tracked.seen.uid not in among]
+        extra = [tracked for tracked, _ in candidates if tracked.seen.uid not in among]
         self._explain_all(extra, f"gang {name} already has all its {total} pods: this one is too many")
         gang = GangSpec(name, members)
         complete = [(tracked, replace(pod, spec=replace(pod.spec, gang=gang))) for tracked, pod in chosen]

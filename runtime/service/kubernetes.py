@@ -322,7 +322,7 @@ class Watch:
         self._source.hear(self._kind)
 
     def _happen(self, event: Mapping[str, Any]) -> None:
-        thing = self._read(event["object"], known=True)
+        thing = self._read(event["object"], is_tracked=True)
         if thing is None:
             return
         key = _key(thing)
@@ -341,17 +341,17 @@ class Watch:
             self._objects[key] = thing
             self._source.tell([Change(thing, deleted=False)])
 
-    def _read(self, item: object, *, known: bool = False) -> NodeObject | PodObject | PodGroupObject | None:
+    def _read(self, item: object, *, is_tracked: bool = False) -> NodeObject | PodObject | PodGroupObject | None:
         """None where it is nothing to us: what cannot be meant is noted, and pods of others are passed over.
 
-        `known`: they may have been ours, before somebody removed their gate.
+        `is_tracked`: they may have been ours, before somebody removed their gate.
         """
         try:
             thing = READERS[self._kind](item)
         except UserError as error:
             log.warning("watching %s: %s", self._kind.value, error)
             return None
-        return None if isinstance(thing, PodObject) and not (thing.ours or known) else thing
+        return None if isinstance(thing, PodObject) and not (thing.ours or is_tracked) else thing
 
 
 READERS: dict[Kind, Callable[[object], NodeObject | PodObject | PodGroupObject]] = {

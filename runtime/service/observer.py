@@ -93,8 +93,8 @@ class Observer:
         else:
             self._pod_groups[group.key] = group
         for tracked in list(self.tracker.pods()):
-            named = tracked.seen.group
-            if tracked.seen.gated and named is not None and named.native == group.key:
+            group_of_pod = tracked.seen.group
+            if tracked.seen.gated and group_of_pod is not None and group_of_pod.native == group.key:
                 if tracked.phase is PodPhase.WAITING and not tracked.journaled:
                     self._reread(tracked)
                 self._submit_gated(tracked)

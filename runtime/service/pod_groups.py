@@ -68,18 +68,18 @@ def find_group(
     return None
 
 
-def count_pods(group: PodGroup, known: Mapping[str, PodGroupObject]) -> int:
+def count_pods(group: PodGroup, groups: Mapping[str, PodGroupObject]) -> int:
     """How many pods a group has. Raises `UserError` where nothing says so."""
     if group.native:
-        found = known.get(group.native)
-        if found is None:
+        named_group = groups.get(group.native)
+        if named_group is None:
             raise UserError(
                 f"PodGroup {group.native} is not known: it does not exist, or the API server does not serve PodGroups, "
                 "or does not let the allocator watch them (its log says so)"
             )
-        if found.min_count < 1:
+        if named_group.min_count < 1:
             raise UserError(f"PodGroup {group.native} has no spec.schedulingPolicy.gang.minCount")
-        return found.min_count
+        return named_group.min_count
     if not group.count:
         raise UserError(f"gang {group.name}: annotation {group.counted_by} must say how many pods it has")
     number = int(group.count) if group.count.isascii() and group.count.isdecimal() and len(group.count) < 11 else 0

@@ -35,7 +35,7 @@ def why(
     if gang is None:
         return _refused(allocator, tracker, history, name), None
     reason, victims, permanent = _answer(allocator, tracker, history, gang)
-    reason = _told(tracker, gang) or reason
+    reason = _gated_reason(tracker, gang) or reason
     place, queue = _place(allocator, history, gang) if gang.is_waiting and not permanent else (0, 0)
     in_the_way = _in_the_way(allocator, gang) if gang.is_waiting and not victims and not permanent else []
     answer = {
@@ -133,7 +133,7 @@ def _answer(
             return text, [], permanent
 
 
-def _told(tracker: Tracker, gang: Gang) -> str:
+def _gated_reason(tracker: Tracker, gang: Gang) -> str:
     """What its gated pods were told; empty where it has none that wait."""
     return next((x.reason for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.reason), "")
 
