@@ -89,8 +89,8 @@ class PodScheduler(Observer):
         self._evict_gang = evict_gang
         self._evicted: set[str] = set()
         """Of those deleted, the uids of victims."""
-        self._begun: set[str] = set()
-        """Gangs that have to go, and of which some pod has begun to leave."""
+        self._begun: set[Gang] = set()
+        """Gangs that have to go, and of which some pod has begun to leave: the others follow in any case."""
         self._blocked: dict[str, str] = {}
         """By gang that has to go: the disruption budget that forbids it, in words."""
         self._budget_retries = Leases(BUDGET_RETRY_INTERVAL)
@@ -188,6 +188,7 @@ class PodScheduler(Observer):
             )
         if self._delete is None:
             return
+        self._forget_ended()
         again: dict[Gang, None] = {}
         for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
             tracked = self.tracker.pod(uid)
@@ -200,14 +201,25 @@ class PodScheduler(Observer):
                 self._evicted.discard(uid)
                 again[self.allocator.homes[uid]] = None
         for name in self._budget_retries.over(self._now()):
-            self._blocked.pop(name)
-            if name in self.allocator.gangs:
-                again[self.allocator.gangs[name]] = None
+            del self._blocked[name]
+            again[self.allocator.gangs[name]] = None
         for gang in again:
             if gang.state is AffinityGroupState.BEING_PREEMPTED:
                 self._evict_whole(gang)
+            elif gang in self._begun:
+                self._have_deleted(gang.allocated)
 
     # Victims
+
+    def _forget_ended(self) -> None:
+        """Another gang may take the name of one that is gone."""
+        gangs = self.allocator.gangs
+        self._begun = {x for x in self._begun if gangs.get(x.name) is x and x.assigned}
+        for name in [*self._blocked]:
+            gang = gangs.get(name)
+            if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED:
+                del self._blocked[name]
+                self._budget_retries.drop(name)
 
     def _evict_for(self, preemptor: Gang) -> None:
         if self._evict:
@@ -219,7 +231,7 @@ class PodScheduler(Observer):
         pods = tuple(x for pod in victim.allocated if (x := self.tracker.pod(pod.uid)) is not None)
         if victim.name in self._blocked:
             return
-        if self._evict_gang is None or victim.name in self._begun or any(x.leaving for x in pods):
+        if self._evict_gang is None or victim in self._begun or any(x.leaving for x in pods):
             self._have_deleted(victim.allocated)
         elif any(x.seen.uid not in self._deleted for x in pods):
             for x in pods:
@@ -234,7 +246,7 @@ class PodScheduler(Observer):
         for pod in victim.allocated:
             self._evicted.discard(pod.uid)
             self._deleted.drop(pod.uid)
-        if gang in self._begun:
+        if victim in self._begun:
             self._have_deleted(victim.allocated)
             return
         self._blocked[gang] = why
@@ -242,9 +254,7 @@ class PodScheduler(Observer):
 
     def _finish_eviction(self, victim: Gang) -> None:
         if self._evict:
-            gangs = self.allocator.gangs
-            still = {x for x in self._begun if x in gangs and gangs[x].state is AffinityGroupState.BEING_PREEMPTED}
-            self._begun = still | {victim.name}
+            self._begun.add(victim)
             self._blocked.pop(victim.name, None)
             self._budget_retries.drop(victim.name)
             self._have_deleted(victim.allocated)

@@ -196,6 +196,28 @@ def test_what_is_left_of_a_gang_leaves_whatever_its_budget_says(tmp_path: Path) 
     assert cluster.left.keys() == set(uids(weak))
 
 
+def test_a_gang_of_the_name_of_one_that_was_evicted_has_a_budget_of_its_own(tmp_path: Path) -> None:
+    cluster = KubeScheduler(allocator(tmp_path), evict=True, is_current=True)
+    budgets = Budgets(cluster)
+    for n, permit in enumerate((True, False)):
+        budgets.permit = permit
+        weak, strong = gang("weak", "A", 4, 4, priority=1), gang(f"strong{n}", "A", *[4] * 8, priority=9)
+        cluster.create(weak, 0, grace=2)
+        cluster.run(uids(weak))
+        cluster.create(strong, 10, grace=1)
+        for _ in range(6):
+            cluster.step()
+        assert ("weak-0" in cluster.left) == permit
+        if permit:
+            for pod in strong:
+                cluster.delete(pod.uid)
+            for _ in range(3):
+                cluster.step()
+            cluster.left.clear()
+            cluster.bound.clear()
+    check(cluster.allocator)
+
+
 def preempting(folder: Path) -> tuple[KubeScheduler, list[str], list[str]]:
     """A gang of two has to go, and a budget keeps it; with the uids that are deleted all the same."""
     cluster = KubeScheduler(allocator(folder), evict=True)

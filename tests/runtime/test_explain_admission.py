@@ -29,10 +29,11 @@ from fsmdsl.text.source import Source
 from runtime import durable
 from runtime.annotations import BIND_INFO, write_bind_info
 from runtime.config import read_configuration
+from runtime.gangs import Gang
 from runtime.journal import Journal
 from runtime.pods import Pod
 from runtime.service.history import Kind
-from runtime.service.messages import BindRequest, FilterRequest, PreemptRequest
+from runtime.service.messages import BindRequest, FilterRequest
 from runtime.service.objects import PodObject, read_node, read_pod
 from runtime.service.questions import event
 from runtime.service.scheduler import PodScheduler
@@ -50,16 +51,18 @@ GANGS = {
 
 
 @cache
-def reading() -> Reading:
+def reading(system: str) -> Reading:
     path = SAMPLES / "admission.toml"
     mapping = read(Source(str(path), path.read_text("utf-8")))
     loaded = load([path.parent / spec for spec in mapping.specs])
     assert loaded.model is not None, loaded.diagnostics
-    return bind(mapping, Universe(loaded.model, loaded.model.systems["four_nodes.FourNodes"]))
+    return bind(mapping, Universe(loaded.model, loaded.model.systems[f"four_nodes.{system}"]))
 
 
 class Cluster:
     """A service, and what it says over all its lives. Pods have no grace."""
+
+    system = "FourNodes"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,14 +112,7 @@ class Cluster:
 
     def preempt(self, name: str) -> None:
         """It reserves, and its victims are evicted."""
-        pod = GANGS[name][0]
-        assert not self.filter(pod)
-
-        def reserve(scheduler: PodScheduler) -> None:
-            scheduler.preempt(PreemptRequest(self.pods[pod.uid], NODES))
-            scheduler._evict_for(scheduler.allocator.gangs[name])
-
-        self.ask(reserve)
+        assert not self.filter(GANGS[name][0])
 
     def end(self, name: str) -> None:
         """Its owner deletes the gang."""
@@ -130,7 +126,7 @@ class Cluster:
     def explained(self) -> Explanation:
         self.stop()
         text = "".join(json.dumps(x) + "\n" for x in self.lines)
-        by = reading()
+        by = reading(self.system)
         return explain(by, "run.log", lines(io.BytesIO(text.encode())), depth=by.mapping.hidden, whole=True)
 
 
@@ -199,6 +195,33 @@ def test_what_the_service_says_is_a_run_of_the_protocol(
     assert kinds(cluster) >= told
 
 
+def test_what_is_left_of_a_victim_leaves_though_nobody_waits_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API server was away when the second pod was to be evicted, and the stronger gang has ended since."""
+    cluster = Cluster(tmp_path)
+    for name in ("weak", "other"):
+        cluster.create(name)
+        cluster.place(name)
+    cluster.create("strong")
+    cluster.service.scheduler._deleted.seconds = 0.05
+    delete, away = cluster.source.delete, [True]
+
+    def refuse(pod: PodObject) -> None:
+        if pod.name == "weak-1" and away[0]:
+            raise OSError("the API server is away")
+        delete(pod)
+
+    monkeypatch.setattr(cluster.source, "delete", refuse)
+    cluster.preempt("strong")
+    until(lambda: any(x.kind is Kind.EVICTED for x in cluster.service.scheduler.history.events()))
+    cluster.ask(lambda _: None)
+    cluster.end("strong")
+    away[0] = False
+    until(lambda: cluster.gone("weak"), 10)
+    cluster.stop()
+
+
 # The code, broken -----------------------------------------------------------------------------------------------------
 
 
@@ -210,19 +233,23 @@ def forgets_to_sync(patch: pytest.MonkeyPatch) -> None:
 def asks_within_the_cycle(patch: pytest.MonkeyPatch) -> None:
     """A request leaves before what it follows from is committed."""
 
-    def at_once(service: Service, tracked: Tracked) -> None:
-        delete_later(service, tracked)
+    def at_once(service: Service, victim: Gang, pods: tuple[Tracked, ...]) -> None:
+        evict_later(service, victim, pods)
         service._send_requests()
         sleep(0.05)
 
-    delete_later = Service._delete_later
-    patch.setattr(Service, "_delete_later", at_once)
+    evict_later = Service._evict_later
+    patch.setattr(Service, "_evict_later", at_once)
 
 
 def evicts_a_part(patch: pytest.MonkeyPatch) -> None:
     """Of a gang, only the first pod is evicted."""
-    have_deleted = PodScheduler._have_deleted
-    patch.setattr(PodScheduler, "_have_deleted", lambda scheduler, pods: have_deleted(scheduler, [*pods][:1]))
+
+    def only_the_first(service: Service, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
+        evict_together(service, victim, pods[:1], stronger)
+
+    evict_together = Service._evict_together
+    patch.setattr(Service, "_evict_together", only_the_first)
 
 
 def decides_anew(patch: pytest.MonkeyPatch) -> None:
