@@ -28,6 +28,8 @@ def admission_patch(pod: PodObject, node: str, annotations: Mapping[str, str]) -
     if before is not None:
         operations.append({"op": "test", "path": "/spec/affinity", "value": before})
     if not pod.annotated:
+        # A patch cannot test that something is absent, and `add` would replace annotations that were written since.
+        operations.append({"op": "test", "path": "/metadata/resourceVersion", "value": pod.version})
         operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
     for key, value in annotations.items():
         operations.append({"op": "add", "path": f"/metadata/annotations/{_escape(key)}", "value": value})

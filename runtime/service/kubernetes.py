@@ -229,11 +229,11 @@ class KubernetesSource:
     def check_budgets(self, pods: Collection[PodObject]) -> None:
         """An eviction is checked for one pod at a time; this checks the pods together, as a kube-scheduler does."""
         for namespace in sorted({pod.namespace for pod in pods}):
-            wanted = {pod.uid for pod in pods if pod.namespace == namespace}
+            uids = {pod.uid for pod in pods if pod.namespace == namespace}
             for budget in self._api.budgets(namespace):
-                if budget.allowed >= len(wanted):
+                if budget.allowed >= len(uids):
                     continue
-                covered = len(wanted & self._api.selected(namespace, budget.selector))
+                covered = len(uids & self._api.selected(namespace, budget.selector))
                 if covered > budget.allowed:
                     raise BudgetError(
                         f"disruption budget {namespace}/{budget.name} covers {covered} of these pods, and now lets"

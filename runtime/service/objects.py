@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runtime.annotations import (
     BIND_INFO,
@@ -86,6 +86,9 @@ class PodObject:
     """Whether it has annotations at all."""
     problem: str = ""
     """What is wrong with its labels or gates."""
+    version: str = field(default="", compare=False)
+    """The resource version at which it was read; it may be an old one, because changes that do not matter are not
+    kept."""
 
     @property
     def gated(self) -> bool:
@@ -241,6 +244,7 @@ def _read_gated(document: object, gates: tuple[str, ...]) -> PodObject:
         affinity=json.dumps(affinity) if affinity else "",
         annotated=bool(annotations),
         problem=problem,
+        version=_text(metadata, "resourceVersion"),
     )
 
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, ClassVar
 
 from fsmdsl.editor.live.connections import Bounded, Phase
 from runtime.errors import UserError
@@ -237,75 +237,78 @@ def _two_sockets(transport: asyncio.BaseTransport) -> tuple[socket.socket, socke
     return peer.dup(), peer.dup()
 
 
+class Secured(Bounded):
+    """A connection that begins with a handshake."""
+
+    certificates: ClassVar[Certificates]
+    failures: ClassVar[Failures]
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._handshake: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """First without encryption: its place is taken by a transport with it, which comes after the handshake."""
+        if self._handshake is not None:
+            certificate = transport.get_extra_info("peercert")
+            self.app_state = {**self.app_state, CLIENT: read_client(certificate) if certificate else None}
+            super().connection_made(transport)
+            return
+        host = str((transport.get_extra_info("peername") or ("an unknown host",))[0])
+        transport.set_protocol(asyncio.Protocol())
+        try:
+            handshake = self._shake_hands(host, *_two_sockets(transport))
+        except OSError as error:
+            self.failures.add(host, error)
+            return
+        finally:
+            transport.abort()
+        self._handshake = self.loop.create_task(handshake)
+        self.tasks.add(self._handshake)
+        self._handshake.add_done_callback(self.tasks.discard)
+        self.connections.add(self)
+        self._enter(Phase.HANDSHAKE)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Handshakes that take long make room for other handshakes first."""
+        shaking = [x for x in self.connections if isinstance(x, Secured) and x.phase is Phase.HANDSHAKE]
+        if self.limit_concurrency is not None and len(shaking) > max(1, self.limit_concurrency // HANDSHAKE_SHARE):
+            min(shaking, key=lambda x: x.since).drop()
+        super()._make_room()
+
+    async def _shake_hands(self, host: str, first: socket.socket, second: socket.socket) -> None:
+        try:
+            await self.loop.connect_accepted_socket(
+                lambda: self,
+                first,
+                ssl=self.certificates.context,
+                ssl_handshake_timeout=HANDSHAKE_TIMEOUT,
+                ssl_shutdown_timeout=SHUTDOWN_TIMEOUT,
+            )
+        except OSError as error:
+            self.failures.add(host, error)
+            with suppress(OSError):
+                second.send(vars(error).get("alert", b""))
+        finally:
+            second.close()
+            if self.transport is None:
+                self.connections.discard(self)
+
+    def drop(self) -> None:
+        """End the connection at once."""
+        if self.transport is None and self._handshake is not None:
+            self._handshake.cancel()
+        super().drop()
+
+    def shutdown(self) -> None:
+        """The server ends."""
+        if self.transport is None:
+            self.drop()
+        else:
+            super().shutdown()
+
+
 def secured(certificates: Certificates, failures: Failures) -> type[Bounded]:
     """The class of connections that are encrypted, for `uvicorn.Config`, which needs no other setting."""
-
-    class Secured(Bounded):
-        """A connection that begins with a handshake."""
-
-        def __init__(self, *args: Any, **more: Any) -> None:
-            super().__init__(*args, **more)
-            self._handshake: asyncio.Task[None] | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            """First without encryption: its place is taken by a transport with it, which comes after the handshake."""
-            if self._handshake is not None:
-                certificate = transport.get_extra_info("peercert")
-                self.app_state = {**self.app_state, CLIENT: read_client(certificate) if certificate else None}
-                super().connection_made(transport)
-                return
-            host = str((transport.get_extra_info("peername") or ("an unknown host",))[0])
-            transport.set_protocol(asyncio.Protocol())
-            try:
-                handshake = self._shake_hands(host, *_two_sockets(transport))
-            except OSError as error:
-                failures.add(host, error)
-                return
-            finally:
-                transport.abort()
-            self._handshake = self.loop.create_task(handshake)
-            self.tasks.add(self._handshake)
-            self._handshake.add_done_callback(self.tasks.discard)
-            self.connections.add(self)
-            self._enter(Phase.HANDSHAKE)
-            self._make_room()
-
-        def _make_room(self) -> None:
-            """Handshakes that take long make room for other handshakes first."""
-            shaking = [x for x in self.connections if isinstance(x, Secured) and x.phase is Phase.HANDSHAKE]
-            if self.limit_concurrency is not None and len(shaking) > max(1, self.limit_concurrency // HANDSHAKE_SHARE):
-                min(shaking, key=lambda x: x.since).drop()
-            super()._make_room()
-
-        async def _shake_hands(self, host: str, first: socket.socket, second: socket.socket) -> None:
-            try:
-                await self.loop.connect_accepted_socket(
-                    lambda: self,
-                    first,
-                    ssl=certificates.context,
-                    ssl_handshake_timeout=HANDSHAKE_TIMEOUT,
-                    ssl_shutdown_timeout=SHUTDOWN_TIMEOUT,
-                )
-            except OSError as error:
-                failures.add(host, error)
-                with suppress(OSError):
-                    second.send(vars(error).get("alert", b""))
-            finally:
-                second.close()
-                if self.transport is None:
-                    self.connections.discard(self)
-
-        def drop(self) -> None:
-            """End the connection at once."""
-            if self.transport is None and self._handshake is not None:
-                self._handshake.cancel()
-            super().drop()
-
-        def shutdown(self) -> None:
-            """The server ends."""
-            if self.transport is None:
-                self.drop()
-            else:
-                super().shutdown()
-
-    return Secured
+    return type("Secured", (Secured,), {"certificates": certificates, "failures": failures})

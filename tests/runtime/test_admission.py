@@ -67,7 +67,7 @@ class Cluster:
             lambda _: None,
             lambda _: None,
             now=lambda: self.time,
-            delete=lambda tracked: self.deleted.append(tracked.seen.name),
+            delete=self._delete,
             evict=True,
             admit=self.requests.append,
             tell=lambda tracked, reason: self.told.update({tracked.seen.name: reason}),
@@ -104,6 +104,13 @@ class Cluster:
         for one, size in zip(names, sizes, strict=True):
             self.create(one, annotations=asks(size, priority, {"name": name, "members": members}))
         return names
+
+    def _delete(self, tracked: Tracked) -> None:
+        """It has its grace to end."""
+        name = tracked.seen.name
+        self.deleted.append(name)
+        self.pods[name]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        self.tell(self.pods[name])
 
     def tell(self, pod: dict[str, Any], *, deleted: bool = False) -> None:
         """The watch reports it in the next cycle."""
