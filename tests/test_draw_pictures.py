@@ -10,9 +10,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 from counting import grows_with
 from test_draw import NESTED, XML, documented, needs_graphviz, of
 
+from fsmdsl.cli.parser import cli
 from fsmdsl.draw import svg
 from fsmdsl.draw.dot import dot
 from fsmdsl.draw.graph import graph_of
@@ -78,7 +80,23 @@ def test_without_graphviz_there_is_advice(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(found, Diagnostic)
     assert found.rule.code == "FSM501"
     assert "fsmdsl[svg]" in (found.advice or "")
-    assert "--format mermaid" in (found.advice or "")
+
+
+def test_a_report_without_graphviz_warns_once_and_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setattr(svg, "find_spec", lambda _: None)
+    spec, out = tmp_path / "a.fsm", tmp_path / "report"
+    machine = "machine M { initial state A  final state B  event x  A -> B on x }"
+    spec.write_text(f"module a\n{machine}\nsystem S {{ m: M  environment {{ m.x }} }}\n")
+    done = CliRunner().invoke(cli, ["report", str(spec), "--out", str(out)])
+    why = "the program `dot` of Graphviz is not installed; run `pip install 'fsmdsl[svg]'`"
+    assert done.stderr == f"warning: the page lacks diagrams: {why}\n"
+    assert done.exit_code == 0
+    assert (out / "index.html").is_file()
+    missing = CliRunner().invoke(cli, ["draw", str(spec), "--out", str(out)])
+    assert missing.exit_code == 1
+    assert missing.stderr.startswith("error[FSM501]: the program `dot` of Graphviz is not installed\n  = help: run ")
+    assert "--format mermaid" in missing.stderr
 
 
 def program(folder: Path, script: str) -> Path:

@@ -119,7 +119,11 @@ def test_the_wheel_runs_where_nothing_else_is_installed(built: Path, tmp_path: P
     assert missing.returncode == 1
     assert "error[FSM501]" in missing.stderr
     assert "fsmdsl[svg]" in missing.stderr
+    assert "--format mermaid" in missing.stderr
+    assert "<built in>" not in missing.stderr
     report = run("report")
     assert report.returncode == 1
-    assert "error[FSM501]" in report.stderr
+    why = "the program `dot` of Graphviz is not installed; run `pip install 'fsmdsl[svg]'`"
+    assert report.stderr.splitlines().count(f"warning: the page lacks diagrams: {why}") == 1
+    assert "FSM501" not in report.stderr
     assert (tmp_path / "build" / "report" / "index.html").is_file()

@@ -319,3 +319,9 @@ def ordered_model(loaded: Loaded) -> m.Model:
     roots = [x for x in loaded.model.modules if x.name in loaded.root_modules]
     others = [x for x in loaded.model.modules if x.name not in loaded.root_modules]
     return m.Model((*roots, *others))
+
+
+def lacking_diagrams(why: Diagnostic) -> str:
+    """The warning that a page was written without diagrams, and why."""
+    advice = f"; {why.advice}" if why.advice else ""
+    return f"{paint('warning', 'warning')}: the page lacks diagrams: {why.message}{advice}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fsmdsl.cli import BOUNDED, usage
-from fsmdsl.cli.common import documented_option, links_option, paint
+from fsmdsl.cli.common import documented_option, lacking_diagrams, links_option, paint
 from fsmdsl.cli.completions import versions as offered
 from fsmdsl.cli.limits import MINUTES, Form, limit_options, within
 from fsmdsl.cli.messages import say, say_document, say_text, unstyled
@@ -23,7 +23,6 @@ from fsmdsl.report.compare.pictures import as_svg, merged
 from fsmdsl.report.compare.render_text import lines, tally
 from fsmdsl.report.compare.to_json import as_data
 from fsmdsl.report.data import document
-from fsmdsl.report.frames import frame
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Diagnostic
 from fsmdsl.text.terminal import printable_json, printable_line
@@ -139,7 +138,7 @@ def _page(difference: Difference, names: tuple[str, str], with_revisions: Callab
             continue
         drawn = as_svg(both, f"{part.name.replace('.', '-')}-")
         if isinstance(drawn, Diagnostic):
-            say_text(frame(drawn, paint), err=True)
+            say(lacking_diagrams(drawn), err=True)
             break
         svgs[part.name] = drawn
     files = {f"{name}.svg": with_revisions(svg) for name, svg in svgs.items()}

@@ -137,7 +137,8 @@ def _all_drawn(machines: list[m.Machine], look: _Look, marks: Mapping[str, Overl
     for machine in machines:
         content = _drawn(machine, look, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
-            say_text(frame(content, paint), err=True)
+            shown = content.help(f"{content.advice}, or draw with `--format mermaid`") if content.advice else content
+            say_text(frame(shown, paint), err=True)
             sys.exit(FINDINGS)
         drawn[f"{machine.qualified}.{look.form.ending}"] = content
     return drawn

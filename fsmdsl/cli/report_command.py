@@ -10,10 +10,18 @@ from pathlib import Path
 from fsmdsl import model as m
 from fsmdsl.cli import BOUNDED, FINDINGS, usage
 from fsmdsl.cli.check_command import looked_for
-from fsmdsl.cli.common import checked, documented_option, left_out_message, paint, paths_argument, refuse
+from fsmdsl.cli.common import (
+    checked,
+    documented_option,
+    lacking_diagrams,
+    left_out_message,
+    paint,
+    paths_argument,
+    refuse,
+)
 from fsmdsl.cli.counts import counted, counts_option
 from fsmdsl.cli.limits import MINUTES, exit_code, limit_options, within
-from fsmdsl.cli.messages import misuse, say, say_text
+from fsmdsl.cli.messages import misuse, say
 from fsmdsl.cli.output_files import earlier, force_option, write_folder
 from fsmdsl.cli.printing import Printing, printing, printing_options
 from fsmdsl.cli.processes import Work, jobs_option, processes, results
@@ -26,7 +34,7 @@ from fsmdsl.draw.svg import rendered_together
 from fsmdsl.model.workspace import Loaded
 from fsmdsl.report.assemble import assemble
 from fsmdsl.report.formats.gather import from_report
-from fsmdsl.report.frames import frame, frames
+from fsmdsl.report.frames import frames
 from fsmdsl.report.page import is_page, page
 from fsmdsl.report.repairs import Table, table_data
 from fsmdsl.report.state_counts import SMALL, Census, census
@@ -109,7 +117,7 @@ def command(
         report = replace(report, origin=origin(paths), since=since or "", changed=changed)
         content = page(report)
     for problem in undrawn:
-        say_text(frame(problem, paint), err=True)
+        say(lacking_diagrams(problem), err=True)
     path = out / NAME
     write_folder(out, "report", {NAME: content}, ours=earlier(is_page), force=force)
     totals = report.totals

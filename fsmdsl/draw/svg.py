@@ -144,8 +144,8 @@ def rendered(text: str, form: str) -> bytes | Diagnostic:
     """What Graphviz makes of a text in its language."""
     command = _command(form)
     if command is None:
-        return NO_GRAPHVIZ.at(NOWHERE, f"Graphviz is not installed, so there can be no {form.upper()}").help(
-            "run `pip install 'fsmdsl[svg]'`, or draw with `--format mermaid`"
+        return NO_GRAPHVIZ.at(NOWHERE, "the program `dot` of Graphviz is not installed").help(
+            "run `pip install 'fsmdsl[svg]'`"
         )
     try:
         process = subprocess.run(command, input=text.encode("utf-8"), capture_output=True, timeout=TIMEOUT, check=False)

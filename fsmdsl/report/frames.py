@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from fsmdsl.text.diagnostics import Diagnostic, Severity
-from fsmdsl.text.source import Span
+from fsmdsl.text.source import NOWHERE, Span
 from fsmdsl.text.terminal import printable
 
 Paint = Callable[[str, str], str]
@@ -58,6 +58,8 @@ def _line(span: Span) -> int:
 
 
 def _excerpt(span: Span, text: str, role: str, gutter: int, paint: Paint, *, of: Span | None = None) -> Iterator[str]:
+    if span == NOWHERE:
+        return
     arrow = paint("-->" if of is None else ":::", "place")
     if not span.source.text:
         yield f"{' ' * gutter}{arrow} {printable(span.source.name)}"
