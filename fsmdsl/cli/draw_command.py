@@ -137,8 +137,9 @@ def _all_drawn(machines: list[m.Machine], look: _Look, marks: Mapping[str, Overl
     for machine in machines:
         content = _drawn(machine, look, marks.get(machine.qualified))
         if isinstance(content, Diagnostic):
-            shown = content.help(f"{content.advice}, or draw with `--format mermaid`") if content.advice else content
-            say_text(frame(shown, paint), err=True)
+            if content.advice:
+                content = content.help(f"{content.advice}, or draw with `--format mermaid`")
+            say_text(frame(content, paint), err=True)
             sys.exit(FINDINGS)
         drawn[f"{machine.qualified}.{look.form.ending}"] = content
     return drawn

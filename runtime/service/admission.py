@@ -28,9 +28,9 @@ PATCH_TIMEOUT = 15.0
 MIN_PAUSE, MAX_PAUSE = 1.0, 30.0
 """Seconds until a patch is sent again that has failed; each failure doubles them."""
 NOTE_DELAY, NOTE_INTERVAL = 1.0, 30.0
-"""Seconds for which a reason has to hold before a pod is told of it, and between two of them."""
+"""Seconds for which a reason has to hold before an Event of the pod reports it, and between two of them."""
 MAX_NOTES = 2
-"""Maximum number of pods that are told in one cycle."""
+"""Maximum number of pods for which Events are created in one cycle."""
 
 
 class Admission:
@@ -79,7 +79,7 @@ class Admission:
         self._reasons: dict[str, str] = {}
         """By uid: why a pod waits."""
         self._untold: dict[str, float] = {}
-        """By uid: since when there is a reason that the pod has not been told."""
+        """By uid: since when there is a reason that no Event has reported."""
         self._told: dict[str, float] = {}
         """By uid: when a pod was last told."""
         self._not_before = 0.0
@@ -205,7 +205,7 @@ class Admission:
     def _choose(self, name: str, pods: list[Tracked]) -> list[tuple[Tracked, Pod]]:
         """The pods that make up the gang, in the order in which they take its places, with what each asks for.
 
-        Raises `UserError` where they are not complete, or contradict each other. Pods that are too many are told so.
+        Raises `UserError` where they are not complete, or contradict each other. Pods that are too many get that as their reason.
         """
         candidates = [(tracked, tracked.pod) for tracked in pods if tracked.pod is not None]
         _check_agreement(name, [pod for _, pod in candidates])

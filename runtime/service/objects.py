@@ -209,7 +209,7 @@ def read_pod(document: object) -> PodObject:
 
 
 def _read_gated(document: object, gates: tuple[str, ...]) -> PodObject:
-    """A pod that waits to be admitted. Whatever else is wrong with it is its problem, which it is told of."""
+    """A pod that waits to be admitted. Whatever else is wrong with it is its problem, which is reported at the pod."""
     metadata, spec = _table(document, "metadata"), _table(document, "spec")
     namespace = _text(metadata, "namespace") or "default"
     phase = _text(_table(document, "status"), "phase")

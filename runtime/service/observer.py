@@ -138,7 +138,7 @@ class Observer:
             self._submit_gated(tracked)
 
     def _submit_gated(self, tracked: Tracked) -> None:
-        """Whatever is wrong with it, it is told, and those that wait with it."""
+        """Whatever is wrong with it is reported at the pod, and at those that wait with it."""
         if tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             try:
                 self.allocator.submit(tracked.pod)

@@ -277,7 +277,7 @@ class Service:
             self.source.tell_pod(seen, "Waiting", reason)
         except Exception as error:
             self.metrics.failures.labels("event").inc()
-            log.info("pod %s could not be told why it waits: %s", seen.key, error)
+            log.info("the reason why pod %s waits could not be reported: %s", seen.key, error)
 
     def _delete_later(self, tracked: Tracked) -> None:
         gang = self.allocator.homes.get(tracked.seen.uid)

@@ -193,8 +193,8 @@ class Web:
         body = await self._body(request)
         arguments: FilterRequest | None = None
         try:
-            arguments = asked = read_filter(body)
-            return Json(await self.service.ask(lambda scheduler: scheduler.filter(asked), durable=False))
+            arguments = checked = read_filter(body)
+            return Json(await self.service.ask(lambda scheduler: scheduler.filter(checked), durable=False))
         except NotServingError:
             raise
         except Exception as error:

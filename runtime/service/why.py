@@ -101,8 +101,8 @@ def _answer(
             victims = displaced(gang.virtual)
             by_victim = history.kept_by_budget()
             budgets = dict.fromkeys(by_victim[x.name] for x in victims if x.name in by_victim)
-            kept = f"; {'; '.join(budgets)}" if budgets else ""
-            return f"it has reserved its cells, and waits for others to leave{kept}", victims, False
+            because = f"; {'; '.join(budgets)}" if budgets else ""
+            return f"it has reserved its cells, and waits for others to leave{because}", victims, False
         case AffinityGroupState.BEING_PREEMPTED:
             return "it has to leave for a stronger gang; pods of it that come now wait", [], False
         case AffinityGroupState.PENDING:
@@ -134,7 +134,7 @@ def _answer(
 
 
 def _gated_reason(tracker: Tracker, gang: Gang) -> str:
-    """What its gated pods were told; empty where it has none that wait."""
+    """The reason reported at its gated pods; empty where it has none that wait."""
     return next((x.reason for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.reason), "")
 
 
