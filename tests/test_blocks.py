@@ -89,7 +89,7 @@ NOT_RUN = {
 """Why the commands of a document are not run."""
 
 OUTSIDE = frozenset(
-    ". cat curl docker echo eval export git gpg jq kubectl ln mkdir mkfifo npm printf sha256sum".split()  # noqa: SIM905
+    ". cat curl docker done echo eval export for git gpg jq kubectl ln mkdir mkfifo npm printf sh sha256sum".split()  # noqa: SIM905
 )
 """Programs of others: their arguments are not looked up."""
 

@@ -205,7 +205,8 @@ class Admission:
     def _choose(self, name: str, pods: list[Tracked]) -> list[tuple[Tracked, Pod]]:
         """The pods that make up the gang, in the order in which they take its places, with what each asks for.
 
-        Raises `UserError` where they are not complete, or contradict each other. Pods that are too many get that as their reason.
+        Raises `UserError` where they are not complete, or contradict each other. Pods that are too many get that as
+        their reason.
         """
         candidates = [(tracked, tracked.pod) for tracked in pods if tracked.pod is not None]
         _check_agreement(name, [pod for _, pod in candidates])

@@ -204,14 +204,14 @@ def test_a_gang_of_the_name_of_one_that_was_evicted_has_a_budget_of_its_own(tmp_
         weak, strong = gang("weak", "A", 4, 4, priority=1), gang(f"strong{n}", "A", *[4] * 8, priority=9)
         cluster.create(weak, 0, grace=2)
         cluster.run(uids(weak))
-        cluster.create(strong, 10, grace=1)
+        cluster.create(strong, 10, grace=2)
         for _ in range(6):
             cluster.step()
         assert ("weak-0" in cluster.left) == permit
         if permit:
             for pod in strong:
                 cluster.delete(pod.uid)
-            for _ in range(3):
+            for _ in range(4):
                 cluster.step()
             cluster.left.clear()
             cluster.bound.clear()
