@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from tiers import today
 
 from fsmdsl.cli import COMMANDS
 from fsmdsl.cli.limits import UNLIMITED
@@ -77,7 +78,7 @@ def test_every_command_has_limits_or_a_reason_to_have_none() -> None:
 
 
 @pytest.mark.parametrize("limit", [("--max-seconds", "0.0000001"), ("--max-memory", "0.000001")], ids=lambda x: x[0])
-@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("name", today(LIMITED))
 def test_a_limit_that_comes_first_is_no_result(name: str, limit: tuple[str, str], folder: Path) -> None:
     before = written(folder)
     done = fsm(name, *ARGUMENTS[name], *limit, cwd=folder)
@@ -117,7 +118,7 @@ WORK = {
 """For each command, a part of its work behind the reading that could take long."""
 
 
-@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("name", today([*WORK]))
 def test_a_limit_ends_work_that_is_under_way(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*WORK[name])
     before = written(folder)

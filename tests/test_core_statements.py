@@ -49,7 +49,7 @@ GOLDEN = Path(__file__).parent / "golden" / "core_statements.txt"
 # `python tests/campaign.py core --seeds 0:3000` is the same at length.
 
 
-@pytest.mark.parametrize("path", SPECS, ids=[x.relative_to(ROOT / "specs").as_posix() for x in SPECS])
+@pytest.mark.parametrize("path", today(SPECS), ids=lambda x: x.relative_to(ROOT / "specs").as_posix())
 def test_steps_of_the_specs_are_as_defined(path: Path) -> None:
     model = load([path]).model
     assert model is not None
@@ -489,7 +489,7 @@ def test_without_a_bug_nothing_differs() -> None:
     assert differences(None) == []
 
 
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", today([*PLANTS]))
 def test_a_bug_is_noticed(name: str) -> None:
     x = PLANTS[name]
     with planted(x.function, x.old, x.new):

@@ -149,7 +149,7 @@ PEERS = [
 
 
 @needs_compiler
-@pytest.mark.parametrize(("size", "states", "transitions", "depth"), PEERS)
+@pytest.mark.parametrize(("size", "states", "transitions", "depth"), today(PEERS))
 def test_hived_lite_has_the_states_that_others_count(
     size: tuple[int, int, int], states: int, transitions: int, depth: int | None
 ) -> None:

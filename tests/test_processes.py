@@ -66,6 +66,7 @@ def test_processes_tell_what_one_tells_in_its_order(tmp_path: Path) -> None:
         assert (one.returncode, several.returncode) == (1, 1), several.stderr
 
 
+@pytest.mark.full(reason="seconds: a report of a folder, twice")
 def test_a_report_is_the_same(tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         assert fsm("report", str(CONFINE), "--out", str(tmp_path / jobs), "--jobs", jobs).returncode == 0

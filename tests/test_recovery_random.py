@@ -129,6 +129,7 @@ class Backwards:
 
     def __init__(self, search: Search) -> None:
         self.stopped, self.beyond, self.states, self.plan = search.stopped, search.beyond, search.states, None
+        self.fails = search.fails
         self.last = search.states - 1
         self.begins = [self.last - n for n in search.begins]
         self.search = search

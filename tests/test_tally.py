@@ -92,7 +92,7 @@ def test_what_does_not_fit_into_the_room_there_is_counts_once(text: str, monkeyp
 
 
 @needs_compiler
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", today([1, 2, 3]))
 @pytest.mark.parametrize("text", [hived_lite(3, 5, 2), CROWD % "", WIDE])
 def test_machine_code_counts_the_same(text: str, workers: int) -> None:
     """With so little room that blocks are cut off all the time, and parts of them are expanded again."""

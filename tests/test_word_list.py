@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tiers import today
 
 from fsmdsl.syntax.format import format_source
 from fsmdsl.syntax.parse import parse
@@ -44,7 +45,7 @@ ENDING = ("x = {}", "{}", "y.{}", "send {}", "add x to {}", "remove x from {}")
 BEGINNING = ("{} = x", "{}", "{}.y", "{}(x)", "{}[x] = y")
 
 
-@pytest.mark.parametrize("word", SOFT)
+@pytest.mark.parametrize("word", today([*SOFT]))
 def test_the_formatter_keeps_effects_apart(word: str) -> None:
     """An effect that ends or begins with a name, which would be a word if the line break were all that is between."""
     for first, second in [(x.format(word), "z = x") for x in ENDING] + [("x = z", x.format(word)) for x in BEGINNING]:
