@@ -38,11 +38,13 @@ def allowed(behind: Behind, verb: str, resource: str, group: str = "", name: str
 def test_the_role_is_as_small_as_it_can_be(behind: Behind) -> None:
     lease = {"group": "coordination.k8s.io", "namespace": "kube-system"}
     assert all(allowed(behind, verb, kind) for kind in ("nodes", "pods") for verb in ("get", "list", "watch"))
-    assert allowed(behind, "create", "pods/binding")
-    assert allowed(behind, "delete", "pods")
+    assert all(allowed(behind, "create", f"pods/{part}") for part in ("binding", "eviction"))
+    assert all(allowed(behind, verb, "pods") for verb in ("delete", "patch"))
+    assert allowed(behind, "list", "poddisruptionbudgets", group="policy")
     assert all(allowed(behind, verb, "leases", name="allocator", **lease) for verb in ("get", "update"))
-    assert not any(allowed(behind, verb, "pods") for verb in ("create", "update", "patch", "deletecollection"))
+    assert not any(allowed(behind, verb, "pods") for verb in ("create", "update", "deletecollection"))
     assert not any(allowed(behind, verb, "nodes") for verb in ("create", "update", "patch", "delete"))
+    assert not any(allowed(behind, verb, "poddisruptionbudgets", group="policy") for verb in ("create", "delete"))
     assert not any(allowed(behind, "get", kind) for kind in ("secrets", "configmaps", "pods/log", "pods/exec"))
     assert not allowed(behind, "update", "leases", name="kube-scheduler", **lease)
     assert not allowed(behind, "get", "leases", name="allocator", group="coordination.k8s.io", namespace="default")
