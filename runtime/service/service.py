@@ -221,8 +221,8 @@ class Service:
 
     def _require_leadership(self) -> None:
         """Raises `NotServingError` where another instance may decide by now."""
-        if self._election is not None and not self._election.leads:
-            raise NotServingError("this instance is no longer the leader")
+        if self._election is not None:
+            self._election.require_leadership()
 
     def _send_requests(self) -> None:
         """A cycle is committed: what it wants of the cluster is asked now, in other threads."""
