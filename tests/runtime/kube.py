@@ -278,6 +278,7 @@ class ApiServer:
             return _status(409, "the UID in the precondition does not match the UID in record")
         self.evictions.append(found["metadata"]["name"])
         self.delete(found)
+        self._changed(request)
         return JSONResponse({"kind": "Status", "status": "Success"}, status_code=201)
 
     async def bind(self, request: Request) -> Response:

@@ -105,19 +105,11 @@ class Two:
         return answer.status_code, str(answer.json()["Error"]) if answer.status_code == 200 else answer.text
 
     def preempts(self, instance: Instance, pod: Pod) -> bool:
-        """Whether an instance that is asked for a pod, as often as a kube-scheduler asks, wants others to leave. The
-        first of them is deleted, as a kube-scheduler does, if that is left to it."""
-        filtered = instance.client.post("/v1/extender/filter", json={"Pod": written(pod), "NodeNames": NODES})
-        if filtered.status_code != 200 or filtered.json()["Error"]:
+        """Whether an instance that is asked for a pod, as often as a kube-scheduler asks, evicts others for it."""
+        answer = instance.client.post("/v1/extender/filter", json={"Pod": written(pod), "NodeNames": NODES})
+        if answer.status_code != 200 or answer.json()["Error"]:
             return False
-        offered = {name: {"Pods": [], "NumPDBViolations": 0} for name in NODES}
-        body = {"Pod": written(pod), "NodeNameToMetaVictims": offered}
-        answer = instance.client.post("/v1/extender/preempt", json=body).json()
-        uids = [x["UID"] for victims in answer["NodeNameToMetaVictims"].values() for x in victims["Pods"]]
-        for thing in list(self.api.things["pods"].values()):
-            if thing["metadata"]["uid"] in uids[:1]:
-                self.api.delete(thing)
-        return bool(uids)
+        return "waits until these gangs have left" in str(answer.json()["FailedNodes"])
 
     def changes(self, instance: Instance) -> list[str]:
         """What it has changed, but for Leases."""
