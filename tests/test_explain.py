@@ -642,6 +642,20 @@ def test_a_mistake_in_a_mapping_is_a_diagnostic(mapping: str, line: int, told: s
     assert "FSM541" in done.output
 
 
+def test_hidden_steps_name_the_option_that_shows_them(folder: Path) -> None:
+    """Where nothing tells of `grow`, it is hidden before `finish`."""
+    (folder / "sparse.toml").write_text(TOML.replace(EVENT.format("grow"), ""))
+    (folder / "run.log").write_bytes(log("a finish"))
+    command = ("run.log", "--mapping", "sparse.toml", "--hidden", "2")
+    hint = "  to see the run with its hidden steps, add `--show`"
+    assert run(*command).output.splitlines() == ["explained  gang.Two: 1 of 1 lines; 3 steps, 2 of them hidden", hint]
+    assert "hidden  g0.grow" in run(*command, "--show").output
+    for other in ("--show", "--keep-going"):
+        assert hint not in run(*command, other).output
+    (folder / "run.log").write_bytes(log("a grow", "a grow", "a finish"))
+    assert hint not in run("run.log", "--mapping", "gang.toml").output, "nothing is hidden"
+
+
 def test_a_strict_mapping_describes_every_line(folder: Path) -> None:
     (folder / "strict.toml").write_text("strict = true\n" + TOML)
     (folder / "run.log").write_bytes(log("a grow", "a sneeze"))

@@ -82,10 +82,17 @@ def explain_log(request: Request, form: Form) -> None:
         say(summary(explanation, paint))
         for line in details(explanation, name, paint, whole=request.output.show, other=other, reported=reported):
             say(line)
+        if explanation.outcome == "explained" and explanation.summary.hidden and _can_show(request):
+            say("  to see the run with its hidden steps, add `--show`")
         for line in ("  rows:", *coverage(explanation)) if request.output.coverage else ():
             say(line)
     code = {"explained": 0, "undecided": BOUNDED}.get(explanation.outcome, FINDINGS)
     sys.exit(exit_code(request.budget, code))
+
+
+def _can_show(request: Request) -> bool:
+    """Whether the run could be printed, and was not asked for."""
+    return not (request.output.show or request.watch.follow or request.watch.keep_going)
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
