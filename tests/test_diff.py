@@ -125,11 +125,15 @@ def test_which_of_two_alike_was_renamed_is_not_guessed() -> None:
     assert dict(part.states) == {}
 
 
+LARGE = {"admission.fsm"}
+"""Specs whose systems have more states than `SHORT` explores."""
+
+
 @pytest.mark.full(reason="whole specs; one state is renamed in any case")
 @pytest.mark.parametrize("folder", sorted(p.name for p in (ROOT / "specs").iterdir()))
 def test_a_machine_that_is_renamed_is_no_other_machine(folder: str, tmp_path: Path) -> None:
     """Each machine of the documents in turn: all that refers to it follows, and nothing is different but its name."""
-    paths = sorted((ROOT / "specs" / folder).glob("*.fsm"))
+    paths = sorted(x for x in (ROOT / "specs" / folder).glob("*.fsm") if x.name not in LARGE)
     old = load(paths).model
     assert old is not None
     for machine in (x for x in old.machines.values() if not shipped(x.span.source.name)):
