@@ -68,7 +68,7 @@ def test_the_layout_does_not_depend_on_fonts(tmp_path: Path, monkeypatch: pytest
     for family in ("DejaVu Sans Mono", "DejaVu Sans Condensed"):
         monkeypatch.setitem(os.environ, "FONTCONFIG_FILE", str(fonts(tmp_path, family)))
         by_font.append(drawings())
-    assert len(by_font[0]) == 42
+    assert len(by_font[0]) == 47
     assert by_font[0] == by_font[1]
 
 

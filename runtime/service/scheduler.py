@@ -190,9 +190,10 @@ class PodScheduler(Observer):
             return
         self._forget_ended()
         again: dict[Gang, None] = {}
-        for uid in [*(doomed if self._terminate else ()), *self._deleted.over(self._now())]:
+        late = self._deleted.over(self._now())
+        for uid in [*(doomed if self._terminate else ()), *late]:
             tracked = self.tracker.pod(uid)
-            if tracked is None or tracked.leaving:
+            if tracked is None or (tracked.leaving and uid in late):
                 self._evicted.discard(uid)
             elif uid not in self._evicted:
                 self._deleted.renew(uid, self._now())

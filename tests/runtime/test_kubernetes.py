@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,14 @@ def test_it_is_the_same_in_a_cluster_of_kubernetes(
     situation: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where, as without a cluster, victims are named to an outer scheduler."""
-    monkeypatch.setattr(test_service, "serving", lambda *given: kube.serving(*given, "--no-evict"))
+
+    @contextmanager
+    def without_evictions(*given: Any) -> Iterator[KubeCluster]:
+        with kube.serving(*given, "--no-evict") as cluster:
+            cluster.source.append("--no-evict")
+            yield cluster
+
+    monkeypatch.setattr(test_service, "serving", without_evictions)
     situation(tmp_path)
 
 
