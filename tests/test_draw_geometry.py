@@ -62,7 +62,7 @@ def test_nothing_covers_a_text_and_no_edge_has_a_gap(layout: str) -> None:
 
 
 CROSSED = {"kubernetes.admission.Gang"}
-"""Four crash rows lead from the border of a state into the states inside it, and an edge crosses one of their labels."""
+"""Four crash rows lead from a border to states inside it, and an edge crosses one of their labels."""
 
 
 @needs_graphviz
