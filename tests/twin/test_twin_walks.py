@@ -40,14 +40,14 @@ NOT_WALKED = "kubernetes.admission."
 def _systems(model: m.Model) -> dict[str, m.System]:
     """The declared ones, and each machine with what it has to do with."""
     alone = {f"{name} alone": closed(model, machine) for name, machine in model.machines.items()}
-    systems = {**model.systems, **alone}
-    return {name: x for name, x in systems.items() if name not in TOO_MANY and not name.startswith(NOT_WALKED)}
+    return {**model.systems, **{name: x for name, x in alone.items() if name not in TOO_MANY}}
 
 
 SYSTEMS = {
     (kind, name): system
     for kind, model in MODELS.items()
     for name, system in (model.systems if kind == "documented" else _systems(model)).items()
+    if not name.startswith(NOT_WALKED)
 }
 
 
