@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -87,6 +87,8 @@ class Service:
         """Tells pods why they wait; nothing waits for it."""
         self._requests: list[Callable[[], object]] = []
         """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
+        self._evicting = Lock()
+        """Held from reading disruption budgets until the pods of a gang are evicted: two gangs may share a budget."""
         self._stopping = False
         self._startup = Startup(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
@@ -308,7 +310,8 @@ class Service:
             self._prepare_request(*stronger)
             if victim.state is not AffinityGroupState.BEING_PREEMPTED:
                 return
-            self._evict_together(victim, pods, stronger)
+            with self._evicting:
+                self._evict_together(victim, pods, stronger)
         except BudgetError as error:
             self._refuse_eviction(victim.name, stronger, str(error))
         except Exception as error:
