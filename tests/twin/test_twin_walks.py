@@ -33,10 +33,6 @@ TOO_MANY = {"confine.Slice alone", "confine.Description alone", "confine.Sliver 
 """Numbers up to a million come with their events, more than can be listed; their systems say which come."""
 
 
-NOT_WALKED = "kubernetes.admission."
-"""Walks also try events that do not come, with all their values; copies of objects in this spec have too many."""
-
-
 def _systems(model: m.Model) -> dict[str, m.System]:
     """The declared ones, and each machine with what it has to do with."""
     alone = {f"{name} alone": closed(model, machine) for name, machine in model.machines.items()}
@@ -47,7 +43,6 @@ SYSTEMS = {
     (kind, name): system
     for kind, model in MODELS.items()
     for name, system in (model.systems if kind == "documented" else _systems(model)).items()
-    if not name.startswith(NOT_WALKED)
 }
 
 

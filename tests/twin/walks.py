@@ -102,17 +102,17 @@ class Choice:
 
     def anything(self) -> Step | None:
         """Any event, to anyone, of those for whose parameters there are values."""
-        events = [(n, e) for n, x in enumerate(self.universe.machines) for e in x.events if self._is_possible(e)]
+        events = [
+            (n, e)
+            for n, x in enumerate(self.universe.machines)
+            for e in x.events
+            if all(has_value(self.universe, p.type) for p in e.parameters)
+        ]
         if not events:
             return None
         number, event = self.random.choice(events)
         arguments = tuple(value_of(self.random, self.universe, p.type) for p in event.parameters)
         return EventStep(number, event.name, arguments)
-
-    def _is_possible(self, event: m.Event) -> bool:
-        """A reference needs an instance: machines of a library may have none."""
-        machines = (p.type.machine for p in event.parameters if isinstance(p.type, m.RefType))
-        return all(any(isinstance(x, int) for x in self.universe.instances_of(machine)) for machine in machines)
 
 
 def wander(explored: Explored, seed: int, steps: int) -> Iterator[tuple[World, Step]]:
@@ -240,6 +240,17 @@ def standing_still_in(universe: Universe, world: World) -> Pending | None:
     return standing_still(StepInProgress(universe, world)) if world.pending else None
 
 
+def has_value(universe: Universe, t: m.Type) -> bool:
+    """A reference needs an instance, and machines of a library may have none. Sets, lists and options may be empty."""
+    match t:
+        case m.RefType(machine):
+            return any(isinstance(x, int) for x in universe.instances_of(machine))
+        case m.RecordType(parts=parts):
+            return all(has_value(universe, of) for _, of in parts)
+        case _:
+            return True
+
+
 def value_of(random: Random, universe: Universe, t: m.Type) -> Value:
     """Any value of a type."""
     match t:
@@ -255,13 +266,17 @@ def value_of(random: Random, universe: Universe, t: m.Type) -> Value:
                 raise TooManyValuesError(machine)
             return random.choice(found)
         case m.OptionalType(of):
-            return None if random.random() < 0.3 else value_of(random, universe, of)
+            return None if random.random() < 0.3 or not has_value(universe, of) else value_of(random, universe, of)
         case m.RecordType(parts=parts):
             return RecordValue(tuple(value_of(random, universe, of) for _, of in parts))
         case m.SetType(of):
-            return frozenset(value_of(random, universe, of) for _ in range(random.randint(0, 3)))
+            return frozenset(
+                value_of(random, universe, of) for _ in range(random.randint(0, 3) * has_value(universe, of))
+            )
         case m.ListType(of=of, bound=bound):
-            return tuple(value_of(random, universe, of) for _ in range(random.randint(0, bound)))
+            return tuple(
+                value_of(random, universe, of) for _ in range(random.randint(0, bound) * has_value(universe, of))
+            )
         case m.MapType(of=of):
             return Table(tuple((k, value_of(random, universe, of)) for k in keys(t, universe)))
         case m.OpaqueType(name):
