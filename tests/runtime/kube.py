@@ -384,6 +384,7 @@ class KubeCluster(Cluster):
             self.api.put(written(pod))
             until(lambda: "no virtual cluster nobody" in str(self.post("filter", {"Pod": written(pod)})))
             self.api.delete(written(pod))
+            until(lambda: name not in self.client.get("/v2/inspect/gangs/").text)
 
     def metric(self, name: str) -> float:
         """The sum of it."""

@@ -298,7 +298,7 @@ def read_spec(pod: dict[str, Any]) -> dict[str, Any]:
     """What a pod asks for; nothing where that cannot be understood."""
     try:
         asked = json.loads(pod["metadata"]["annotations"][SPEC])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, RecursionError):
         return {}
     return dict(asked) if isinstance(asked, dict) else {}
 

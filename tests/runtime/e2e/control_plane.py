@@ -168,8 +168,16 @@ class Plane:
     # Faults
 
     def kill(self, component: str) -> None:
-        """Without a word."""
-        os.kill(int((self.folder / f"{component}.pid").read_text()), signal.SIGKILL)
+        """Without a word. It is dead afterwards: a large process takes a moment to die."""
+        pid = int((self.folder / f"{component}.pid").read_text())
+        os.kill(pid, signal.SIGKILL)
+        for _ in range(1000):
+            try:
+                os.readlink(f"/proc/{pid}/cwd")  # the dead have none
+            except OSError:
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"{component} does not die")
 
     # Requests
 
