@@ -1,16 +1,23 @@
 """What verdicts about runs assume: that something keeps coming which no fairness promises, or that too little is
-promised. Each is a decision of its own on the graph that the verdict was decided on."""
+promised. The first is a decision of its own on the graph that the verdict was decided on. So is the second, if the
+author promises something. If not, the run at hand tells which promise excludes it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import assert_never
 
+from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.liveness.answer import Answer, answers
+from fsmdsl.runs.liveness.fairness import FairnessConstraints
 from fsmdsl.runs.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.runs.liveness.graph import Graph
-from fsmdsl.runs.liveness.plan import Crashes, Delivery, MessageWaits, Obligation, Plan, Question
+from fsmdsl.runs.liveness.plan import Crashes, Delivery, MessageWaits, Obligation, Plan, Question, UncheckedError
+from fsmdsl.runs.liveness.record import Marks
+from fsmdsl.runs.trace import Entry, Trace
 from fsmdsl.step import (
     ChannelStep,
     CrashStep,
@@ -24,6 +31,10 @@ from fsmdsl.step import (
     enabled,
     fire,
 )
+from fsmdsl.step.world import TraceEvent
+
+MAX_LOOP = 200
+"""Maximum number of states of a loop that `excluding` examines."""
 
 MAX_EDGES = 1_000_000
 """Maximum number of edges of a graph on which this is decided. It takes as long as the verdicts, or longer."""
@@ -51,6 +62,68 @@ def stronger(plan: Plan, graph: Graph, q: Question) -> Iterator[str]:
         (answer,) = answers(replace(plan, questions=(question,)), graph)
         if answer.outcome == "holds":
             yield name
+
+
+def excluding(universe: Universe, p: m.Property, trace: Trace) -> list[m.Fairness]:
+    """The promises about a step out of the loop that exclude a run which repeats its last steps forever. What is
+    possible in every state of the loop, and never happens there, is promised as weakly fair. If there is no such event,
+    what is possible in some of these states is promised as strongly fair.
+
+    The definition performs each step that is possible in the loop, if it has at most `MAX_LOOP` states. Other runs may
+    violate the property nevertheless. Raises `TooManyValuesError`.
+    """
+    loop = [*trace.befores()][trace.loop or 0 :]
+    if trace.loop is None or len(loop) > MAX_LOOP:
+        return []
+    performed = [[(step, fire(universe, world, step)) for step in enabled(universe, world)] for world, _ in loop]
+    possible = [[(step, x.cascade) for step, x in steps if x.fault is None] for steps in performed]
+    inside = {world for world, _ in loop}
+    out = [step for steps in performed for step, x in steps if x.fault is None and x.world not in inside]
+    promises = dict.fromkeys(_promises(universe, out))
+    lacking = [(x, *_lacking(universe, replace(p, under=(x,), finite=False), loop, possible)) for x in promises]
+    weak = [x for x, always, _ in lacking if always]
+    return weak or [replace(x, strength="strong") for x, _, sometimes in lacking if sometimes]
+
+
+def _lacking(
+    universe: Universe,
+    p: m.Property,
+    loop: Sequence[tuple[World, Entry]],
+    possible: Sequence[Sequence[tuple[Step, Sequence[TraceEvent]]]],
+) -> tuple[bool, bool]:
+    """Does something that a property promises never happen in a loop, although it is possible in each of its states, or
+    in some of them?"""
+    constraints = FairnessConstraints(universe)
+    try:
+        promised = constraints.of(p)[0]
+    except UncheckedError:
+        return False, False
+    plan = Plan(universe, (), tuple(constraints.obligations), ())
+    marks = Marks(plan)
+    always, sometimes = promised, 0
+    for (world, entry), steps in zip(loop, possible, strict=True):
+        promised &= ~marks.of(world, entry.step, entry.cascade)
+        offered = reduce(or_, (marks.of(world, step, cascade) for step, cascade in steps), 0)
+        offered = offered & ~plan.deliveries | offered >> 1 & plan.deliveries  # behind each is its `MessageWaits`
+        always, sometimes = always & offered, sometimes | offered
+    return bool(promised & always), bool(promised & sometimes)
+
+
+def _promises(universe: Universe, steps: Iterable[Step]) -> Iterator[m.Fairness]:
+    """For each of these steps what an author can promise about it, as weakly fair."""
+    for step in steps:
+        match step:
+            case EventStep() | OutcomeStep():
+                yield m.Fairness("weak", (_name(universe, step),), ())
+            case TimerStep():
+                if universe.machines[step.instance].transitions[step.transition].label is not None:
+                    yield m.Fairness("weak", (_name(universe, step),), ())
+            case ChannelStep(kind="deliver"):
+                yield m.Fairness("weak", (), (m.Delivery(universe.queues[step.queue].channel.qualified, None),))
+            case ChannelStep() | CrashStep() | RecoverStep():
+                pass
+            case _:
+                assert_never(step)
 
 
 def steps_possible(universe: Universe, world: World, *, finite: bool) -> tuple[str, ...]:

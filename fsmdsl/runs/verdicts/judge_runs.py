@@ -8,7 +8,7 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.explain import lines
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
-from fsmdsl.runs.liveness.assumptions import standing_still, steps_possible, stronger
+from fsmdsl.runs.liveness.assumptions import excluding, standing_still, steps_possible, stronger
 from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.runs.recovery import check as recovers
@@ -83,25 +83,39 @@ def _temporal(search: Searched) -> Iterator[tuple[str, Verdict]]:
 
 
 def with_assumptions(search: Searched, verdicts: list[Verdict]) -> list[Verdict]:
-    """The same verdicts. One that holds says what it relies on, one that does not which stronger promise it needs."""
+    """The same verdicts. One that holds says what it relies on, one that does not which promise it needs, or which
+    promises exclude its run."""
     plan = search.plan
     temporal = {p.name for p in search.universe.system.properties if not isinstance(p.formula, m.Recovers)}
-    outcomes = {v.name: v.outcome for v in verdicts if v.kind == "property" and v.name in temporal}
-    if plan is None or not {*outcomes.values()} & {"holds", "violated"} or search.stopped is not None:
+    by_name = {v.name: v for v in verdicts if v.kind == "property" and v.name in temporal}
+    outcomes = {v.outcome for v in by_name.values()}
+    if plan is None or not outcomes & {"holds", "violated"}:
         return verdicts
-    graph = search.graph()
+    graph = None if search.stopped is not None else search.graph()
     changed: dict[str, Verdict] = {}
-    by_name = {v.name: v for v in verdicts if v.kind == "property"}
     for q in plan.questions:
-        names = [*stronger(plan, graph, q)] if outcomes[q.property.name] == "violated" else []
-        if names:
-            v = by_name[q.property.name]
-            advice = f"holds with {', or with '.join(f'`strong fair {name}`' for name in names)}"
-            changed[v.name] = replace(v, explanation=(*v.explanation, advice))
-    for a in standing_still(plan, graph, [name for name, outcome in outcomes.items() if outcome == "holds"]):
-        v = _reliant(search, by_name[a.question.property.name], a)
-        changed[v.name] = v
+        v = by_name[q.property.name]
+        if v.outcome == "violated":
+            names = [] if graph is None else [*stronger(plan, graph, q)]
+            holds = f"holds with {', or with '.join(f'`strong fair {name}`' for name in names)}"
+            advice = (holds,) if names else _unfair(search.universe, q.property, v.trace)
+            changed[v.name] = replace(v, explanation=(*v.explanation, *advice))
+    holding = [name for name, v in by_name.items() if v.outcome == "holds"]
+    for a in standing_still(plan, graph, holding) if graph is not None else ():
+        changed[a.question.property.name] = _reliant(search, by_name[a.question.property.name], a)
     return [changed.get(v.name, v) if v.kind == "property" else v for v in verdicts]
+
+
+def _unfair(universe: Universe, p: m.Property, trace: Trace | None) -> Iterator[str]:
+    """What never happens in a run although it remains possible, so that fairness excludes this run."""
+    try:
+        promises = [] if trace is None else excluding(universe, p, trace)
+    except TooManyValuesError:
+        return
+    for x in promises[:SHOWN_STEPS]:
+        name = x.names[0] if x.names else f"deliver {x.deliveries[0].channel.rpartition('.')[2]}"
+        when, fair = ("in every state", "fair") if x.strength == "weak" else ("in some states", "strong fair")
+        yield f"`{name}` is possible {when} of the loop but never happens; `under {fair} {name}` excludes this run"
 
 
 def _reliant(search: Searched, v: Verdict, a: Answer) -> Verdict:
