@@ -36,7 +36,7 @@ def test_a_change_of_many_folders_runs_the_tests_of_the_first_few() -> None:
 
 
 def test_in_eight_days_each_seed_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "FULL", False)
+    monkeypatch.setattr(tiers, "ROTATION", 8)
     days = []
     for day in range(100, 100 + tiers.ROTATION):
         monkeypatch.setattr(tiers, "DAY", day)
@@ -46,7 +46,7 @@ def test_in_eight_days_each_seed_runs_once(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_make_full_runs_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "FULL", True)
+    monkeypatch.setattr(tiers, "ROTATION", 1)
     assert (tiers.today(range(50)), tiers.share(50)) == (range(50), 50)
 
 
@@ -67,8 +67,8 @@ def test_a_file_for_make_full_is_known_by_its_text(text: str, full: bool, tmp_pa
     assert not tiers.is_full(tmp_path / "other.py")
 
 
-@pytest.mark.parametrize(("tier", "count"), [("full", 12), ("test", 2)])
-def test_pytest_collects_what_belongs_to_the_tier(tier: str, count: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tier", "rotation", "count"), [("full", "", 12), ("test", "", 2), ("full", "3", 6)])
+def test_pytest_collects_what_belongs_to_the_tier(tier: str, rotation: str, count: int, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text("utf-8"))
     (tmp_path / "test_whole.py").write_text("import pytest\npytestmark = pytest.mark.full\ndef test_a() -> None: ...\n")
     (tmp_path / "test_some.py").write_text(
@@ -78,7 +78,7 @@ def test_pytest_collects_what_belongs_to_the_tier(tier: str, count: int, tmp_pat
         "@pytest.mark.parametrize('seed', today(range(9)))\ndef test_c(seed: int) -> None: ...\n"
     )
     path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
-    environment = {**os.environ, "FSM_TESTS": tier, "FSM_DAY": "3", "PYTHONPATH": path}
+    environment = {**os.environ, "FSM_TESTS": tier, "FSM_ROTATION": rotation, "FSM_DAY": "3", "PYTHONPATH": path}
     command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "--collect-only", "-q", "."]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert sum("::" in line for line in done.stdout.splitlines()) == count, done.stdout + done.stderr

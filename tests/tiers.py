@@ -2,7 +2,7 @@
 
     make quick    the tests for the changed files, in half a minute: see `quick.py`
     make test     the whole toolkit and the allocator, in five minutes on two cores; needs nothing but Python
-    make full     everything, as CI runs it
+    make full     everything
 
 `make test` differs from `make full` in two ways:
 
@@ -10,6 +10,8 @@
   the other tests of the same code. The reason is the argument of the marker.
 * It does an eighth of what is random: `today` chooses the seeds, others each day, `share` is the number of runs or
   steps, and `enough` the number of cases of a kind that a test has to come across.
+
+CI runs both, the second with a third of what is random (`FSM_ROTATION=3`).
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ T = TypeVar("T")
 
 FULL = os.environ.get("FSM_TESTS") == "full" or "FSM_SEEDS" in os.environ
 
-ROTATION = 8
-"""The number of days after which `make test` has run all seeds."""
+ROTATION = int(os.environ.get("FSM_ROTATION") or (1 if FULL else 8))
+"""The number of days after which all seeds have run."""
 
 DAY = int(os.environ.setdefault("FSM_DAY", str(date.today().toordinal())))
 """The number of the day, or `FSM_DAY`. Workers inherit it, so that midnight does not divide them."""
@@ -36,17 +38,17 @@ _FULL_FILE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.full\b", re.MULTIL
 
 def today(items: Sequence[T]) -> Sequence[T]:
     """The seeds, or cases of a table, that run today: all in `make full`, otherwise every eighth, at least one."""
-    return items if FULL or len(items) < 2 else items[DAY % min(ROTATION, len(items)) :: ROTATION]
+    return items if ROTATION == 1 or len(items) < 2 else items[DAY % min(ROTATION, len(items)) :: ROTATION]
 
 
 def share(count: int) -> int:
     """A number of random steps, runs or examples: all in `make full`, otherwise an eighth, at least one."""
-    return count if FULL else max(1, count // ROTATION)
+    return max(1, count // ROTATION)
 
 
 def enough(count: int) -> int:
     """How many random cases are of a kind, at least: with an eighth of them half of an eighth, which may be none."""
-    return count if FULL else count // ROTATION // 2
+    return count if ROTATION == 1 else count // ROTATION // 2
 
 
 def is_full(path: Path) -> bool:
