@@ -19,7 +19,7 @@ from property_runs import translated
 from seeds import seeds
 from test_cli import ROOT, fsm
 from test_liveness import Sample
-from tiers import enough, share, today
+from tiers import ROTATION, enough, share, today
 
 from fsmdsl import model as m
 from fsmdsl.interop.second_opinion import Budgeted, SecondOpinion, compare
@@ -350,9 +350,20 @@ def test_the_command_takes_no_tool(tmp_path: Path) -> None:
 
 FOLDERS = ("specs/confine", "specs/grove", "specs/hived", "specs/kubernetes", "specs/yunikorn", "benchmarks")
 
-MAX_STATES = 40_000
-"""A larger system is left out: `benchmarks/second_opinion.py`, which makes the table of the documentation, has the same
-limit."""
+MAX_STATES = 40_000 if ROTATION == 1 else 10_000
+"""Larger systems are left out: `benchmarks/second_opinion.py`, which makes the table of the documentation, has the first
+limit. The judge takes minutes for each system between the limits."""
+
+LARGE = {
+    "kubernetes.admission.Gates": 12_306,
+    "kubernetes.admission.BothWays": 17_716,
+    "kubernetes.admission.OtherWay": 18_560,
+    "kubernetes.job.TwoPods": 20_454,
+    "kubernetes.admission.LostJournal": 63_492,
+    "kubernetes.admission.Preemption": 77_016,
+    "kubernetes.admission.TwoVictims": 158_176,
+}
+"""Systems with more states than the second limit, where none is left out for symmetry."""
 
 
 @pytest.mark.full(reason="searches of some minutes by the definition")
@@ -361,10 +372,11 @@ def test_properties_of_our_specs_are_confirmed(folder: str) -> None:
     loaded = load([ROOT / folder, *(x for x in [ROOT / folder / "holes"] if x.exists())])
     assert loaded.model is not None
     unconfirmed, left_out, properties = [], [], 0
-    for system in (x for x in loaded.model.systems.values() if x.properties):
+    systems = today([x for x in loaded.model.systems.values() if x.properties])
+    for system in systems:
         found = explore(loaded.model, system, Limits(MAX_STATES, after_violation=None), None, Means(symmetry=False))
         if found.stopped is not None:
-            left_out.append(system.name)
+            left_out.append(system)
             continue
         opinion = compare(found, Judge().opinion(loaded.model, system, found.states, Budgeted(3600.0)))
         assert opinion.agreement != "different", opinion.rows
@@ -372,5 +384,5 @@ def test_properties_of_our_specs_are_confirmed(folder: str) -> None:
         unconfirmed += [r for r in opinion.rows if r.what in formulas and r.agreement != "confirmed"]
         properties += len(formulas)
     assert unconfirmed == []
-    assert left_out == []
+    assert left_out == [x for x in systems if LARGE.get(x.qualified, 0) > MAX_STATES]
     assert properties > 0
