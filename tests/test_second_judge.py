@@ -351,8 +351,8 @@ def test_the_command_takes_no_tool(tmp_path: Path) -> None:
 FOLDERS = ("specs/confine", "specs/grove", "specs/hived", "specs/kubernetes", "specs/yunikorn", "benchmarks")
 
 MAX_STATES = 40_000 if ROTATION == 1 else 10_000
-"""Larger systems are left out: `benchmarks/second_opinion.py`, which makes the table of the documentation, has the first
-limit. The judge takes minutes for each system between the limits."""
+"""Larger systems are left out: `benchmarks/second_opinion.py`, which makes the table of the documentation, has the
+first limit. The judge takes minutes for each system between the limits."""
 
 LARGE = {
     "kubernetes.admission.Gates": 12_306,
