@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import pickle
@@ -39,7 +40,7 @@ from fsmdsl.runs import violation_groups as groups_module
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.replay import shortest, with_runs
 from fsmdsl.runs.violation_groups import Group, violation_groups
-from fsmdsl.search import Limits, Means, explore
+from fsmdsl.search import Limits, Means, Progress, explore
 from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
@@ -677,6 +678,66 @@ def test_one_fix_ignores_an_event_in_all_states_of_a_group() -> None:
     assert "ignore `called` in `Cooking` of Order" in titles
     (edit,) = titles["ignore `called` in these 9 states of Order"]
     assert "ignore called in Draft, Paid, Cooking" in edit.text
+
+
+# What has no name ----------------------------------------------------------------------------------------------------
+
+UNNAMED = """
+machine Door {
+    n: 0..3
+    initial state Open
+    event push from environment
+    Open on push when n < 3 do n = n + 1
+    invariant n < 2
+}
+system S {
+    doors: Door[2]
+    may rest when true
+    invariant doors[0].n + doors[1].n < 6 and doors[0].n + doors[1].n < 5 and true  // too long
+    reachable doors[0].n > 3 or false
+    property eventually doors[0].n == 1 and doors[1].n == 0
+}
+"""
+SHOWN = (
+    "Door: `n < 2`",
+    "`doors[0].n + doors[1].n < 6 and doors[0].n + doors[1].n < 5…`",
+    "`doors[0].n > 3 or false`",
+    "`eventually doors[0].n == 1 and doors[1].n == 0`",
+)
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "junit", "github", "gitlab", "markdown"])
+def test_what_has_no_name_is_shown_by_its_condition(form: str, tmp_path: Path) -> None:
+    spec = tmp_path / "unnamed.fsm"
+    spec.write_text(UNNAMED)
+    output = html.unescape(CliRunner().invoke(cli, ["verify", str(spec), "--format", form]).output)
+    texts = json.dumps(json.loads(output), ensure_ascii=False) if form in ("json", "sarif", "gitlab") else output
+    texts = texts.replace("\\", "").replace("#96;", "`").replace("#60;", "<")
+    assert [x for x in SHOWN if x not in texts] == []
+    numbered = re.findall(r"(?:invariant|reachable|property) [12]", texts)
+    assert {*numbered} == ({"invariant 1", "reachable 1", "property 1"} if form == "json" else set())
+
+
+def test_a_condition_without_a_name_keeps_its_identifier() -> None:
+    model = compiled(UNNAMED)
+    (system,) = model.systems.values()
+    names = {v.name: v.label for v in explore(model, system).verdicts if v.is_own}
+    assert names == {
+        "invariant 1": f"invariant {SHOWN[1]}",
+        "Door: invariant 1": f"invariant {SHOWN[0]}",
+        "reachable 1": f"reachable {SHOWN[2]}",
+        "property 1": f"property {SHOWN[3]}",
+    }
+    unknown = explore(model, system, Limits(seconds=0)).verdicts
+    assert {v.name: v.label for v in unknown if v.is_own} == names
+
+
+def test_what_is_violated_so_far_is_named_in_the_same_way() -> None:
+    model = compiled(UNNAMED.replace("Door[2]", "Door[9]"))
+    (system,) = model.systems.values()
+    reports: list[Progress] = []
+    explore(model, system, Limits(states=20_000), means=Means(compiled=False, workers=1), progress=reports.append)
+    assert f"invariant {SHOWN[0]} after 2 steps" in {text for x in reports for text in x.violated}
 
 
 # What is never reachable ---------------------------------------------------------------------------------------------
