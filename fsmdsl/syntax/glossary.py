@@ -37,7 +37,8 @@ GLOSSARY = (
     Term("amendment", "a declaration, with a reason, that the document lacks and the machine needs"),
     Term(
         "bound, within the bound",
-        "a condition on the states of a system (`explore while`): no step is taken from a state in which it is false",
+        "a condition on the states of a system (`explore while`): no step is taken from a state in which it is false; "
+        "a property of runs that holds within the bound may be violated by a run that leaves it",
         'TLC "state constraint"',
     ),
     Term("cell", "a piece of hardware that is allocated as a unit: a GPU, a node, a rack", "HiveD (OSDI 2020)"),
