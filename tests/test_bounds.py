@@ -269,6 +269,63 @@ def test_a_run_that_leaves_the_bound_has_not_ended_there() -> None:
     both(text % "eventually c.n == 5")
 
 
+RETRIES = """
+machine Server {
+    attempts: 0..9
+    answered: bool
+    initial state Open
+    event retry, succeed from environment
+    Open on retry when not answered do attempts = %s
+    Open on succeed when not answered do answered = true
+}
+system S { server: Server  may rest when server.answered  %s  property served: eventually server.answered }
+"""
+
+
+def test_what_holds_within_the_bound_may_be_violated_by_a_run_that_leaves_it(tmp_path: Path) -> None:
+    """The example of the documentation, and what it advises instead."""
+    bounded = RETRIES % ("min(attempts + 1, 9)", "explore while server.attempts <= 2")
+    assert named(explored(bounded), "served").outcome == "holds"
+    assert named(explored(RETRIES % ("min(attempts + 1, 9)", "")), "served").outcome == "violated"
+    assert named(explored(RETRIES % ("min(attempts + 1, 3)", "")), "served").outcome == "violated"
+    spec = tmp_path / "a.fsm"
+    for text, is_noted in ((bounded, True), (bounded.replace("<= 2", "<= 9"), False)):
+        spec.write_text(text)
+        told = CliRunner().invoke(cli, ["verify", str(spec)]).output
+        assert ("property served holds as far as runs stay within the bound" in told) is is_noted
+
+
+MAYBE_STUCK = """
+machine Noise { initial state On  event flip from environment  On on flip }
+machine Clock { n: 0..4  initial state On  event tick from environment  On on tick when n < 4 do n = n + 1 }
+machine Gate { param c: Clock  initial state Shut  state Open
+    event push from environment  Shut -> Open on push when c.n > %d }
+system S { x: Noise  c: Clock  g: Gate { c = c }  explore while c.n < %d
+    property never: always not stuck(g)
+    property sometime: eventually stuck(g)
+    property same: always (stuck(g) == (c.n > 4))
+}
+"""
+
+
+def test_no_run_is_a_counterexample_because_somebody_might_be_stuck_or_move_beyond(tmp_path: Path) -> None:
+    """Nobody can say within the bound whether the gate will be pushed beyond it: it may be that it is stuck already."""
+    names = ("never", "sometime", "same")
+    for opens, is_stuck in ((3, False), (4, True)):
+        whole, part = (explored(MAYBE_STUCK % (opens, most)) for most in (5, 2))
+        assert [named(whole, x).outcome for x in names] == (
+            ["violated", "holds", "violated"] if is_stuck else ["holds", "violated", "holds"]
+        )
+        assert [named(part, x).outcome for x in names] == ["holds"] * 3
+        limited = explored(MAYBE_STUCK % (opens, 5), limits=Limits(4))
+        assert [named(limited, x).outcome for x in names] == ["unknown"] * 3
+    spec = tmp_path / "a.fsm"
+    for most in (2, 5):
+        spec.write_text(MAYBE_STUCK % (4, most))
+        told = CliRunner().invoke(cli, ["verify", str(spec), "--second-opinion", "graph"]).output
+        assert "confirmed  a.S by the state graph: 6 confirmed" in told
+
+
 def test_a_premise_that_comes_true_on_no_run_within_is_said_of_the_bound() -> None:
     text = COUNTER + "system S { c: Counter  explore while c.n < 3  property p: c.n == 7 ~> c.n == 0 }"
     assert named(explored(text), "p").explanation == ("vacuous: `c.n == 7` is never true within the bound",)

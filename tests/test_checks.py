@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Literal
 
@@ -16,6 +17,7 @@ from fsmdsl.check import check, completeness
 from fsmdsl.check.subject import Subject
 from fsmdsl.model.resolve import resolve
 from fsmdsl.runs.simulation.closed_system import closed
+from fsmdsl.search import explore
 from fsmdsl.step import Frame, Universe, initial, truth
 from fsmdsl.step.values import domain
 from fsmdsl.step.world import World
@@ -158,6 +160,21 @@ def test_ranges_are_decided_as_trying_everything_does(guard: str, effect: str) -
     found = check(model)
     assert _reported(found, "FSM221") is (bool(fits) and not any(fits))
     assert _reported(found, "FSM222") is (any(fits) and not all(fits))
+
+
+def test_both_remedies_of_a_counter_that_only_grows_prevent_the_fault() -> None:
+    text = """
+    machine Counter {{ n: 0..9  initial state On  event up from environment  On on up do n = {} }}
+    system S {{ counters: Counter[2]  {}  may rest when true  invariant small: all c in counters: c.n <= 9 }}
+    """
+    (note,) = found_in(text.format("n + 2", ""), "FSM222")
+    assert note.advice is not None
+    saturating, bound = re.findall("`(.*?)`", note.advice)
+    assert saturating == "n = min(n + 2, 9)"
+    remedies = (text.format(saturating.removeprefix("n = "), ""), text.format("n + 2", bound))
+    for spec, fails in ((text.format("n + 2", ""), True), *((x, False) for x in remedies)):
+        model = model_of(spec)
+        assert explore(model, model.systems["case.S"]).fails is fails
 
 
 def test_a_witness_is_named_as_the_author_wrote_it() -> None:

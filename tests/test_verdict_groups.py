@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import pickle
@@ -33,12 +34,13 @@ from fsmdsl.editor.editing.worker import Worker
 from fsmdsl.model.resolve import Memory
 from fsmdsl.model.workspace import load
 from fsmdsl.report.exploration import details
+from fsmdsl.report.violations import Style
 from fsmdsl.runs import causes as causes_module
 from fsmdsl.runs import violation_groups as groups_module
 from fsmdsl.runs.causes import causes
 from fsmdsl.runs.replay import shortest, with_runs
 from fsmdsl.runs.violation_groups import Group, violation_groups
-from fsmdsl.search import Limits, Means, explore
+from fsmdsl.search import Limits, Means, Progress, explore
 from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
@@ -389,9 +391,28 @@ def test_a_run_that_is_long_is_shown_with_its_steps_alone() -> None:
     steps = [line for line in lines if re.fullmatch(r" +\d+  m\.e", line)]
     assert (len(worlds), len(steps)) == (1, 9), "the first run has worlds, the second its steps alone"
     at = lines.index(
-        "  violated as well, with the same cause as invariant second (`fsm verify --runs` shows the runs):"
+        "  violated as well, with the same cause as invariant second (`fsm verify --runs` shows every run in full):"
     )
     assert lines[at + 1] == "    14 steps: invariant last"
+
+
+def hints(model: m.Model, style: Style) -> list[str]:
+    """What is said of `--runs`."""
+    (system,) = model.systems.values()
+    lines = details(explore(model, system), model, style=style)
+    return [line.strip() for line in lines if "--runs" in line]
+
+
+def test_the_hint_says_that_runs_are_shown_in_full_only_where_some_are_not() -> None:
+    in_full = "`fsm verify --runs` shows every run in full"
+    long, two = (
+        compiled(LONG),
+        compiled(LONG.replace("    invariant last: m.n < 14 or n in B", "    may rest when true")),
+    )
+    assert hints(long, Style())[0].endswith(f"({in_full}):")
+    assert hints(long, Style(brief=True))[0].endswith("(`fsm verify --runs` shows the runs):")
+    assert hints(two, Style()) == [f"note: of some runs, only the steps are shown ({in_full})"]
+    assert hints(two, Style(brief=True)) == hints(two, Style(runs=True)) == hints(long, Style(runs=True)) == []
 
 
 LONG = """
@@ -659,14 +680,78 @@ def test_one_fix_ignores_an_event_in_all_states_of_a_group() -> None:
     assert "ignore called in Draft, Paid, Cooking" in edit.text
 
 
+# What has no name ----------------------------------------------------------------------------------------------------
+
+UNNAMED = """
+machine Door {
+    n: 0..3
+    initial state Open
+    event push from environment
+    Open on push when n < 3 do n = n + 1
+    invariant n < 2
+}
+system S {
+    doors: Door[2]
+    may rest when true
+    invariant doors[0].n + doors[1].n < 6 and doors[0].n + doors[1].n < 5 and true  // too long
+    reachable doors[0].n > 3 or false
+    property eventually doors[0].n == 1 and doors[1].n == 0
+}
+"""
+SHOWN = (
+    "Door: `n < 2`",
+    "`doors[0].n + doors[1].n < 6 and doors[0].n + doors[1].n < 5…`",
+    "`doors[0].n > 3 or false`",
+    "`eventually doors[0].n == 1 and doors[1].n == 0`",
+)
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "sarif", "junit", "github", "gitlab", "markdown"])
+def test_what_has_no_name_is_shown_by_its_condition(form: str, tmp_path: Path) -> None:
+    spec = tmp_path / "unnamed.fsm"
+    spec.write_text(UNNAMED)
+    output = html.unescape(CliRunner().invoke(cli, ["verify", str(spec), "--format", form]).output)
+    texts = json.dumps(json.loads(output), ensure_ascii=False) if form in ("json", "sarif", "gitlab") else output
+    texts = texts.replace("\\", "").replace("#96;", "`").replace("#60;", "<")
+    assert [x for x in SHOWN if x not in texts] == []
+    numbered = re.findall(r"(?:invariant|reachable|property) [12]", texts)
+    assert {*numbered} == ({"invariant 1", "reachable 1", "property 1"} if form == "json" else set())
+
+
+def test_a_condition_without_a_name_keeps_its_identifier() -> None:
+    model = compiled(UNNAMED)
+    (system,) = model.systems.values()
+    names = {v.name: v.label for v in explore(model, system).verdicts if v.is_own}
+    assert names == {
+        "invariant 1": f"invariant {SHOWN[1]}",
+        "Door: invariant 1": f"invariant {SHOWN[0]}",
+        "reachable 1": f"reachable {SHOWN[2]}",
+        "property 1": f"property {SHOWN[3]}",
+    }
+    unknown = explore(model, system, Limits(seconds=0)).verdicts
+    assert {v.name: v.label for v in unknown if v.is_own} == names
+
+
+def test_what_is_violated_so_far_is_named_in_the_same_way() -> None:
+    model = compiled(UNNAMED.replace("Door[2]", "Door[9]"))
+    (system,) = model.systems.values()
+    reports: list[Progress] = []
+    explore(model, system, Limits(states=20_000), means=Means(compiled=False, workers=1), progress=reports.append)
+    assert f"invariant {SHOWN[0]} after 2 steps" in {text for x in reports for text in x.violated}
+
+
 # What is never reachable ---------------------------------------------------------------------------------------------
 
 
 def pair(formula: str) -> m.Model:
-    return compiled(f"""
+    return compiled(pair_text(formula))
+
+
+def pair_text(formula: str) -> str:
+    return f"""
     machine M {{ n: 0..3  initial state A  state B  event e from environment  A -> B on e  B -> A on e }}
     system S {{ ms: M[2]  reachable x: {formula} }}
-    """)
+    """
 
 
 @pytest.mark.parametrize("means", [Means(), Means(compiled=False, workers=1)], ids=["any engine", "plain"])
@@ -674,21 +759,35 @@ def pair(formula: str) -> m.Model:
     ("formula", "lines"),
     [
         ("ms[0].n == 2", ()),
+        ("some m in ms: m.n == 2", ()),
         ("ms[0] in B and ms[1].n == 2", ("`ms[1].n == 2` is never true",)),
         ("ms[0].n == 1 and (ms[0] in B and ms[1].n == 2)",
          ("`ms[0].n == 1` is never true", "`ms[1].n == 2` is never true")),
         ("ms[0] in B and ms[0] in A", ("each part is true in some state, but never all of them at once",)),
-        ("all m in ms: m.n == 1", ("`m.n == 1` is true of no `m`",)),
-        ("all m in ms: m in B and m.n == 1", ("`m.n == 1` is true of no `m`",)),
+        ("all m in ms: m.n == 1", ("`m.n == 1` is never true of any `m`",)),
+        ("all m in ms: m in B and m.n == 1", ("`m.n == 1` is never true of any `m`",)),
     ],
 )  # fmt: skip
-def test_a_conjunction_that_is_never_reachable_says_which_part_never_holds(
+def test_what_is_never_reachable_says_so_and_which_part_never_holds(
     formula: str, lines: tuple[str, ...], means: Means
 ) -> None:
     model = pair(formula)
     (system,) = model.systems.values()
     (v,) = (v for v in explore(model, system, means=means).verdicts if v.kind == "reachable")
-    assert (v.outcome, v.explanation) == ("violated", lines)
+    assert (v.outcome, v.explanation) == ("violated", (f"`{formula}` is never true", *lines))
+
+
+@pytest.mark.parametrize("formula", ["ms[0].n == 2", "ms[0] in B and ms[0] in A", "all m in ms: m.n == 1"])
+def test_every_format_says_of_a_violated_reachable_that_it_is_never_true(formula: str, tmp_path: Path) -> None:
+    spec = tmp_path / "pair.fsm"
+    spec.write_text(pair_text(formula))
+    formats = {
+        of: CliRunner().invoke(cli, ["verify", str(spec), "--format", of]).output
+        for of in ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+    }
+    assert [of for of, output in formats.items() if f"`{formula}` is never true" not in output] == []
+    assert CliRunner().invoke(cli, ["report", str(spec), "--out", str(tmp_path / "out")]).exit_code == 1
+    assert "is never true" in (tmp_path / "out" / "index.html").read_text("utf-8")
 
 
 def test_of_a_search_that_was_cut_short_no_part_is_called_never_true() -> None:

@@ -62,7 +62,7 @@ system Hall { lamps: Lamp[1] }
 
 BEGIN = [
     " * trace 1: violated, invariant few, 4 steps",
-    "   trace 2: violated, invariant Lamp: invariant 1, 4 steps",
+    "   trace 2: violated, invariant Lamp: `Off => n < 2`, 4 steps",
     "   trace 3: holds, reachable lit, 1 step",
     "   trace 4: violated, fault overflow, 3 steps",
     "   trace 5: violated, fault range, 6 steps",
@@ -128,14 +128,14 @@ def test_why_says_what_holds_and_which_part_does_not(folder: Path) -> None:
     assert after(told, "why") == [
         "  fails  invariant few",
         "         `lamp.n < 2` is false: lamp.n is 2",
-        "  fails  invariant Lamp: invariant 1",
+        "  fails  invariant Lamp: `Off => n < 2`",
         "         in lamp: `n < 2` is false: n is 2",
         "         in lamp: `Off` holds",
         "  no     reachable lit",
     ]
     assert after(walk("why"), "why") == [
         "  holds  invariant few",
-        "  holds  invariant Lamp: invariant 1",
+        "  holds  invariant Lamp: `Off => n < 2`",
         "  no     reachable lit",
     ]
 

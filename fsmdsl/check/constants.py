@@ -126,13 +126,14 @@ def _invariants(
     leaves = () if machine is None else tuple(s.name for s in machine.leaves)
     for invariant in invariants:
         condition, opposite = invariant.condition, m.Not(invariant.condition)
+        name = f"`{invariant.name}`" if invariant.is_named else "the invariant"
         if subject.together(machine, leaves, [subject.normal(condition, system=system)]) is None:
-            diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` can never hold")
+            diagnostic = EMPTY.at(condition.span, f"{name} can never hold")
             yield diagnostic.help("correct it")
         elif not surely_has_value(subject.model, condition, system) or _speaks_of_a_let(condition):
             continue
         elif subject.together(machine, leaves, [subject.normal(opposite, system=system)]) is None:
-            diagnostic = EMPTY.at(condition.span, f"`{invariant.name}` is always true: nothing can violate it")
+            diagnostic = EMPTY.at(condition.span, f"{name} is always true: nothing can violate it")
             yield diagnostic.help("write a condition that can be violated, or remove it")
 
 

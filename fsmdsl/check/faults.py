@@ -191,7 +191,8 @@ system S { gang: Gang  pod: Pod }
 RANGE = FaultPage(
     "range",
     "a value is outside the declared range",
-    "guard the row at the end of the range, limit the value with `min` or `max`, or widen the range",
+    "guard the row at the end of the range, limit the value with `min` or `max`, or widen the range; "
+    "if the number has no limit, bound the exploration with `explore while`",
     """
 Numbers have a range, and every value of a field, an argument or a record field must be inside it. Values do not wrap
 around.
@@ -211,7 +212,7 @@ system S { counter: Counter }
 - Limit the value if that is what the real system does: `n = min(n + 1, 2)`.
 - Widen the range. Each additional value multiplies the number of states.
 - If the number has no limit, such as an epoch, bound the exploration instead: `explore while counter.n < 2` in the
-  system. Verdicts then hold within the bound.
+  system. Verdicts then hold within the bound (`fsm explain bound`).
 """,
 )
 

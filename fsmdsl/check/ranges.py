@@ -12,7 +12,7 @@ from fsmdsl.check.subject import Subject, arguments
 from fsmdsl.core.guards import conjuncts
 from fsmdsl.dataclasses import dataclass, field, replace
 from fsmdsl.model.typing import bare, holds
-from fsmdsl.model.walk import effects, expressions
+from fsmdsl.model.walk import effects, effects_of, expressions
 from fsmdsl.text.diagnostics import Diagnostic, Rule, Severity
 
 LEAVES = Rule(
@@ -61,11 +61,16 @@ machine Door {
 }
 ```
 
-Add a guard that excludes such values: `when opened < 9`.
+- If the step cannot happen at the end of the range, add a guard that excludes such values: `when opened < 9`.
+- If the real counter stops at the end, limit it (a saturating counter): `opened = min(opened + 1, 9)`.
+- If the real counter only grows and has no end, such as an epoch, bound the exploration in the system instead:
+  `explore while all x in Door: x.opened <= 8`. Verdicts then hold within the bound (`fsm explain bound`).
 """,
 )
 
 RULES = (LEAVES, MAY_LEAVE)
+
+EXCLUDE = "exclude such values with a guard, or limit the value with `min` or `max`"
 
 
 def check(subject: Subject) -> Iterator[Diagnostic]:
@@ -143,8 +148,9 @@ class _Walk:
     def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
         """Findings in a block."""
         for x in body:
+            advice = _advice(self.machine, x)
             for place in _assigned_places(self.subject.model, self.machine, x):
-                yield from self.value(*place, now)
+                yield from self.value(*place, now, advice)
             match x:
                 case m.Assign():
                     now = self._assigned(x, now)
@@ -201,8 +207,8 @@ class _Walk:
         for x in _with_parts(name, place, value):
             yield from self.value(*x, _Now())
 
-    def value(self, name: str, place: m.Type, value: m.Expr, now: _Now) -> Iterator[Diagnostic]:
-        """Does a value fit into its place?"""
+    def value(self, name: str, place: m.Type, value: m.Expr, now: _Now, advice: str = EXCLUDE) -> Iterator[Diagnostic]:
+        """Does a value fit into its place? `advice` is what to do about one that may not."""
         if holds(place, value.type):
             return
         normal_form = self.subject.normal(value, now.names, now.fields)
@@ -219,7 +225,8 @@ class _Walk:
             return
         when = assignment(leaving, " when ") if leaving.exact else ""
         message = f"`{name}` may be given a value outside {bounds}{when}"
-        yield MAY_LEAVE.at(value.span, message).note("exploring a system decides whether it happens: `fsm verify`")
+        note = "exploring a system decides whether it happens: `fsm verify`"
+        yield MAY_LEAVE.at(value.span, message).note(note).help(advice)
 
 
 _Place = tuple[str, m.Type, m.Expr]
@@ -275,6 +282,36 @@ def _parameters(parameters: tuple[m.Variable, ...], values: tuple[m.Expr, ...]) 
 def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
     """Does an effect give a value to a place that may be too small for it?"""
     return any(not holds(place, value.type) for _, place, value in _assigned_places(model, machine, x))
+
+
+# Counters ------------------------------------------------------------------------------------------------------------
+
+
+def _advice(machine: m.Machine, x: m.Effect) -> str:
+    """What to do about a value that may not fit. A counter that only grows has two remedies of its own."""
+    step = _increment(x)
+    if not isinstance(x, m.Assign) or step is None:
+        return EXCLUDE
+    others = (y for y in effects_of(machine) if isinstance(y, m.Write) and y.name == x.name and y.target is None)
+    t = bare(x.type)
+    if not isinstance(t, m.RangeType) or t.high - step < t.low or any(_increment(y) is None for y in others):
+        return EXCLUDE
+    return (
+        f"if the real counter stops at {t.high}, write `{x.name} = min({x.value.span.quote}, {t.high})`; "
+        f"if it has no end, bound the exploration in the system: "
+        f"`explore while all x in {machine.name}: x.{x.name} <= {t.high - step}`"
+    )
+
+
+def _increment(x: m.Effect) -> int | None:
+    """By how much, at most, an effect increments a field of the machine itself; None of any other effect."""
+    if not isinstance(x, m.Assign) or not isinstance(x.value, m.Binary) or x.value.operator != "+":
+        return None
+    field_now, operands = m.Read("field", x.name, x.target, x.type), (x.value.left, x.value.right)
+    if x.target is not None or field_now not in operands:
+        return None
+    by = bare(operands[operands[0] == field_now].type)
+    return by.high if isinstance(by, m.RangeType) and by.low >= 0 else None
 
 
 # Ranges --------------------------------------------------------------------------------------------------------------

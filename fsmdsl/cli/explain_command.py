@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Literal
 
 from fsmdsl.cli import usage
@@ -13,12 +14,13 @@ from fsmdsl.cli.explain_log import Output, Request, explain_log
 from fsmdsl.cli.explain_watch import Watch
 from fsmdsl.cli.limits import Form, limit_options
 from fsmdsl.cli.messages import misuse, say, say_text
-from fsmdsl.dataclasses import dataclass
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.text.budget import Budget
 from fsmdsl.text.diagnostics import Rule, did_you_mean
 
 if TYPE_CHECKING:
     from fsmdsl.check.faults import FaultPage
+    from fsmdsl.syntax.topics import Topic
 
 
 @usage.command("explain")
@@ -102,21 +104,35 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A keyword or a term of the glossary. `page` is the page of the documentation about words of its kind."""
+    """A keyword or a term of the glossary."""
 
     names: tuple[str, ...]
     kind: Literal["keyword", "term"]
     meaning: str
     page: str
+    """The section of the documentation that explains it: `docs/language.md#states`."""
+    context: str = ""
+    """What the example is a part of: `machine`."""
+    example: str = ""
+    """Lines of a spec that show it; empty where none helps."""
 
 
 def entries() -> list[Entry]:
-    """All keywords and terms."""
+    """All keywords and terms. A term that is a keyword as well leaves the example to it."""
     from fsmdsl.syntax.glossary import GLOSSARY
+    from fsmdsl.syntax.topics import TOPIC_OF
     from fsmdsl.syntax.words import MEANINGS
 
-    keywords = [Entry((word,), "keyword", meaning, "docs/language.md") for word, meaning in MEANINGS.items()]
-    return keywords + [Entry(x.names, "term", x.meaning, "docs/glossary.md") for x in GLOSSARY]
+    keywords = [_entry((word,), "keyword", meaning, TOPIC_OF[word]) for word, meaning in MEANINGS.items()]
+    terms = (_entry(x.names, "term", x.meaning, x.topic) for x in GLOSSARY)
+    repeated = {x.names for x in GLOSSARY if x.is_keyword}
+    return keywords + [replace(x, context="", example="") if x.names in repeated else x for x in terms]
+
+
+def _entry(names: tuple[str, ...], kind: Literal["keyword", "term"], meaning: str, topic: Topic | None) -> Entry:
+    if topic is None:
+        return Entry(names, kind, meaning, "docs/glossary.md")
+    return Entry(names, kind, meaning, f"docs/{topic.section}", topic.context, topic.example)
 
 
 def _explain_pages(code: str | None, form: str) -> None:
@@ -140,7 +156,8 @@ def _explain_pages(code: str | None, form: str) -> None:
 
 def _page(x: Rule | FaultPage | Entry) -> str:
     if isinstance(x, Entry):
-        return f"{paint(x.names[0], 'strong')} ({x.kind}): {x.meaning}\n\nSee `{x.page}`."
+        example = f"In a {x.context}:\n\n{indent(x.example, '    ')}\n\n" if x.example else ""
+        return f"{paint(x.names[0], 'strong')} ({x.kind}): {x.meaning}\n\n{example}See `{x.page}`."
     severity = f" ({x.severity})" if isinstance(x, Rule) else ""
     return f"{paint(f'{_code(x)} {_name(x)}', 'strong')}{severity}: {x.summary}\n\n{x.explanation.strip()}"
 
@@ -172,7 +189,8 @@ def _find(pages: Sequence[Rule | FaultPage | Entry], name: str) -> list[Rule | F
 
 
 def _word_data(x: Entry) -> dict[str, str]:
-    return {"word": x.names[0], "kind": x.kind, "meaning": x.meaning, "page": x.page}
+    of_example = {"context": x.context, "example": x.example} if x.example else {}
+    return {"word": x.names[0], "kind": x.kind, "meaning": x.meaning, "page": x.page, **of_example}
 
 
 def _fault_data(x: FaultPage) -> dict[str, str]:

@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 @usage.option(
     "--all", "every", is_flag=True, help="Continue after a violation; also show properties that hold, with witnesses."
 )
-@usage.option("--runs", is_flag=True, help="Show the run of every violation, not just the first for each cause.")
+@usage.option("--runs", is_flag=True, help="Show the run of every violation in full, not only one per cause.")
 @usage.option("--brief", is_flag=True, help="Show only the steps of runs, one per line.")
 @usage.option(
     "--hide",

@@ -245,6 +245,8 @@ class Invariant:
     doc: str
     amended: str | None
     span: Span = field(compare=False, default=NOWHERE)
+    is_named: bool = field(compare=False, default=True)
+    """Is the name the author's?"""
 
 
 @dataclass(frozen=True, slots=True)

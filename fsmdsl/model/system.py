@@ -9,13 +9,13 @@ from typing import Literal
 from fsmdsl.dataclasses import dataclass, field
 from fsmdsl.model.effects import Effect
 from fsmdsl.model.expressions import Expr, Logic
-from fsmdsl.model.machine import Field, Invariant, Let, Variable
+from fsmdsl.model.machine import Field, Invariant, Let, Machine, Variable
 from fsmdsl.text.source import NOWHERE, Span
 
 __all__ = [
     "CrashOffer", "Delivery", "Do", "Elapse", "Expect", "Fails", "Fairness", "Instance", "InstanceGroup",
     "MapField", "MapState", "Mapped", "Offer", "ProcessCrash", "Property", "Reachable", "Recovers", "Refinement",
-    "Restart", "Scenario", "ScenarioStep", "SharedEnvironment", "System", "Taken", "Transmit", "Via",
+    "Restart", "Scenario", "ScenarioStep", "SharedEnvironment", "System", "Taken", "Transmit", "Via", "shown_name",
 ]  # fmt: skip
 
 
@@ -145,6 +145,8 @@ class Property:
     """Of runs with finitely many crashes?"""
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
+    is_named: bool = field(compare=False, default=True)
+    """Is the name the author's?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,21 @@ class Reachable:
     condition: Expr
     doc: str
     span: Span = field(compare=False, default=NOWHERE)
+    is_named: bool = field(compare=False, default=True)
+    """Is the name the author's?"""
+
+
+MAX_SHOWN = 60
+"""Maximum length of a condition that is shown in place of a name."""
+
+
+def shown_name(x: Invariant | Property | Reachable, machine: Machine | None = None) -> str:
+    """What people read: the author's name; where there is none, the condition in backticks, shortened, for a number
+    would not tell which condition is meant. Before it, the machine whose invariant it is."""
+    text = (x.formula if isinstance(x, Property) else x.condition).span.quote
+    short = text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    name = x.name if x.is_named or not text else f"`{short}`"
+    return name if machine is None else f"{machine.name}: {name}"
 
 
 @dataclass(frozen=True, slots=True)

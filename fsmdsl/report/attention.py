@@ -26,8 +26,7 @@ def attention(modules: Sequence[ModuleView], diagnostics: Iterable[Diagnostic]) 
 def _verdicts(module: ModuleView, system: SystemView) -> Iterator[Attention]:
     for g in system.groups:
         href = g.first.id if g.first.steps is not None else system.id
-        never = f"no state satisfies it ({g.first.basis})" if g.first.kind == "reachable" else g.first.basis
-        detail = "; ".join(g.details or g.first.explanation[:2]) or never
+        detail = "; ".join(g.details or g.first.explanation[:2]) or g.first.basis
         yield Attention("violated", "violated", f"`{module.name}.{system.name}`: {g.title}", detail, href)
     for v in system.verdicts:
         if v.outcome not in ("holds", "violated"):

@@ -49,7 +49,7 @@ def violation(title: str, v: Verdict, hidden: Hidden = NOTHING) -> Sequence:
     assert v.trace is not None
     explanation = v.explanation if v.outcome == "violated" and v.trace.fault is None else ()
     explanation = explanation[: 2 if v.kind == "property" else 1]
-    what = v.kind if v.kind == "deadlock" else v.label if v.kind == "refinement" else v.name
+    what = v.kind if v.kind == "deadlock" else v.label if v.kind == "refinement" else v.text or v.name
     whole, roster = (
         chart(title, v.trace, f"{what} violated: {'; '.join(explanation)}" if explanation else ""),
         v.trace.roster,

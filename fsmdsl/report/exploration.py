@@ -78,6 +78,7 @@ def details(
             yield f"  {paint('note', 'quiet')}: {v.label}: {_stuttering(v, model)} ({page})"
     for basis, names in unknown.items():
         yield f"  {paint('unknown', _ROLES['unknown'])}: {', '.join(names)} ({basis})"
+    yield from _within_bound(x, paint)
     if x.at_violation:
         yield f"  {paint('note', 'quiet')}: explored {explored_part(x)} (`fsm verify --all` continues)"
     if x.note is not None:
@@ -112,6 +113,15 @@ def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
     for headline, labels in names.items():
         ways = f"`fsm verify --stutter` shows the run; see `fsm explain {RELIES.code}`"
         yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} ({ways})"
+
+
+def _within_bound(x: Exploration, paint: Paint) -> Iterator[str]:
+    """A note for the properties of runs that hold, for a run that leaves the bound may still violate them."""
+    labels = [v.label for v in x.verdicts if v.kind == "property" and v.outcome == "holds"]
+    if x.beyond and labels:
+        hold = "holds" if len(labels) == 1 else "hold"
+        ways = "what they do beyond it is unknown; see `fsm explain bound`"
+        yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {hold} as far as runs stay within the bound ({ways})"
 
 
 def _stuttering(v: Verdict, model: m.Model) -> str:

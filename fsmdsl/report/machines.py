@@ -68,7 +68,7 @@ def _amended(machine: m.Machine, rows: Sequence[RowView]) -> Iterator[tuple[str,
     elements += [(f"{r.label}: {', '.join(r.sources)} → {r.target or 'stays'}", r.amended or None) for r in rows]
     elements += [(f"on {x.kind}({x.state})", x.amended) for x in machine.hooks]
     elements += [(f"ignore {x.event} in {x.state}", x.amended) for x in machine.ignores]
-    elements += [(x.name, x.amended) for x in machine.invariants]
+    elements += [(x.name if x.is_named else x.condition.span.quote, x.amended) for x in machine.invariants]
     yield from ((what, why) for what, why in elements if why is not None)
     others = dict.fromkeys(machine.amendments).keys() - {why for _, why in elements}
     yield from (("–", why) for why in machine.amendments if why in others)  # of priorities, which have no reason

@@ -219,8 +219,7 @@ def _questions(trial: Trial) -> dict[_Key, Question]:
 
 
 def _question(v: Verdict) -> Question:
-    own = v.is_own
-    return Question(v.kind, v.name, f"{v.kind} {v.name}" if own else v.name)
+    return Question(v.kind, v.name, f"{v.kind} {v.text or v.name}" if v.is_own else v.name)
 
 
 def _answers(trial: Trial) -> dict[_Key, Outcome]:
@@ -288,7 +287,7 @@ def _parts(columns: Sequence[Column], room: int) -> Iterator[list[Column]]:
 def notes(x: Table) -> Iterator[str]:
     """What the names of columns stand for, what holds in every row, what a star means, and why rows are empty."""
     for q, _ in x.contested:
-        if q.kind == "fault" and q.title != q.name:
+        if q.name not in q.title:
             yield f"{q.name}: {q.title}"
     if x.settled:
         more = len(x.settled) - MAX_SETTLED

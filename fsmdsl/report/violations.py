@@ -106,6 +106,8 @@ class _Screen:
         self.x, self.cause_of, self.paint, self.style = x, cause_of, paint, style
         self.references = previous
         self.runs = 0
+        self.is_shortened = False
+        """Is a run shown with its steps alone because there is no room for all of it?"""
         self.remedies = set[str]()
         """The remedies that were printed: each once."""
         self.rest: defaultdict[str, list[Group]] = defaultdict(list)
@@ -118,8 +120,11 @@ class _Screen:
             yield from self._group(g)
         for why, titles in self.repeated.items():
             yield f"  {self.paint('violated', 'error')}: {', '.join(titles)} ({why})"
+        ways = f"`fsm verify --runs` shows {'every run in full' if self.is_shortened else 'the runs'}"
+        if self.is_shortened and not self.rest:
+            yield f"  {self.paint('note', 'quiet')}: of some runs, only the steps are shown ({ways})"
         for n, (remark, more) in enumerate(self.rest.items()):
-            command = " (`fsm verify --runs` shows the runs)" if n == 0 else ""
+            command = f" ({ways})" if n == 0 else ""
             yield f"  {self.paint('violated as well', 'error')}{remark}{command}:"
             for g in more:
                 yield f"    {_length(self.x.verdicts[g.first])}: {': '.join((g.heading, *_states(g)))}"
@@ -154,10 +159,15 @@ class _Screen:
         if v.trace is None or self.runs == 0:
             yield from _run(v, self.style)
             return
-        brief = Style(self.style.every, False, True, self.style.hidden)
-        choices = (list(_run(v, style)) for style in (self.style, brief))
-        if self.runs < MAX_RUNS:
-            yield from next((lines for lines in choices if len(lines) <= MAX_LINES), ())
+        if self.runs == MAX_RUNS:
+            return
+        full = list(_run(v, self.style))
+        steps_alone = list(_run(v, Style(self.style.every, False, True, self.style.hidden)))
+        if len(full) <= MAX_LINES:
+            yield from full
+        elif len(steps_alone) <= MAX_LINES:
+            self.is_shortened = True
+            yield from steps_alone
 
 
 def _length(v: Verdict) -> str:

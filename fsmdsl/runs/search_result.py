@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from fsmdsl import model as m
@@ -47,6 +47,12 @@ class Question:
     key: QuestionKey
     instance: int | None
     declaration: m.Invariant | m.Reachable
+
+    @property
+    def label(self) -> str:
+        """As in the verdict: see `Verdict.label`."""
+        whose = f"{self.key.machine.rpartition('.')[2]}: " if self.key.machine else ""
+        return f"{self.kind} {whose}{m.shown_name(self.declaration)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +241,12 @@ def fault_key(fault: Fault) -> FaultKey:
 
 
 def violated(
-    broken: Mapping[QuestionKey, int], dead: int | None, failing: int | None, depth: Callable[[int], int]
+    search: Searched, broken: Mapping[QuestionKey, int], dead: int | None, failing: int | None
 ) -> tuple[str, ...]:
     """What is violated so far, and how far from the first state: the states that break invariants, the one that nothing
     leaves, the first from which a step fails, by number."""
-    findings = [(f"invariant {key.name}", at) for key, at in broken.items()]
+    depth, labels = search.frontier.level_of, {q.key: q.label for q in search.questions}
+    findings = [(labels[key], at) for key, at in broken.items()]
     findings += [] if dead is None else [("deadlock", dead)]
     findings += [] if failing is None else [("a step that fails", failing)]
     return tuple(f"{what} after {depth(at)} step{'s' * (depth(at) != 1)}" for what, at in findings)

@@ -151,7 +151,7 @@ class Search(Searched):
         broken = {key: f.world for key, f in self.settled.items() if key.forbids}
         dead = None if self.deadlock is None else self.deadlock.world
         failing = next((f.world for f in self.faults.values()), None)
-        return violated(broken, dead, failing, self.frontier.level_of)
+        return violated(self, broken, dead, failing)
 
     def _expand(self, at: int) -> None:
         for step, result in expanded(self, self.worlds[at], at):

@@ -233,7 +233,7 @@ class PackedSearch(ProgramSearch):
         b = self.lowered.board
         broken = {key: board[place] - 1 for key, place in self._invariants.items() if board[place]}
         failing = min((x - 1 for x in board[b.faults : b.faults + b.codes] if x), default=None)
-        return violated(broken, board[b.dead] - 1 if board[b.dead] else None, failing, self.frontier.level_of)
+        return violated(self, broken, board[b.dead] - 1 if board[b.dead] else None, failing)
 
     # What was found
 

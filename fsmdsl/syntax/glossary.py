@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fsmdsl.dataclasses import dataclass
+from fsmdsl.syntax.topics import TOPIC_OF, Topic
+from fsmdsl.syntax.words import MEANINGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +20,25 @@ class Term:
         """What it can be looked up by."""
         return (self.text, *self.text.split(", "))
 
+    @property
+    def topic(self) -> Topic | None:
+        """The section that explains it; None where no section does."""
+        return next((TOPIC_OF[name] for name in self.names if name in TOPIC_OF), None)
+
+    @property
+    def is_keyword(self) -> bool:
+        """Does a keyword have the same name?"""
+        return any(name in MEANINGS for name in self.names)
+
 
 GLOSSARY = (
     Term("action", "an operation that a transition requests from hand-written code", "UML"),
     Term("alternative", "one of several repairs that replace the same row; the first one applies"),
     Term("amendment", "a declaration, with a reason, that the document lacks and the machine needs"),
     Term(
-        "bound",
-        "a condition on the states of a system (`explore while`): no step is taken from a state in which it is false",
+        "bound, within the bound",
+        "a condition on the states of a system (`explore while`): no step is taken from a state in which it is false; "
+        "a property of runs that holds within the bound may be violated by a run that leaves it",
         'TLC "state constraint"',
     ),
     Term("cell", "a piece of hardware that is allocated as a unit: a GPU, a node, a rack", "HiveD (OSDI 2020)"),

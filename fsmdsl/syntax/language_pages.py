@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from fsmdsl.syntax.glossary import GLOSSARY
+from fsmdsl.syntax.glossary import GLOSSARY, Term
+from fsmdsl.syntax.topics import TOPIC_OF
 from fsmdsl.syntax.words import MEANINGS
 from fsmdsl.text.files import write as disk
 
@@ -27,15 +28,17 @@ constructs.
 INDEX = """# Keywords
 
 Most keywords are reserved only at the start of the construct that they introduce. Elsewhere they can be used
-as names. See [the reference](language.md).
+as names. Each keyword links to the section that explains it. The last column has lines of an example; `fsm explain
+KEYWORD` prints all of it.
 
-| keyword | meaning |
-| --- | --- |
+| keyword | meaning | example |
+| --- | --- | --- |
 """
 
 TERMS = """# Glossary
 
-This page lists each term with its meaning in fsmdsl, and its origin unless we coined it.
+This page lists each term with its meaning in fsmdsl, and its origin unless we coined it. Terms link to the sections
+that explain them. `fsm explain TERM` prints a row in the terminal, often with an example.
 
 | term | meaning | from |
 | --- | --- | --- |
@@ -44,13 +47,29 @@ This page lists each term with its meaning in fsmdsl, and its origin unless we c
 
 def pages() -> dict[str, str]:
     """The name and text of each page."""
-    rows = (f"| `{word}` | {meaning.replace('|', chr(92) + '|')} |" for word, meaning in sorted(MEANINGS.items()))
-    terms = (f"| {x.text} | {x.meaning} | {x.origin or '–'} |" for x in GLOSSARY)
     return {
         "grammar.md": GRAMMAR + "\n".join(_chapters()),
-        "keywords.md": INDEX + "\n".join(rows) + "\n",
-        "glossary.md": TERMS + "\n".join(terms) + "\n",
+        "keywords.md": INDEX + "".join(_keyword(word, meaning) for word, meaning in sorted(MEANINGS.items())),
+        "glossary.md": TERMS + "".join(map(_term, GLOSSARY)),
     }
+
+
+def _keyword(word: str, meaning: str) -> str:
+    """A row of the index."""
+    topic = TOPIC_OF[word]
+    lines = (x.strip() for x in topic.example.splitlines() if re.search(rf"(?<!\w){word}(?!\w)", x))
+    example = "<br>".join(f"`{line}`" for line in lines)
+    return f"| [`{word}`]({topic.section}) | {_cell(meaning)} | {_cell(example)} |\n"
+
+
+def _term(x: Term) -> str:
+    """A row of the glossary."""
+    text = x.text if x.topic is None else f"[{x.text}]({x.topic.section})"
+    return f"| {text} | {x.meaning} | {x.origin or '–'} |\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _chapters() -> Iterator[str]:

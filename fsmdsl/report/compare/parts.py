@@ -50,8 +50,7 @@ def _action(a: m.Action) -> str:
 
 def _invariant(x: m.Invariant) -> Part:
     """One without a name is known by its text alone."""
-    name = "" if x.name.startswith("invariant ") else x.name
-    return Part("invariant", name, plain(x.condition.span.text), x.span)
+    return Part("invariant", x.name if x.is_named else "", plain(x.condition.span.text), x.span)
 
 
 def of_system(x: m.System) -> Iterator[Part]:

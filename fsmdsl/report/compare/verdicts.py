@@ -87,9 +87,7 @@ def turns(old: m.Model, new: m.Model, name: str, bounds: Bounds) -> Answers:
 
 def _question(v: Verdict) -> str:
     """The question, whatever the answer."""
-    if v.kind == "refinement":
-        return v.label
-    return v.name if v.kind == "deadlock" else f"{v.kind} {v.name}"
+    return v.name if v.kind == "deadlock" else v.label
 
 
 def _verdicts(model: m.Model, name: str, bounds: Bounds) -> _Verdicts | None:

@@ -15,6 +15,7 @@ from typing import assert_never
 
 from fsmdsl import model as m
 from fsmdsl.core.lets import may_lack_value, throughout
+from fsmdsl.dataclasses import replace
 from fsmdsl.model.walk import expressions, temporal
 from fsmdsl.runs.liveness import formula as f
 from fsmdsl.runs.liveness.fairness import FairnessConstraints
@@ -229,10 +230,12 @@ class Grounding:
         assert isinstance(instance, int)
         machine = self.universe.machines[instance]
         here = m.InState(m.Self(m.RefType(machine.qualified)), waits(machine), "waiting")
-        atom, waiting = (
-            self.atoms.setdefault(x, len(self.atoms)) for x in (self._about(e, bound), Atom(here, (), instance))
-        )
-        self.stuck[atom] = Stuck(atom, waiting, self.fairness.any_move(instance, moves(machine)))
+        waiting = self.atoms.setdefault(Atom(here, (), instance), len(self.atoms))
+        # Where it is unknown, both `stuck(x)` and `not stuck(x)` hold: then no run breaks a property because of it.
+        for if_unknown in (not positive, positive):
+            about = replace(self._about(e, bound), if_unknown=if_unknown)
+            atom = self.atoms.setdefault(about, len(self.atoms))
+            self.stuck[atom] = Stuck(atom, waiting, self.fairness.any_move(instance, moves(machine)), if_unknown)
         return Literal(atom, positive)
 
     def _about(self, e: m.Expr, bound: Bound) -> Atom:

@@ -25,6 +25,8 @@ class Atom:
     expr: m.Expr
     bound: tuple[tuple[str, Value], ...] = ()
     instance: int | None = None
+    if_unknown: bool = False
+    """Of what only a whole graph decides: its value where states that were not expanded would decide it."""
 
     @property
     def locals(self) -> Mapping[str, Value]:
@@ -104,6 +106,8 @@ class Stuck:
     atom: int
     waiting: int
     moves: int
+    if_unknown: bool
+    """See `Atom`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,19 +32,18 @@ def moves(machine: m.Machine) -> frozenset[int]:
 def decided(graph: Prepared, stuck: Sequence[Stuck]) -> None:
     """Fill in the atoms of a graph that are about standing still. Takes time in proportion to the edges, a few times.
 
-    Behind a state that has not been expanded, everything may still happen.
+    Behind a state that has not been expanded, everything may still happen, or nothing: see `Atom.if_unknown`.
     """
-    if not stuck:
-        return
-    ahead = graph.engine.filled(graph.states, wide=True)
-    graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states, 0)
-    for state in graph.open:
-        ahead[state] = (1 << BITS) - 1
-    while graph.engine.kernels.reachable_obligations(graph.offsets, graph.targets, ahead, graph.states):
-        pass
-    for x in stuck:
-        waiting, column = graph.columns[x.waiting // BITS], graph.columns[x.atom // BITS]
-        graph.engine.kernels.exclude(waiting, x.waiting % BITS, ahead, x.moves, column, x.atom % BITS, graph.states)
+    for if_unknown in sorted({x.if_unknown for x in stuck}):
+        ahead = graph.engine.filled(graph.states, wide=True)
+        graph.engine.kernels.gather(graph.offsets, graph.marks, ahead, graph.states, 0)
+        for state in () if if_unknown else graph.open:
+            ahead[state] = (1 << BITS) - 1
+        while graph.engine.kernels.reachable_obligations(graph.offsets, graph.targets, ahead, graph.states):
+            pass
+        for x in (x for x in stuck if x.if_unknown is if_unknown):
+            waiting, column = graph.columns[x.waiting // BITS], graph.columns[x.atom // BITS]
+            graph.engine.kernels.exclude(waiting, x.waiting % BITS, ahead, x.moves, column, x.atom % BITS, graph.states)
 
 
 def along(graph: Prepared, plan: Plan, lasso: Lasso) -> Standstill:

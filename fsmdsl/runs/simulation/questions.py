@@ -24,12 +24,12 @@ class ConditionValue:
 
 def condition_values(universe: Universe, world: World) -> list[ConditionValue]:
     """The invariants and `reachable` conditions of a system, each with its value in a world."""
-    values = [_invariant(universe, world, x, x.name, [None]) for x in universe.system.invariants]
+    values = [_invariant(universe, world, x, m.shown_name(x), [None]) for x in universe.system.invariants]
     for machine in dict.fromkeys(universe.machines):
         instances = [n for n, y in enumerate(universe.machines) if y is machine]
-        values += [_invariant(universe, world, x, f"{machine.name}: {x.name}", instances) for x in machine.invariants]
+        values += [_invariant(universe, world, x, m.shown_name(x, machine), instances) for x in machine.invariants]
     for r in universe.system.reachables:
-        values.append(ConditionValue("reachable", r.name, _holds(universe, world, r.condition, None)))
+        values.append(ConditionValue("reachable", m.shown_name(r), _holds(universe, world, r.condition, None)))
     return values
 
 

@@ -95,7 +95,7 @@ def _circular_wait(v: Verdict) -> Diagnostic:
 def _reliance(v: Verdict) -> Diagnostic:
     assert v.trace is not None
     assert v.relies is not None
-    diagnostic = RELIES.at(v.span, f"`{v.name}` {v.relies.headline}")
+    diagnostic = RELIES.at(v.span, f"{v.quote} {v.relies.headline}")
     for line in v.relies.reasons:
         diagnostic = diagnostic.note(line)
     return replace(diagnostic, run=_run(v.trace))
@@ -122,7 +122,7 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
     system = exploration.system.name
     match v.kind:
         case "invariant":
-            return INVARIANT.at(v.span, f"`{v.name}` does not hold in every state of `{system}`")
+            return INVARIANT.at(v.span, f"{v.quote} does not hold in every state of `{system}`")
         case "deadlock":
             return DEADLOCK.at(v.span, f"`{system}` can get stuck where it may not rest")
         case "fault":
@@ -131,11 +131,11 @@ def _headline(exploration: Exploration, v: Verdict) -> Diagnostic:
             return diagnostic if page is None else diagnostic.help(page.remedy)
         case "reachable":
             within = " within its bound" if exploration.beyond else ""
-            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} satisfies `{v.name}`").note(v.basis)
+            return UNREACHABLE.at(v.span, f"no state of `{system}`{within} satisfies {v.quote}").note(v.basis)
         case "property" if v.span in _recoveries(exploration.system):
-            return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as `{v.name}` says")
+            return RECOVERS.at(v.span, f"`{system}` does not recover from every crash as {v.quote} says")
         case "property":
-            return PROPERTY.at(v.span, f"`{v.name}` is not true of every run of `{system}`")
+            return PROPERTY.at(v.span, f"{v.quote} is not true of every run of `{system}`")
         case "refinement":
             return REFINES.at(v.span, f"`{system}` does not refine `{v.name}`")
 
@@ -152,7 +152,7 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
     for x in explored:
         for v in x.verdicts:
             if v.kind in ("invariant", "property", "refinement") and v.machine not in beyond:
-                name = v.label if v.kind == "refinement" else v.name
+                name = f"`{v.label}`" if v.kind == "refinement" else v.quote
                 verdicts_of[name, v.span].append((x.system.name, v))
                 unsure |= {(name, v.span)} if x.fails else set()
     for (name, span), verdicts in verdicts_of.items():
@@ -161,7 +161,7 @@ def _untested(explored: Sequence[Exploration], others: Iterable[m.System]) -> It
         never = set.intersection(*({u.span for u in v.untested} for _, v in verdicts))
         where = ", ".join(f"`{system}`" for system, _ in verdicts)
         for u in outermost(u for u in verdicts[0][1].untested if u.span in never):
-            yield VACUOUS.at(u.span, f"`{name}` holds in {where}, but vacuously: {u.message}")
+            yield VACUOUS.at(u.span, f"{name} holds in {where}, but vacuously: {u.message}")
 
 
 def _stopped(exploration: Exploration) -> Iterator[Diagnostic]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from time import perf_counter
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.runs.rejection import fault_lines
 from fsmdsl.runs.search_result import Searched
 from fsmdsl.runs.timer_order import with_timer_order
@@ -51,7 +52,7 @@ def _with_timer_orders(search: Searched, verdicts: tuple[Verdict, ...]) -> tuple
 
 def judged(search: Searched, begun: float) -> Exploration:
     """All that a search, which began at such a time, has to say."""
-    verdicts = judge(search)
+    verdicts = _with_texts(search.universe.model, search.universe.system, judge(search))
     return Exploration(
         search.universe.system,
         search.states,
@@ -96,7 +97,21 @@ def unanswered(model: m.Model, system: m.System, basis: str, outcome: Outcome = 
     verdicts += [unknown("reachable", x.name, x.span) for x in system.reachables]
     verdicts += [unknown("fault", NO_FAULT, system.span), unknown("deadlock", NO_DEADLOCK, system.span)]
     verdicts += [unknown("property", x.name, x.span) for x in system.properties]
-    return (*verdicts, *(unknown("refinement", x.path, x.span) for x in (system.refines,) if x is not None))
+    verdicts += [unknown("refinement", x.path, x.span) for x in (system.refines,) if x is not None]
+    return _with_texts(model, system, verdicts)
+
+
+def _with_texts(model: m.Model, system: m.System, verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """The same verdicts. Those about what the author gave no name have what people read instead."""
+    texts: dict[tuple[VerdictKind, str | None, str], str] = {
+        ("invariant", None, x.name): m.shown_name(x) for x in system.invariants if not x.is_named
+    }
+    for machine in (model.machines[name] for name in dict.fromkeys(i.machine for i in system.instances)):
+        for x in (x for x in machine.invariants if not x.is_named):
+            texts["invariant", machine.qualified, f"{machine.name}: {x.name}"] = m.shown_name(x, machine)
+    texts |= {("reachable", None, x.name): m.shown_name(x) for x in system.reachables if not x.is_named}
+    texts |= {("property", None, x.name): m.shown_name(x) for x in system.properties if not x.is_named}
+    return tuple(replace(v, text=texts.get((v.kind, v.machine, v.name), "")) for v in verdicts)
 
 
 def _verdicts(search: Searched, evidence: Evidence) -> Iterator[Verdict]:

@@ -12,6 +12,7 @@ from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts.vacuity import premises, untested
 from fsmdsl.runs.verdicts.verdict import Outcome, QuestionKey, Untested, Verdict, extent, outermost
 from fsmdsl.step import Universe
+from fsmdsl.step.describe import words
 from fsmdsl.step.world import Fault
 
 NO_FAULT, NO_DEADLOCK = "no step fails", "no deadlock"
@@ -90,14 +91,15 @@ def _questions(search: Searched, evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _unreachable(search: Searched, q: Question, never: Sequence[Untested]) -> tuple[str, ...]:
-    """Which part of a `reachable` is never true; nothing where there are no parts, or not all was explored."""
-    parts = [x for x in search.questions if x.kind == "premise" and replace(x.key, premise=-1) == q.key]
-    if search.stopped is not None or not parts:
+    """That a `reachable` is never true, and which of its parts; nothing where not all was explored."""
+    if search.stopped is not None:
         return ()
-    if never:
-        return tuple(x.message for x in never)
     within = " within the bound" if search.beyond else ""
-    return (f"each part is true in some state, but never all of them at once{within}",)
+    whole = f"`{words(q.declaration.condition)}` is never true{within}"
+    if not any(x.kind == "premise" and replace(x.key, premise=-1) == q.key for x in search.questions):
+        return (whole,)
+    parts = tuple(x.message for x in never)
+    return (whole, *(parts or (f"each part is true in some state, but never all of them at once{within}",)))
 
 
 def _outcome(search: Searched, q: Question, finding: Finding | None) -> Outcome:

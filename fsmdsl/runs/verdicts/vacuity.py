@@ -104,7 +104,7 @@ def _part(universe: Universe, e: m.Expr) -> Iterator[_Condition]:
     if isinstance(e, m.Quantified) and _is_for_all(universe, e):
         for x in _conjuncts(e.body):
             condition = _closed((_For(e.variable, e.over),), x)
-            yield _Condition((), condition, f"`{words(x)}` is true of no `{e.variable}`", x.span, None)
+            yield _Condition((), condition, f"`{words(x)}` is never true of any `{e.variable}`", x.span, None)
     else:
         yield _Condition((), e, f"`{words(e)}` is never true", e.span, None)
 

@@ -215,6 +215,8 @@ class Verdict:
     """Of a property that is violated: why its run does not go on, if every possible step at its end fails."""
     limit: str = ""
     """Why the run may not be the simplest: which limit ended the search for it."""
+    text: str = ""
+    """Of what the author gave no name: what people read instead."""
 
     @property
     def is_own(self) -> bool:
@@ -234,7 +236,8 @@ class Verdict:
 
     @property
     def label(self) -> str:
-        """What was asked, as a line of text names it: `invariant s7`, `no deadlock`, `fault unhandled`."""
+        """What was asked, as a line of text names it: `invariant s7`, `no deadlock`, `fault unhandled`; of what has no
+        name, its condition."""
         match self.kind, self.outcome:
             case "deadlock", "violated":
                 return "deadlock"
@@ -243,7 +246,12 @@ class Verdict:
             case "refinement", _:
                 return f"refines {self.name}"
             case _:
-                return f"{self.kind} {self.name}"
+                return f"{self.kind} {self.text or self.name}"
+
+    @property
+    def quote(self) -> str:
+        """The name, or what people read instead, in backticks."""
+        return self.text or f"`{self.name}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Case:
         if isinstance(p.formula, m.Recovers):
             raise NoOpinionError("`recovers` compares states before and after a crash, and is not a formula")
         grounding = Grounding(graph)
-        formula = grounding.formula(p.formula, {})
+        formula = grounding.property(p.formula)
         promises = Promises(graph, p, stutters=stutters)
         return cls(graph, formula, grounding.letters, promises, promises.steps())
 

@@ -8,7 +8,7 @@ whose acceptance is on its transitions (J.-M. Couvreur, FM 1999).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import assert_never
 
@@ -86,6 +86,25 @@ def eventually(body: Formula) -> Formula:
 def always(body: Formula) -> Formula:
     """In this state and all later ones."""
     return negation(eventually(negation(body)))
+
+
+def with_atoms(f: Formula, atoms: Mapping[int, int]) -> Formula:
+    """With other atoms, where those are asked to be true."""
+    match f:
+        case At(atom, positive):
+            return At(atoms.get(atom, atom), True) if positive else f
+        case And(parts):
+            return And(frozenset(with_atoms(x, atoms) for x in parts))
+        case Or(parts):
+            return Or(frozenset(with_atoms(x, atoms) for x in parts))
+        case Next(body):
+            return Next(with_atoms(body, atoms))
+        case Until(left, right):
+            return Until(with_atoms(left, atoms), with_atoms(right, atoms))
+        case Release(left, right):
+            return Release(with_atoms(left, atoms), with_atoms(right, atoms))
+        case _:
+            assert_never(f)
 
 
 def negation(f: Formula) -> Formula:

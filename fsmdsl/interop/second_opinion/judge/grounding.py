@@ -6,7 +6,7 @@ ranges over the values that its collection has in some state of the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from fsmdsl import model as m
@@ -24,6 +24,7 @@ from fsmdsl.interop.second_opinion.judge.formula import (
     negation,
     some,
     until,
+    with_atoms,
 )
 from fsmdsl.interop.second_opinion.judge.state_graph import StateGraph
 from fsmdsl.model.walk import expressions, temporal
@@ -44,6 +45,13 @@ class Grounding:
         self.graph, self.universe = graph, graph.universe
         self.letters = [0] * len(graph.worlds)
         self._atoms: dict[object, Formula] = {}
+        self._possibly: dict[int, int] = {}
+        """Atoms that are true in some states for certain, and the atoms that are true there or may be."""
+
+    def property(self, e: m.Expr) -> Formula:
+        """A formula that is false only of runs of which the expression is false for certain, whatever is beyond the
+        bound. Raises `NoOpinionError`."""
+        return with_atoms(self.formula(e, {}), self._possibly)
 
     def formula(self, e: m.Expr, bound: Bound) -> Formula:
         """A formula that is true of the same runs as an expression. Raises `NoOpinionError`."""
@@ -136,10 +144,17 @@ class Grounding:
             raise NoOpinionError(f"`{words(who)}` has no value") from None
         assert isinstance(instance, int)
         if ("stuck", instance) not in self._atoms:
-            self._atoms["stuck", instance] = self._set(self._stuck_in(instance), not self.graph.open)
+            certainly = self._set(self._stuck_in(instance, self.graph.open), not self.graph.open)
+            self._atoms["stuck", instance] = certainly
+            if isinstance(certainly, At):
+                possibly = self._set(self._stuck_in(instance, ()), False)
+                assert isinstance(possibly, At)
+                self._atoms["possibly stuck", instance] = possibly
+                self._possibly[certainly.atom] = possibly.atom
         return self._atoms["stuck", instance]
 
-    def _stuck_in(self, instance: int) -> list[bool]:
+    def _stuck_in(self, instance: int, unknown: Iterable[int]) -> list[bool]:
+        """In which states: none from which a state leads on that is unknown."""
         graph, machine = self.graph, self.universe.machines[instance]
         moves = {t.index for t in machine.transitions if not isinstance(t.trigger, m.OnCrash)}
         waits = {leaf for t in machine.transitions if t.index in moves for leaf in machine.leaves_of(t.source)}
@@ -147,7 +162,7 @@ class Grounding:
         own = {n for x, n in graph.events.items() if isinstance(x, Followed) and x.instance == instance}
         own -= {n for x, n in graph.events.items() if isinstance(x, Followed) and x.transition not in moves}
         before: list[list[int]] = [[] for _ in graph.worlds]
-        moving = set(graph.open)
+        moving = set(unknown)
         for source, arrows in enumerate(graph.arrows):
             for arrow in arrows:
                 before[arrow.target].append(source)

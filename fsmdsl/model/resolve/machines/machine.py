@@ -109,7 +109,7 @@ def _first_value_advice(name: str, t: m.Type) -> str:
 def _invariants(scope: Scope, decls: list[tuple[s.InvariantDecl, str | None]]) -> Iterator[m.Invariant]:
     for i, (decl, why) in enumerate(decls, 1):
         name = decl.name.text if decl.name is not None else f"invariant {i}"
-        yield m.Invariant(name, condition(scope, decl.condition), decl.doc, why, decl.span)
+        yield m.Invariant(name, condition(scope, decl.condition), decl.doc, why, decl.span, decl.name is not None)
 
 
 # States --------------------------------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ def invariants(names: SystemNames, declarations: Sequence[Member[s.InvariantDecl
     _unique(names, "invariant", declarations)
     numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(declarations, 1))
     return tuple(
-        m.Invariant(_name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span)
+        m.Invariant(
+            _name(d.name, "invariant", i), condition(scope, d.condition), d.doc, None, d.span, d.name is not None
+        )
         for i, d, scope in numbered
     )
 
@@ -42,7 +44,7 @@ def reachables(names: SystemNames, declarations: Sequence[Member[s.ReachableDecl
     _unique(names, "reachable", declarations)
     numbered = ((i, x.decl, x.scope(names)) for i, x in enumerate(declarations, 1))
     return tuple(
-        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span)
+        m.Reachable(_name(d.name, "reachable", i), condition(scope, d.condition), d.doc, d.span, d.name is not None)
         for i, d, scope in numbered
     )
 
@@ -62,6 +64,7 @@ def _property(scope: Scope, d: s.PropertyDecl, number: int) -> m.Property:
         d.finite,
         d.doc,
         d.span,
+        d.name is not None,
     )
 
 
