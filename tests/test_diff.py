@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 HIVED = re.sub(r"property s14:.*", "", (ROOT / "specs" / "hived" / "hived.fsm").read_text("utf-8"))
 """Without the properties of recovery, which take their time."""
 DROPPED = " when all c in cells - {cell}: c in Used"
-SHORT = Bounds(3000, 5.0)
+SHORT = Bounds(3000, 600.0)
 
 
 def model_of(text: str, name: str = "spec.fsm") -> m.Model:
