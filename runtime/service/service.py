@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -102,8 +102,9 @@ class Service:
         """Tells pods why they wait; nothing waits for it."""
         self._requests: list[Callable[[], object]] = []
         """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
-        self._evicting = Lock()
-        """Held from reading disruption budgets until pods are evicted: two gangs may share a budget."""
+        self._evictors = ThreadPoolExecutor(1, "evict")
+        """Evicts the victims of one gang after those of another, from reading disruption budgets until all pods are
+        evicted: they may share a budget."""
         self._asked: set[Gang] = set()
         """Gangs that preempt, whose victims are being evicted, or wait for their turn."""
         self._stopping = False
@@ -325,14 +326,14 @@ class Service:
         if preemptor not in self._asked:
             self._asked.add(preemptor)
             stronger = {victim: tuple(x.name for x in preemptors(victim)) for victim in victims}
-            self._requests.append(partial(self._evict_quietly, Eviction(preemptor, victims, stronger)))
+            eviction = Eviction(preemptor, victims, stronger)
+            self._requests.append(lambda: self._evictors.submit(self._evict_quietly, eviction))
 
     def _evict_quietly(self, eviction: Eviction) -> None:
         """All pods of all victims, or none. What fails is reported to the scheduler, which tries it again."""
         try:
             self._prepare_request(*dict.fromkeys(name for names in eviction.stronger.values() for name in names))
-            with self._evicting:
-                self._evict_together(eviction)
+            self._evict_together(eviction)
         except Exception as error:
             self._eviction_failed(eviction, error)
         finally:
@@ -406,6 +407,7 @@ class Service:
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
+        self._evictors.shutdown()
         self._notes.shutdown(cancel_futures=True)
         if self._election is not None:
             self._election.close()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from clusters import config, gang, nodes
 from kube import ApiServer, Running, kubeconfig
 from serving import node, until, written
 
+from generated.hived import AffinityGroupState
 from runtime import Pod
 from runtime.config import read_configuration
 from runtime.journal import Journal
@@ -322,6 +324,53 @@ def test_a_gang_that_has_begun_to_leave_leaves_though_the_next_eviction_fails(cl
     assert all(pod.key in cluster.api.things["pods"] for pod in other)
     assert cluster.asked(f"DELETE {PODS}") == cluster.asked(f"DELETE {PODS}/{name}-1") == 1
     assert cluster.metric("allocator_gangs_kept_by_failure") == 1
+
+
+def test_a_gang_that_has_begun_to_leave_leaves_though_the_watch_is_late_and_nobody_waits_any_more(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first pod leaves, and the API server is away when the second one is to be evicted or deleted."""
+    weak, (strong,) = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", 4, priority=9)
+    cluster.run(weak)
+    cluster.add(strong)
+
+    def away(pod: PodObject) -> bool:
+        if pod.name == "weak-0":
+            return True
+        raise OSError("the API server is away")
+
+    monkeypatch.setattr(cluster.service.source, "evict", away)
+    monkeypatch.setattr(cluster.service.source, "delete", away)
+    cluster.filter(strong)
+    until(lambda: cluster.metric('allocator_cluster_failures_total{what="delete"}'))
+    cluster.api.delete(cluster.api.things["pods"][strong.key])
+    until(lambda: cluster.ask(lambda x: x.allocator.gangs["weak"].state is AffinityGroupState.ALLOCATED))
+    monkeypatch.undo()
+    cluster.wait(4)
+    until(lambda: weak[1].key not in cluster.api.things["pods"])
+
+
+def test_while_evictions_take_long_they_are_not_asked_for_again(cluster: Cluster) -> None:
+    weak, (strong,) = gang("weak", "A", 2, 2, priority=1), gang("strong", "A", 4, 4, priority=9)[:1]
+    cluster.run(weak)
+    cluster.add(strong)
+    checked: list[Any] = []
+    go_on = Event()
+
+    def slowly(gangs: Any) -> None:
+        checked.append(gangs)
+        assert go_on.wait(60)
+
+    cluster.service.source.check_budgets = slowly  # type: ignore[method-assign]
+    cluster.filter(strong)
+    until(lambda: checked)
+    for _ in range(3):
+        cluster.ahead += 4
+        cluster.filter(strong)
+    assert len(checked) == 1
+    go_on.set()
+    until(lambda: cluster.filter(strong)["NodeNames"])
+    assert len(checked) == 1
 
 
 def test_a_pod_that_is_gone_does_not_take_others_with_it_before_it_is_known_why(cluster: Cluster) -> None:

@@ -383,6 +383,22 @@ def test_two_gangs_that_wait_for_the_same_victim_are_both_told_why(tmp_path: Pat
     check(cluster.allocator)
 
 
+def test_a_gang_is_asked_for_again_for_the_next_one_that_waits_for_it(tmp_path: Path) -> None:
+    """That came while it was asked for, and what it came to was not known."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True, is_current=True)
+    weak = gang("weak", "A", *[4] * 8, priority=1)
+    cluster.create(weak, 0, grace=2)
+    cluster.run(uids(weak))
+    asked: list[tuple[Gang, Mapping[Gang, tuple[Tracked, ...]]]] = []
+    cluster.scheduler._evict_gangs = lambda preemptor, victims: asked.append((preemptor, victims))
+    for n in range(2):
+        cluster.create(gang(f"strong{n}", "A", 4, priority=9), 10)
+    cluster.step()
+    ((preemptor, victims),) = asked
+    cluster.scheduler.eviction_failed(preemptor, victims, (), "the API server is away")
+    assert sorted(x.name for x, _ in asked) == ["strong0", "strong1"]
+
+
 @pytest.mark.parametrize(("asked_for", "seconds"), [(0.0, 1.0), (30.0, 30.0), (3600.0, 60.0)])
 def test_a_cluster_that_is_busy_is_left_alone_for_as_long_as_it_wants(
     tmp_path: Path, asked_for: float, seconds: float
