@@ -248,8 +248,9 @@ class KubernetesSource:
             covering = {uid: [x.name for x in budgets if selects(x.selector, labels[uid])] for uid in labels}
             for uid, names in covering.items():
                 if len(names) > 1:
+                    both = " and ".join(f"{namespace}/{name}" for name in names)
                     raise BudgetError(
-                        f"disruption budgets {namespace}/{' and '.join(names)} cover pod {pods[uid].key} of gang"
+                        f"disruption budgets {both} cover pod {pods[uid].key} of gang"
                         f" {gang_by_uid[uid]}, and Kubernetes does not evict pods that several budgets cover"
                     )
             for budget in budgets:

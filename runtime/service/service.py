@@ -407,7 +407,7 @@ class Service:
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
-        self._evictors.shutdown()
+        self._evictors.shutdown(cancel_futures=True)
         self._notes.shutdown(cancel_futures=True)
         if self._election is not None:
             self._election.close()

@@ -226,7 +226,11 @@ def test_a_gang_with_a_pod_under_two_budgets_is_kept_whole(cluster: Cluster) -> 
     cluster.api.budgets = [counted("all", 9), counted("leaders", 9, {"matchLabels": {"role": "leader"}})]
     cluster.add(strong)
     cluster.filter(strong)
-    until(lambda: "budgets default/all and leaders cover pod default/weak-1 of gang weak" in cluster.reason(strong))
+    until(
+        lambda: (
+            "budgets default/all and default/leaders cover pod default/weak-1 of gang weak" in cluster.reason(strong)
+        )
+    )
     assert cluster.api.evictions == []
 
 
