@@ -44,13 +44,13 @@ class Admission:
         *,
         move: Callable[[Tracked, PodPhase, BindInfo | None], object],
         admit: Callable[[Tracked], object],
-        evict_for: Callable[[Iterable[Gang]], object] | None,
+        evict_for: Callable[[Gang], str] | None,
         tell: Callable[[Tracked, str], object],
         lost: Callable[[str], str],
     ) -> None:
         """`move` notes the phase and the place of a pod; `admit` opens the gate of one that has its place, later;
-        `evict_for` evicts the victims of gangs, none where that is not permitted; `tell` tells a pod why it waits;
-        `lost` says why no pod can be bound to a node."""
+        `evict_for` evicts the victims of a gang, later, and says what is in the way of that, and is none where that is
+        not permitted; `tell` tells a pod why it waits; `lost` says why no pod can be bound to a node."""
         self._allocator = allocator
         self._tracker = tracker
         self._now = now
@@ -287,12 +287,13 @@ class Admission:
             self._allocator.schedule(chosen[0][1], None, Phase.PREEMPTING)
         gang = self._allocator.gangs[name]
         self._preempting.add(name)
-        self._evict_for([gang])
+        obstacle = self._evict_for(gang)
         for tracked, _ in chosen:
             self._move(tracked, PodPhase.PREEMPTING, None)
         victims = displaced(gang.virtual)
         names = ", ".join(sorted(x.name for x in victims)[:8])
-        return f"gang {name} has reserved its places, and waits until {names} ({len(victims)} gangs) have left"
+        because = f"; {obstacle}" if obstacle else ""
+        return f"gang {name} has reserved its places, and waits until {names} ({len(victims)} gangs) have left{because}"
 
     def _join(self, tracked: Tracked, gang: Gang) -> None:
         """A pod of a gang that has its places already: another one has left, or the decision was made before."""

@@ -47,6 +47,7 @@ PLUGIN_PREFIX = "client.authentication.k8s.io/"
 """Prefix of the versions of credential plugins."""
 
 
+POLICY_V1BETA1 = "policy/v1beta1"
 FIRST_POLICY_V1 = 22
 """The minor version of Kubernetes from which evictions are those of policy/v1; earlier ones know policy/v1beta1."""
 
@@ -68,19 +69,30 @@ class Budget:
     """A PodDisruptionBudget."""
 
     name: str
-    selector: str
-    """The pods that it covers, as a list of pods is asked for."""
+    selector: Mapping[str, Any]
+    """The LabelSelector of the pods that it covers."""
     allowed: int
     """How many of them may be evicted now."""
+
+
+NO_BUDGET_NEEDED = ("Pending", "Succeeded", "Failed")
+"""Phases of pods that the server evicts whatever their disruption budgets say, as it does pods that are leaving.
+
+Source: `canIgnorePDB` of the eviction API (pkg/registry/core/pod/storage/eviction.go)."""
 
 
 class ApiError(Exception):
     """A request to the server that came to nothing."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, *, budget: str = "", retry_after: float | None = None) -> None:
         super().__init__(message)
         self.code = code
         """The status of the answer; 0 where there was none."""
+        self.budget = budget
+        """What the server says of the disruption budget that forbids an eviction; empty where none does. A status 429
+        alone does not mean a budget: flow control has the same one."""
+        self.retry_after = retry_after
+        """Seconds for which the server wants to be left alone; none where it does not say."""
 
 
 class Api:
@@ -100,17 +112,21 @@ class Api:
         self._policy = ""
         """The group and version of evictions and budgets; empty before it is needed."""
 
-    def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
-        """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
+    def _list(self, path: str) -> tuple[list[dict[str, Any]], str]:
+        """All objects of a collection, and the version of the cluster that they were listed at. Raises `ApiError`."""
         items: list[dict[str, Any]] = []
         parameters = {"limit": str(PAGE_SIZE)}
         while True:
-            answer = self._ask("GET", self._collection(kind), params=parameters)
+            answer = self._ask("GET", path, params=parameters)
             metadata = answer.get("metadata") or {}
             items += answer.get("items") or []
             if not metadata.get("continue"):
                 return items, str(metadata.get("resourceVersion", ""))
             parameters["continue"] = metadata["continue"]
+
+    def list(self, kind: Kind) -> tuple[list[dict[str, Any]], str]:
+        """All there are, and the version of the cluster that they were listed at. Raises `ApiError`."""
+        return self._list(self._collection(kind))
 
     def watch(self, kind: Kind, version: str) -> Iterator[dict[str, Any]]:
         """Events since a version, until the server ends it. Raises `ApiError`, with code 410 where these are gone."""
@@ -126,7 +142,7 @@ class Api:
             self._client.stream("GET", self._collection(kind), params=parameters, timeout=timeout) as response,
         ):
             if response.status_code >= 400:
-                raise _error(response.status_code, response.read())
+                raise _error(response.status_code, response.read(), response.headers.get("Retry-After", ""))
             begun = b""
             for chunk in response.iter_bytes():
                 *lines, begun = (begun + chunk).split(b"\n")
@@ -184,8 +200,8 @@ class Api:
         self._ask("DELETE", _path(pod.namespace, pod.name), json=options)
 
     def evict(self, pod: PodObject) -> None:
-        """Has a pod deleted, in its own time, unless a disruption budget forbids it (code 429) or another pod has taken
-        its name (409). Raises `ApiError`."""
+        """Has a pod deleted, in its own time, unless a disruption budget forbids it (code 429, and `budget`) or another
+        pod has taken its name (409). Raises `ApiError`."""
         eviction = {
             "apiVersion": self._policy_version(),
             "kind": "Eviction",
@@ -194,27 +210,44 @@ class Api:
         }
         self._post(f"{_path(pod.namespace, pod.name)}/eviction", eviction)
 
-    def budgets(self, namespace: str) -> Iterator[Budget]:
-        """The disruption budgets that cover pods of a namespace. Raises `ApiError`."""
-        path = f"apis/{self._policy_version()}/namespaces/{quote(namespace, safe='')}/poddisruptionbudgets"
-        for item in self._ask("GET", path).get("items") or []:
-            selector = (item.get("spec") or {}).get("selector")
-            if selector is not None:
-                allowed = (item.get("status") or {}).get("disruptionsAllowed") or 0
-                yield Budget(item["metadata"]["name"], label_selector(selector), allowed)
+    def budgets(self, namespace: str) -> tuple[Budget, ...]:
+        """The disruption budgets that cover pods of a namespace, by name. Raises `ApiError`.
 
-    def selected(self, namespace: str, selector: str) -> set[str]:
-        """The uids of the pods of a namespace with certain labels. Raises `ApiError`."""
-        path = f"api/v1/namespaces/{quote(namespace, safe='')}/pods"
-        items = self._ask("GET", path, params={"labelSelector": selector}).get("items") or []
-        return {item["metadata"]["uid"] for item in items}
+        An empty selector covers all pods in policy/v1, and none in policy/v1beta1. A budget that was changed lets
+        nobody go until the server has counted its pods anew, and answers evictions with 429 until then.
+        """
+        version = self._policy_version()
+        budgets = []
+        for item in self._list(f"apis/{version}/namespaces/{quote(namespace, safe='')}/poddisruptionbudgets")[0]:
+            metadata, status = item["metadata"], item.get("status") or {}
+            selector = (item.get("spec") or {}).get("selector")
+            if selector is None or (version == POLICY_V1BETA1 and _is_empty(selector)):
+                continue
+            counted = (status.get("observedGeneration") or 0) >= (metadata.get("generation") or 0)
+            allowed = (status.get("disruptionsAllowed") or 0) if counted else 0
+            budgets.append(Budget(metadata["name"], selector, max(0, allowed)))
+        return tuple(sorted(budgets, key=lambda budget: budget.name))
+
+    def guarded_pods(self, namespace: str) -> dict[str, Mapping[str, str]]:
+        """The labels of the pods of a namespace that the server evicts only if their disruption budgets permit it, by
+        uid. Raises `ApiError`.
+
+        A pod may begin to run after this. Its eviction may then be refused, as if its budget had shrunk meanwhile.
+        """
+        items, _ = self._list(f"api/v1/namespaces/{quote(namespace, safe='')}/pods")
+        return {
+            item["metadata"]["uid"]: item["metadata"].get("labels") or {}
+            for item in items
+            if (item.get("status") or {}).get("phase") not in NO_BUDGET_NEEDED
+            and not item["metadata"].get("deletionTimestamp")
+        }
 
     def _policy_version(self) -> str:
         """An answer that cannot be understood is that of a later version."""
         if not self._policy:
             minor = re.match(r"\d+", str(self._ask("GET", "version").get("minor", "")))
             is_old = minor is not None and int(minor[0]) < FIRST_POLICY_V1
-            self._policy = "policy/v1beta1" if is_old else "policy/v1"
+            self._policy = POLICY_V1BETA1 if is_old else "policy/v1"
         return self._policy
 
     def lease(self, namespace: str, name: str) -> dict[str, Any] | None:
@@ -245,18 +278,18 @@ class Api:
 
     def _send(self, method: str, path: str, document: object, content: dict[str, str]) -> None:
         """A request whose answer says no more than that it was done. Raises `ApiError`."""
-        status, answer = 401, b""
+        status, answer, retry_after = 401, b"", ""
         if self._direct is not None and self._who is not None:
             try:
                 body = json.dumps(document).encode()
                 headers = {**content, **self._who}
-                status, answer = self._direct.send(method, path, body, headers, self.before_change)
+                status, answer, retry_after = self._direct.send(method, path, body, headers, self.before_change)
             except NoAnswerError as error:
                 raise ApiError(0, str(error)) from error
         if status == 401:
             self._ask(method, path, content=json.dumps(document).encode(), headers=content)
         elif status >= 400:
-            raise _error(status, answer)
+            raise _error(status, answer, retry_after)
 
     def _ask(self, method: str, path: str, **more: Any) -> dict[str, Any]:
         if method != "GET" and not path.startswith(LEASES):
@@ -264,7 +297,7 @@ class Api:
         with _as_api_errors():
             response = self._client.request(method, path, **more)
             if response.status_code >= 400:
-                raise _error(response.status_code, response.content)
+                raise _error(response.status_code, response.content, response.headers.get("Retry-After", ""))
             self._who = {x: response.request.headers[x] for x in CREDENTIAL_HEADERS if x in response.request.headers}
             answer = response.json()
         if not isinstance(answer, dict):
@@ -287,23 +320,31 @@ def _path(namespace: str, name: str) -> str:
     return f"api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
 
 
-def label_selector(selector: Mapping[str, Any]) -> str:
-    """A LabelSelector as the API takes it in a query."""
-    parts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
-    for x in selector.get("matchExpressions") or []:
-        values = f"({','.join(x.get('values') or [])})"
-        match x["operator"]:
-            case "In":
-                parts.append(f"{x['key']} in {values}")
-            case "NotIn":
-                parts.append(f"{x['key']} notin {values}")
-            case "Exists":
-                parts.append(x["key"])
-            case "DoesNotExist":
-                parts.append(f"!{x['key']}")
-            case operator:
-                raise ApiError(0, f"a selector has the unknown operator {operator}")
-    return ",".join(parts)
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a LabelSelector selects these labels; an empty one selects all. Raises `ApiError`."""
+    required = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in required.items()) and all(
+        _holds(x, labels) for x in selector.get("matchExpressions") or ()
+    )
+
+
+def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = expression["key"], expression.get("values") or ()
+    match expression["operator"]:
+        case "In":
+            return labels.get(key) in values
+        case "NotIn":
+            return labels.get(key) not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+        case operator:
+            raise ApiError(0, f"a selector has the unknown operator {operator}")
+
+
+def _is_empty(selector: Mapping[str, Any]) -> bool:
+    return not (selector.get("matchLabels") or selector.get("matchExpressions"))
 
 
 def _leases(namespace: str) -> str:
@@ -334,13 +375,30 @@ def _event(line: bytes) -> dict[str, Any]:
     return event
 
 
-def _error(status: int, body: bytes) -> ApiError:
-    """With the message of the server, where there is one."""
+def _error(status: int, body: bytes, retry_after: str) -> ApiError:
+    """With the message of the server, where there is one. `retry_after`: the header of this name."""
     try:
-        message = json.loads(body)["message"]
+        answer = json.loads(body)
+        message = answer["message"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        message = body[:200].decode(errors="replace")
-    return ApiError(status, f"{status}: {message}")
+        answer, message = {}, body[:200].decode(errors="replace")
+    details = answer.get("details")
+    details = details if isinstance(details, dict) else {}
+    seconds = retry_after if retry_after.isdecimal() else details.get("retryAfterSeconds")
+    return ApiError(
+        status,
+        f"{status}: {message}",
+        budget=_budget_cause(details.get("causes"), str(message)) if status == 429 else "",
+        retry_after=float(seconds) if isinstance(seconds, int | str) else None,
+    )
+
+
+def _budget_cause(causes: object, message: str) -> str:
+    """What is said of a disruption budget; empty where none is the cause."""
+    for cause in causes if isinstance(causes, list) else ():
+        if isinstance(cause, dict) and cause.get("reason") == "DisruptionBudget":
+            return str(cause.get("message") or message)
+    return ""
 
 
 def connect(kubeconfig: Path | None, server: str = "") -> Api:

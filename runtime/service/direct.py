@@ -40,9 +40,12 @@ class Direct:
         body: bytes,
         headers: dict[str, str],
         before: Callable[[], object] = lambda: None,
-    ) -> tuple[int, bytes]:
-        """Status and body of the answer. Raises `NoAnswerError`, and what `before` raises, which is called when the
-        connection is there and before anything is sent."""
+    ) -> tuple[int, bytes, str]:
+        """Status and body of the answer, and its header Retry-After, empty where it has none.
+
+        Raises `NoAnswerError`, and what `before` raises, which is called when the connection is there and before
+        anything is sent.
+        """
         connection = self._connection()
         try:
             if connection.sock is None:
@@ -50,7 +53,7 @@ class Direct:
             before()
             connection.request(method, f"{self._prefix}/{path}", body, headers)
             answer = connection.getresponse()
-            return answer.status, answer.read()
+            return answer.status, answer.read(), answer.getheader("Retry-After", "")
         except (HTTPException, OSError) as error:
             connection.close()
             raise NoAnswerError(f"{type(error).__name__}: {error}") from error

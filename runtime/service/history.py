@@ -140,6 +140,16 @@ class Sample(NamedTuple):
     """Gangs."""
 
 
+class Refusal(NamedTuple):
+    """The victims of a gang are not evicted."""
+
+    why: str
+    victims: frozenset[str]
+    """Those that have not begun to leave."""
+    by_budget: bool
+    """A disruption budget forbids it; otherwise the eviction fails for another reason."""
+
+
 class _GangState(NamedTuple):
     """A gang as it was."""
 
@@ -170,8 +180,8 @@ class History:
         self._states: dict[str, _GangState] = {}
         self._journaled: set[str] = set()
         """Gangs whose last decision is known to be in the journal."""
-        self._refused: dict[str, str] = {}
-        """By victim: why it is not evicted."""
+        self._refusals: dict[str, Refusal] = {}
+        """By gang that preempts."""
 
     # Writing
 
@@ -180,7 +190,7 @@ class History:
         with self._lock:
             self._events.clear()
             self._journaled = set(allocator.gangs)
-            self._refused.clear()
+            self._refusals.clear()
         self._states = {name: _state_of(gang, None, self._now()) for name, gang in allocator.gangs.items()}
         placed = sum(len(gang.assigned) for gang in allocator.gangs.values())
         self._record(Kind.STARTED, detail=f"{len(self._states)} gangs are known, {placed} pods have places")
@@ -216,18 +226,24 @@ class History:
     def evicted(self, pod: str, gang: str, node: str, preemptors: Iterable[str]) -> None:
         """The API server has accepted that a pod leaves."""
         with self._lock:
-            self._refused.pop(gang, None)
+            self._refusals = {
+                name: x._replace(victims=x.victims - {gang})
+                for name, x in self._refusals.items()
+                if not x.victims <= {gang}
+            }
         self._record(Kind.EVICTED, gang, nodes=(node,), others=tuple(preemptors), pods=(pod,))
 
-    def eviction_refused(self, gang: str, preemptors: Iterable[str], why: str) -> bool:
-        """A disruption budget forbids that a gang leaves. Answers whether this is new: told again when the reason is
-        another one."""
+    def eviction_refused(self, preemptor: str, victims: Iterable[str], why: str, *, by_budget: bool) -> bool:
+        """The victims of a gang that have not begun to leave are not evicted. Answers whether the reason is new. There
+        are events where it is, and of victims that it did not keep before."""
+        after = Refusal(why, frozenset(victims), by_budget)
         with self._lock:
-            if self._refused.get(gang) == why:
-                return False
-            self._refused[gang] = why
-        self._record(Kind.EVICTION_REFUSED, gang, others=tuple(preemptors), detail=why)
-        return True
+            before = self._refusals.get(preemptor)
+            self._refusals[preemptor] = after
+        is_known = before is not None and before.why == why
+        for victim in sorted(after.victims - before.victims if before is not None and is_known else after.victims):
+            self._record(Kind.EVICTION_REFUSED, victim, others=(preemptor,), detail=why)
+        return not is_known
 
     def admitted(self, pod: str, gang: str, node: str) -> None:
         """The scheduling gate of a pod is gone, and its place is written on it."""
@@ -305,7 +321,7 @@ class History:
         """What is decided about a gang now is not in the journal yet."""
         with self._lock:
             self._journaled.discard(name)
-            self._refused.pop(name, None)
+            self._refusals.pop(name, None)
 
     def _ended(self, name: str, before: _GangState) -> None:
         self._forget(name)
@@ -318,15 +334,25 @@ class History:
 
     # Reading
 
-    def kept_by_budget(self) -> dict[str, str]:
-        """By victim: why a disruption budget forbids that it leaves, as far as it has not left since."""
+    def refusal(self, preemptor: str) -> str:
+        """Why the victims of a gang are not evicted; empty where they are."""
         with self._lock:
-            refused = dict(self._refused)
-        return {
-            gang: why
-            for gang, why in refused.items()
-            if (state := self._states.get(gang)) is not None and state.state is State.BEING_PREEMPTED
-        }
+            refusal = self._refusals.get(preemptor)
+        return refusal.why if refusal is not None and self._staying(refusal) else ""
+
+    def not_evicted(self, *, by_budget: bool) -> set[str]:
+        """Victims that are not evicted, because a disruption budget forbids it, or for any other reason."""
+        with self._lock:
+            refusals = [x for x in self._refusals.values() if x.by_budget == by_budget]
+        return {victim for refusal in refusals for victim in self._staying(refusal)}
+
+    def _staying(self, refusal: Refusal) -> list[str]:
+        """Those victims that still have to leave."""
+        return [
+            victim
+            for victim in refusal.victims
+            if (state := self._states.get(victim)) is not None and state.state is State.BEING_PREEMPTED
+        ]
 
     def waiting_since(self, gang: str) -> float:
         """When a gang that waits began to, in seconds since the epoch: as far as this process has seen."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from random import uniform
@@ -20,11 +21,11 @@ from typing import Any
 from uuid import uuid4
 
 from runtime.errors import UserError
-from runtime.service.api import Api, ApiError, Kind
+from runtime.service.api import Api, ApiError, Kind, selects
 from runtime.service.gates import admission_patch
 from runtime.service.objects import NodeObject, PodObject, read_node, read_pod
 from runtime.service.pod_groups import PodGroupObject, read_pod_group
-from runtime.service.source import BudgetError, Change, EndedError
+from runtime.service.source import BudgetError, Change, EndedError, OverloadError
 
 log = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ EVENTS_BY = "hivedscheduler.microsoft.com/allocator"
 """The controller that reports Events."""
 MAX_NOTE = 1024
 """Maximum number of characters of the note of an Event, as the API server allows."""
+MAX_NAMED = 8
+"""Maximum number of gangs that are named in a message."""
 MIN_WATCH_SECONDS = 10.0
 """Number of seconds after which a watch that ends does not count as a failure."""
 
@@ -216,29 +219,68 @@ class KubernetesSource:
             if error.code not in (404, 409):
                 raise
 
-    def evict(self, pod: PodObject) -> None:
-        """The same, unless a disruption budget forbids it."""
+    def evict(self, pod: PodObject) -> bool:
+        """The same, unless a disruption budget forbids it. Answers whether the server has accepted it."""
         try:
-            self._api.evict(pod)
+            with _overload():
+                self._api.evict(pod)
         except ApiError as error:
-            if error.code == 429:
-                raise BudgetError(f"pod {pod.key} cannot be evicted: {error}") from error
+            if error.budget:
+                raise BudgetError(error.budget) from error
             if error.code not in (404, 409):
                 raise
+            return False
+        return True
 
-    def check_budgets(self, pods: Collection[PodObject]) -> None:
-        """An eviction is checked for one pod at a time; this checks the pods together, as a kube-scheduler does."""
-        for namespace in sorted({pod.namespace for pod in pods}):
-            uids = {pod.uid for pod in pods if pod.namespace == namespace}
-            for budget in self._api.budgets(namespace):
-                if budget.allowed >= len(uids):
-                    continue
-                covered = len(uids & self._api.selected(namespace, budget.selector))
-                if covered > budget.allowed:
+    def check_budgets(self, gangs: Mapping[str, Collection[PodObject]]) -> None:
+        """An eviction is checked for one pod at a time; this checks all pods together.
+
+        It may count more than the server does, which lets pods that are not ready go while their budget is kept without
+        them. What it permits, the server permits, unless something changes in between.
+        """
+        pods = {pod.uid: pod for gang in gangs.values() for pod in gang}
+        gang_by_uid = {pod.uid: name for name, gang in gangs.items() for pod in gang}
+        for namespace in sorted({pod.namespace for pod in pods.values()}):
+            with _overload():
+                budgets = self._api.budgets(namespace)
+                guarded = self._api.guarded_pods(namespace) if budgets else {}
+            labels = {uid: guarded[uid] for uid in pods if uid in guarded}
+            covering = {uid: [x.name for x in budgets if selects(x.selector, labels[uid])] for uid in labels}
+            for uid, names in covering.items():
+                if len(names) > 1:
+                    both = " and ".join(f"{namespace}/{name}" for name in names)
                     raise BudgetError(
-                        f"disruption budget {namespace}/{budget.name} covers {covered} of these pods, and now lets"
-                        f" {budget.allowed} go"
+                        f"disruption budgets {both} cover pod {pods[uid].key} of gang"
+                        f" {gang_by_uid[uid]}, and Kubernetes does not evict pods that several budgets cover"
                     )
+            for budget in budgets:
+                uids = [uid for uid, names in covering.items() if budget.name in names]
+                if len(uids) > budget.allowed:
+                    raise BudgetError(
+                        f"disruption budget {namespace}/{budget.name} covers {_count_pods(len(uids))} of"
+                        f" {_name_gangs(gang_by_uid[uid] for uid in uids)}, and now lets {budget.allowed} go"
+                    )
+
+
+@contextmanager
+def _overload() -> Iterator[None]:
+    """Reports that the server wants to be asked later. Flow control has the status of a disruption budget."""
+    try:
+        yield
+    except ApiError as error:
+        if error.budget or (error.code != 429 and error.retry_after is None):
+            raise
+        raise OverloadError(f"the API server is busy: {error}", error.retry_after) from error
+
+
+def _count_pods(number: int) -> str:
+    return f"{number} pod{'' if number == 1 else 's'}"
+
+
+def _name_gangs(gangs: Iterable[str]) -> str:
+    names = list(dict.fromkeys(gangs))
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return f"gang{'' if len(names) == 1 else 's'} {', '.join(names[:MAX_NAMED])}{more}"
 
 
 class Watch:

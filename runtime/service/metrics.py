@@ -53,7 +53,7 @@ class Metrics:
             self.failures.labels(what)
         self.refused_evictions = Counter(
             "allocator_refused_evictions",
-            "Evictions of gangs that disruption budgets have forbidden, with each attempt",
+            "Attempts to evict the victims of a gang that disruption budgets have forbidden",
             registry=self.registry,
         )
         self._phases = Histogram(
@@ -167,11 +167,13 @@ def _tenant_metrics(scheduler: PodScheduler) -> Iterator[Family]:
     for tenant in by_tenant:
         failing.add_metric([tenant], fail[tenant])
     yield failing
-    blocked = GaugeMetricFamily(
-        "allocator_gangs_kept_by_budget", "Gangs that have to leave, which a disruption budget forbids"
-    )
-    blocked.add_metric([], len(history.kept_by_budget()))
-    yield blocked
+    for name, text, by_budget in (
+        ("allocator_gangs_kept_by_budget", "Gangs that have to leave, which a disruption budget forbids", True),
+        ("allocator_gangs_kept_by_failure", "Gangs that have to leave, whose eviction fails for another reason", False),
+    ):
+        victims = GaugeMetricFamily(name, text)
+        victims.add_metric([], len(history.not_evicted(by_budget=by_budget)))
+        yield victims
     yield from _tally_metrics(history.tally)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -297,6 +298,10 @@ class Observer:
         self._pod_groups = {x.thing.key: x.thing for x in changes if isinstance(x.thing, PodGroupObject)}
         self._track_journaled()
         readable = {uid: self._read_pod(seen) for uid, seen in pods.items()}
+        ended = {
+            x.thing.uid for x in changes if isinstance(x.thing, PodObject) and x.thing.completed and not x.thing.leaving
+        }
+        begun = self._find_begun(pods, readable, ended, lists_all=lists_all)
         if not any(self.allocator.pods()):
             self._take_back(nodes, pods, readable)
         for node in nodes.values():
@@ -308,21 +313,46 @@ class Observer:
                 self._remove(tracked)
         for seen in sorted(pods.values(), key=lambda seen: _order(seen, readable[seen.uid])):
             self.observe(Change(seen, deleted=False))
-        self._resume_evictions()
+        self._resume_evictions(begun)
         self.lifecycle.begin()
         self.allocator.touched()
         self.history.begin(self.allocator)
 
-    def _resume_evictions(self) -> None:
-        """What was asked of the cluster before the crash is not journaled, and the first victims may be gone.
+    def _find_begun(
+        self, pods: dict[str, PodObject], readable: dict[str, Pod | None], ended: set[str], *, lists_all: bool
+    ) -> list[Gang]:
+        """The gangs whose eviction had begun, as far as can be seen: what was asked of the cluster is not journaled.
 
-        A gang that is being preempted and lacks pods shows that its eviction had begun.
+        The journal says that they have to leave, and one of their pods is leaving, is gone, or is missing in a place of
+        theirs. A pod that has ended by itself (`ended`) is no sign of an eviction, and neither is an empty place that a
+        known pod waits for. This has to be found out before the list is taken in: where the preemptor is gone by now,
+        the gang does not have to leave any more, but the rest of it is of no use.
         """
-        gangs = list(self.allocator.gangs.values())
-        for gang in gangs:
-            if gang.state is AffinityGroupState.BEING_PREEMPTED and gang.open_slots:
+        waiting = Counter(
+            pod.spec.gang.name
+            for uid, pod in readable.items()
+            if pod is not None and uid not in self.allocator.homes and not pods[uid].leaving
+        )
+        begun: list[Gang] = []
+        for gang in self.allocator.gangs.values():
+            if gang.state is not AffinityGroupState.BEING_PREEMPTED:
+                continue
+            candidates = waiting[gang.name] + sum(
+                not pods[uid].leaving if uid in pods else not lists_all for uid in gang.waiting
+            )
+            if len(gang.open_slots) > candidates or any(
+                pods[uid].leaving if uid in pods else lists_all and uid not in ended for uid in gang.assigned
+            ):
+                begun.append(gang)
+        return begun
+
+    def _resume_evictions(self, begun: list[Gang]) -> None:
+        """What has begun to leave follows, whether or not anybody still waits for it. Others leave for whoever does."""
+        gangs = self.allocator.gangs
+        for gang in begun:
+            if gangs.get(gang.name) is gang:
                 self._finish_eviction(gang)
-        for gang in gangs:
+        for gang in list(gangs.values()):
             if gang.state is AffinityGroupState.PREEMPTING:
                 self._evict_for(gang)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -17,7 +18,7 @@ from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import Pod
-from runtime.preemption.victims import displaced
+from runtime.preemption.victims import displaced, preemptors
 from runtime.service.admission import PATCH_TIMEOUT, Admission
 from runtime.service.evictions import Evictions
 from runtime.service.leases import LEASE, Leases
@@ -40,12 +41,21 @@ log = logging.getLogger(__name__)
 
 DELETE_RETRY_INTERVAL = 3.0
 """Seconds after which a pod is deleted again that does not leave: the cluster may have been away."""
-BUDGET_RETRY_INTERVAL = 10.0
-"""Seconds after which the eviction of a gang is tried again that a disruption budget has forbidden."""
-
+EVICTION_RETRY_INTERVAL = 10.0
+"""Seconds after which an eviction is tried again that has failed, or that a disruption budget has forbidden."""
+MIN_EVICTION_RETRY_INTERVAL, MAX_EVICTION_RETRY_INTERVAL = 1.0, 60.0
+"""The same, at least and at most, where the cluster says how long it wants to be left alone."""
 
 MAX_NAMED = 8
 """Maximum number of gangs that are named in the reason for waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the victims of a gang are not evicted, and when that is tried again."""
+
+    why: str
+    until: float
 
 
 class NotObservedError(UserError):
@@ -67,13 +77,13 @@ class PodScheduler(Observer):
         delete: Callable[[Tracked], object] | None = None,
         *,
         evict: bool = False,
-        evict_gang: Callable[[Gang, tuple[Tracked, ...]], object] | None = None,
+        evict_gangs: Callable[[Gang, Mapping[Gang, tuple[Tracked, ...]]], object] | None = None,
         admit: Callable[[Tracked], object] = lambda tracked: None,
         tell: Callable[[Tracked, str], object] = lambda tracked, reason: None,
     ) -> None:
         """`evict`: whether gangs that are in the way are evicted from here. Otherwise it is the outer scheduler that
-        deletes their pods. `evict_gang`: evicts the pods of a gang together, later, if its disruption budgets permit,
-        and tells `eviction_refused` if they do not; without it, the pods are deleted."""
+        deletes their pods. `evict_gangs`: evicts the victims of a gang together, later, if their disruption budgets
+        permit, and tells `eviction_failed` where it does not come to that; without it, the pods are deleted."""
         super().__init__(allocator, locks, lease, now, lifecycle)
         self.given_back: Counter[str] = Counter({"place": 0, "reservation": 0})
         """How many places and reservations expired, by kind."""
@@ -86,15 +96,15 @@ class PodScheduler(Observer):
         self._deleted = Leases(DELETE_RETRY_INTERVAL)
         """By uid: pods that we have had deleted, and that are still there."""
         self._evict = evict
-        self._evict_gang = evict_gang
+        self._evict_gangs = evict_gangs
         self._evicted: set[str] = set()
         """Of those deleted, the uids of victims."""
         self._begun: set[Gang] = set()
         """Gangs that have to go, and of which some pod has begun to leave: the others follow in any case."""
-        self._blocked: dict[str, str] = {}
-        """By gang that has to go: the disruption budget that forbids it, in words."""
-        self._budget_retries = Leases(BUDGET_RETRY_INTERVAL)
-        """By gang: when its eviction was last forbidden."""
+        self._refusals: dict[Gang, Refusal] = {}
+        """By gang that preempts. One whose time is over counts until it is known what has become of the next try."""
+        self._undeletable: dict[str, str] = {}
+        """By uid: why a pod could not be deleted, when that was last tried."""
         self._evictions = Evictions()
         self._unoffered: list[Tracked] = []
         """Pods that have just got a place that was not offered: the outer scheduler cannot bind them."""
@@ -138,10 +148,10 @@ class PodScheduler(Observer):
         if tracked.pod is not None:
             self.admission.note(tracked.pod.spec.gang.name)
 
-    def _evict_gated(self, preemptors: Iterable[Gang]) -> None:
-        for gang in preemptors:
-            self._reservations.renew(gang.name, self._now())
-            self._evict_for(gang)
+    def _evict_gated(self, preemptor: Gang) -> str:
+        self._reservations.renew(preemptor.name, self._now())
+        self._evict_for(preemptor)
+        return self._obstacle(preemptor)
 
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
         """As `Observer.recover`. Where the journal was lost, a patch of the former process may be under way: nothing is
@@ -201,14 +211,13 @@ class PodScheduler(Observer):
             else:
                 self._evicted.discard(uid)
                 again[self.allocator.homes[uid]] = None
-        for name in self._budget_retries.over(self._now()):
-            del self._blocked[name]
-            again[self.allocator.gangs[name]] = None
+        waiting = {gang: None for gang, refusal in self._refusals.items() if refusal.until <= self._now()}
         for gang in again:
-            if gang.state is AffinityGroupState.BEING_PREEMPTED:
-                self._evict_whole(gang)
-            elif gang in self._begun:
+            if gang in self._begun:
                 self._have_deleted(gang.allocated)
+            waiting.update(dict.fromkeys(preemptors(gang)))
+        for gang in waiting:
+            self._evict_for(gang)
 
     # Victims
 
@@ -216,49 +225,102 @@ class PodScheduler(Observer):
         """Another gang may take the name of one that is gone."""
         gangs = self.allocator.gangs
         self._begun = {x for x in self._begun if gangs.get(x.name) is x and x.assigned}
-        for name in [*self._blocked]:
-            gang = gangs.get(name)
-            if gang is None or gang.state is not AffinityGroupState.BEING_PREEMPTED:
-                del self._blocked[name]
-                self._budget_retries.drop(name)
+        self._refusals = {x: refusal for x, refusal in self._refusals.items() if self._preempts(x)}
+        self._undeletable = {
+            uid: why
+            for uid, why in self._undeletable.items()
+            if (x := self.tracker.pod(uid)) is not None and not x.leaving
+        }
+
+    def _preempts(self, gang: Gang) -> bool:
+        return self.allocator.gangs.get(gang.name) is gang and gang.state is AffinityGroupState.PREEMPTING
 
     def _evict_for(self, preemptor: Gang) -> None:
-        if self._evict:
-            for victim in displaced(preemptor.virtual):
-                self._evict_whole(victim)
-
-    def _evict_whole(self, victim: Gang) -> None:
-        """All pods of a gang leave together, or, while a disruption budget forbids it, none."""
-        pods = tuple(x for pod in victim.allocated if (x := self.tracker.pod(pod.uid)) is not None)
-        if victim.name in self._blocked:
+        """The gangs in the way leave together. While one of them cannot leave as a whole, none does, because the others
+        would lose their work for nothing. What has begun to leave follows in any case."""
+        if not self._evict:
             return
-        if self._evict_gang is None or victim in self._begun or any(x.leaving for x in pods):
-            self._have_deleted(victim.allocated)
-        elif any(x.seen.uid not in self._deleted for x in pods):
-            for x in pods:
-                self._note_deleted(x)
-            self._evict_gang(victim, pods)
-
-    def eviction_refused(self, gang: str, why: str) -> None:
-        """A disruption budget forbids that a gang leaves: none of its pods was evicted."""
-        victim = self.allocator.gangs.get(gang)
-        if victim is None or victim.state is not AffinityGroupState.BEING_PREEMPTED:
+        staying: dict[Gang, tuple[Tracked, ...]] = {}
+        for victim in displaced(preemptor.virtual):
+            pods = tuple(x for pod in victim.allocated if (x := self.tracker.pod(pod.uid)) is not None)
+            if self._evict_gangs is None or victim in self._begun or any(x.leaving for x in pods):
+                self._have_deleted(victim.allocated)
+            else:
+                staying[victim] = pods
+        if not staying:
+            self._refusals.pop(preemptor, None)
+        refusal = self._refusals.get(preemptor)
+        if self._evict_gangs is None or (refusal is not None and refusal.until > self._now()):
             return
-        for pod in victim.allocated:
+        if any(x.seen.uid not in self._deleted for pods in staying.values() for x in pods):
+            for pods in staying.values():
+                for x in pods:
+                    self._note_deleted(x)
+            self._evict_gangs(preemptor, staying)
+
+    def eviction_failed(
+        self,
+        preemptor: Gang,
+        victims: Iterable[Gang],
+        accepted: Collection[str],
+        why: str,
+        seconds: float = EVICTION_RETRY_INTERVAL,
+    ) -> None:
+        """The victims of a gang were not evicted. `accepted`: uids of pods that leave all the same, because that was
+        found out too late. It is tried again after so many seconds."""
+        victims = list(victims)
+        for pod in (pod for victim in victims for pod in victim.allocated if pod.uid not in accepted):
             self._evicted.discard(pod.uid)
             self._deleted.drop(pod.uid)
-        if victim in self._begun:
-            self._have_deleted(victim.allocated)
+        for victim in victims:
+            if any(pod.uid in accepted for pod in victim.allocated):
+                self._begun.add(victim)
+                self._have_deleted(victim.allocated)
+        if self._preempts(preemptor) and not self._begun.issuperset(victims):
+            seconds = min(max(seconds, MIN_EVICTION_RETRY_INTERVAL), MAX_EVICTION_RETRY_INTERVAL)
+            self._refusals[preemptor] = Refusal(why, self._now() + seconds)
+        self.admission.note(preemptor.name)
+        for other in dict.fromkeys(x for victim in victims for x in preemptors(victim)):
+            self._evict_for(other)
+
+    def deletion_failed(self, uid: str, why: str) -> None:
+        """A pod could not be deleted. It is tried again, like a deletion that nothing has come of."""
+        tracked = self.tracker.pod(uid)
+        if tracked is None or self._undeletable.get(uid) == why:
             return
-        self._blocked[gang] = why
-        self._budget_retries.renew(gang, self._now())
+        self._undeletable[uid] = why
+        log.warning("pod %s could not be deleted: %s", tracked.seen.key, why)
+        victim = self.allocator.homes.get(uid)
+        if victim is None:
+            return
+        for preemptor in preemptors(victim):
+            if preemptor not in self._refusals:
+                self.history.eviction_refused(preemptor.name, [victim.name], self._obstacle(preemptor), by_budget=False)
+                self.admission.note(preemptor.name)
+
+    def _obstacle(self, preemptor: Gang) -> str:
+        """Why victims of a gang do not begin to leave; empty where they do, as far as is known."""
+        refusal = self._refusals.get(preemptor)
+        if refusal is not None:
+            return refusal.why
+        failures = (
+            f"pod {pod.key} of gang {victim.name} cannot be deleted: {self._undeletable[pod.uid]}"
+            for victim in displaced(preemptor.virtual)
+            for pod in victim.allocated
+            if pod.uid in self._undeletable
+        )
+        return min(failures, default="") if self._undeletable else ""
 
     def _finish_eviction(self, victim: Gang) -> None:
-        if self._evict:
-            self._begun.add(victim)
-            self._blocked.pop(victim.name, None)
-            self._budget_retries.drop(victim.name)
-            self._have_deleted(victim.allocated)
+        if not self._evict:
+            return
+        is_new = victim not in self._begun
+        self._begun.add(victim)
+        self._have_deleted(victim.allocated)
+        for preemptor in preemptors(victim) if is_new else ():
+            if self._refusals.pop(preemptor, None) is not None:
+                self._evict_for(preemptor)
+                self.admission.note(preemptor.name)
 
     def _have_deleted(self, pods: Iterable[Pod]) -> None:
         for pod in pods:
@@ -277,8 +339,9 @@ class PodScheduler(Observer):
         victims = displaced(gang.virtual)
         leaving = ", ".join(f"{x.name} ({len(x.assigned)} pods)" for x in victims[:MAX_NAMED])
         more = f" and {len(victims) - MAX_NAMED} more" if len(victims) > MAX_NAMED else ""
-        blocked = [f"; {self._blocked[x.name]}" for x in victims if x.name in self._blocked]
-        return f"gang {gang.name} waits until these gangs have left: {leaving}{more}{''.join(blocked[:1])}"
+        obstacle = self._obstacle(gang)
+        because = f"; {obstacle}" if obstacle else ""
+        return f"gang {gang.name} waits until these gangs have left: {leaving}{more}{because}"
 
     def _share(self, pod: Pod, answer: Preempt) -> dict[str, tuple[Pod, ...]]:
         """The part of the victims in the answer for this pod, and that its outer scheduler deletes."""

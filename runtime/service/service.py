@@ -6,12 +6,13 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any
 
 from generated.hived import AffinityGroupState
@@ -32,8 +33,8 @@ from runtime.service.lifecycle_reporter import Options
 from runtime.service.locks import Locks
 from runtime.service.metrics import Metrics
 from runtime.service.objects import PodObject
-from runtime.service.scheduler import PodScheduler
-from runtime.service.source import BudgetError, Source
+from runtime.service.scheduler import EVICTION_RETRY_INTERVAL, PodScheduler
+from runtime.service.source import BudgetError, OverloadError, Source
 from runtime.service.startup import Startup
 from runtime.service.tracker import Tracked
 
@@ -46,6 +47,20 @@ MAX_BINDERS = 16
 
 class LeadershipLostError(Exception):
     """Another instance decides by now, or may."""
+
+
+@dataclass(slots=True)
+class Eviction:
+    """The victims of a gang are to leave together, and how far that has come."""
+
+    preemptor: Gang
+    victims: Mapping[Gang, tuple[Tracked, ...]]
+    stronger: Mapping[Gang, tuple[str, ...]]
+    """The names of all gangs that a victim makes room for."""
+    accepted: set[str] = field(default_factory=set)
+    """Uids of the pods that leave for this."""
+    pod: str = ""
+    """The pod that was asked for last, in words; empty while the budgets are checked."""
 
 
 class Service:
@@ -87,8 +102,11 @@ class Service:
         """Tells pods why they wait; nothing waits for it."""
         self._requests: list[Callable[[], object]] = []
         """What the cycle under way wants of the cluster. Nothing of it may be asked before the cycle is committed."""
-        self._evicting = Lock()
-        """Held from reading disruption budgets until the pods of a gang are evicted: two gangs may share a budget."""
+        self._evictors = ThreadPoolExecutor(1, "evict")
+        """Evicts the victims of one gang after those of another, from reading disruption budgets until all pods are
+        evicted: they may share a budget."""
+        self._asked: set[Gang] = set()
+        """Gangs that preempt, whose victims are being evicted, or wait for their turn."""
         self._stopping = False
         self._startup = Startup(self._register, self._recover, self._run, self._fail)
         self._beginning = Thread(target=self._startup.begin, name="beginning", daemon=True)
@@ -119,7 +137,7 @@ class Service:
             self._lifecycle,
             self._delete_later if self._lifecycle.terminate or self._evict else None,
             evict=self._evict,
-            evict_gang=self._evict_later,
+            evict_gangs=self._evict_later,
             admit=self._admit_later,
             tell=self._tell_later,
         )
@@ -298,47 +316,67 @@ class Service:
                 self.scheduler.history.evicted(seen.key, gang, node, stronger)
         except Exception as error:
             self.metrics.failures.labels("delete").inc()
-            log.warning("pod %s could not be deleted: %s", seen.key, error)
+            uid, why = seen.uid, str(error)
+            with suppress(NotServingError):
+                if self._engine is not None:
+                    self._engine.submit(lambda scheduler: scheduler.deletion_failed(uid, why))
 
-    def _evict_later(self, victim: Gang, pods: tuple[Tracked, ...]) -> None:
-        stronger = tuple(x.name for x in preemptors(victim))
-        self._requests.append(partial(self._evict_quietly, victim, pods, stronger))
+    def _evict_later(self, preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        """Unless that is under way: the scheduler asks again for pods that do not leave."""
+        if preemptor not in self._asked:
+            self._asked.add(preemptor)
+            stronger = {victim: tuple(x.name for x in preemptors(victim)) for victim in victims}
+            eviction = Eviction(preemptor, victims, stronger)
+            self._requests.append(lambda: self._evictors.submit(self._evict_quietly, eviction))
 
-    def _evict_quietly(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
-        """All pods of a gang, or none. What fails is tried again by the scheduler, which still sees the pods."""
+    def _evict_quietly(self, eviction: Eviction) -> None:
+        """All pods of all victims, or none. What fails is reported to the scheduler, which tries it again."""
         try:
-            self._prepare_request(*stronger)
-            if victim.state is not AffinityGroupState.BEING_PREEMPTED:
-                return
-            with self._evicting:
-                self._evict_together(victim, pods, stronger)
-        except BudgetError as error:
-            self._refuse_eviction(victim.name, stronger, str(error))
+            self._prepare_request(*dict.fromkeys(name for names in eviction.stronger.values() for name in names))
+            self._evict_together(eviction)
         except Exception as error:
+            self._eviction_failed(eviction, error)
+        finally:
+            self._asked.discard(eviction.preemptor)
+
+    def _evict_together(self, eviction: Eviction) -> None:
+        """Raises what the source raises, where no pod should be evicted, or no other one: a budget may have shrunk
+        since it was read.
+
+        A pod that is gone already was not evicted from here. Whether the others have to follow it, the watch decides:
+        it tells whether the pod was deleted, or has done its work.
+        """
+        victims = {x: pods for x, pods in eviction.victims.items() if x.state is AffinityGroupState.BEING_PREEMPTED}
+        self.source.check_budgets({x.name: [y.seen for y in pods if not y.leaving] for x, pods in victims.items()})
+        for victim, pods in victims.items():
+            for tracked in pods:
+                eviction.pod = f"pod {tracked.seen.key} of gang {victim.name}"
+                if not tracked.leaving and self.source.evict(tracked.seen):
+                    eviction.accepted.add(tracked.seen.uid)
+                    node = tracked.info.node if tracked.info is not None else ""
+                    self.scheduler.history.evicted(tracked.seen.key, victim.name, node, eviction.stronger[victim])
+
+    def _eviction_failed(self, eviction: Eviction, error: Exception) -> None:
+        by_budget = isinstance(error, BudgetError)
+        if by_budget:
+            self.metrics.refused_evictions.inc()
+        else:
             self.metrics.failures.labels("evict").inc()
-            log.warning("gang %s could not be evicted: %s", victim.name, error)
-
-    def _evict_together(self, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
-        """Raises `BudgetError` where none was evicted. If a budget has shrunk since it was read, the rest of a gang
-        whose first pod has gone is deleted all the same: half a gang is of no use."""
-        self.source.check_budgets([x.seen for x in pods])
-        for n, tracked in enumerate(pods):
-            try:
-                self.source.evict(tracked.seen)
-            except BudgetError:
-                if n == 0:
-                    raise
-                self.source.delete(tracked.seen)
-            node = tracked.info.node if tracked.info is not None else ""
-            self.scheduler.history.evicted(tracked.seen.key, victim.name, node, stronger)
-
-    def _refuse_eviction(self, victim: str, stronger: tuple[str, ...], why: str) -> None:
-        self.metrics.refused_evictions.inc()
-        if self.scheduler.history.eviction_refused(victim, stronger, why):
-            log.warning("gang %s is not evicted for %s: %s", victim, ", ".join(stronger), why)
+        if eviction.pod:
+            why = f"{eviction.pod} cannot be evicted: {error}"
+        else:
+            why = str(error) if by_budget else f"the eviction failed: {error}"
+        preemptor, victims, accepted = eviction.preemptor, eviction.victims, eviction.accepted
+        staying = [x.name for x, pods in victims.items() if not any(y.seen.uid in accepted for y in pods)]
+        if self.scheduler.history.eviction_refused(preemptor.name, staying, why, by_budget=by_budget):
+            log.warning("gang %s waits for gangs that are not evicted: %s", preemptor.name, why)
+        seconds = error.seconds if isinstance(error, OverloadError) else None
+        seconds = EVICTION_RETRY_INTERVAL if seconds is None else seconds
         if self._engine is not None:
             with suppress(NotServingError):
-                self._engine.submit(lambda scheduler: scheduler.eviction_refused(victim, why))
+                self._engine.submit(
+                    lambda scheduler: scheduler.eviction_failed(preemptor, victims, accepted, why, seconds)
+                )
 
     def _refresh_later(self, tracked: Tracked) -> None:
         self._binders.submit(self._refresh, tracked.seen)
@@ -369,6 +407,7 @@ class Service:
         if self._engine is not None:
             self._engine.stop()
         self._binders.shutdown()
+        self._evictors.shutdown(cancel_futures=True)
         self._notes.shutdown(cancel_futures=True)
         if self._election is not None:
             self._election.close()

@@ -51,13 +51,13 @@ class Source(Protocol):
     def delete(self, pod: PodObject) -> None:
         """Has a pod deleted; one that is gone means nothing. May be called from any thread."""
 
-    def evict(self, pod: PodObject) -> None:
-        """Has a pod deleted if no disruption budget forbids it; one that is gone means nothing. May be called from any
-        thread. Raises `BudgetError`."""
+    def evict(self, pod: PodObject) -> bool:
+        """Has a pod deleted if no disruption budget forbids it. Answers whether it leaves for this; one that was gone
+        does not. May be called from any thread. Raises `BudgetError` and `OverloadError`."""
 
-    def check_budgets(self, pods: Collection[PodObject]) -> None:
-        """Raises `BudgetError` where disruption budgets forbid that these pods leave together. May be called from any
-        thread."""
+    def check_budgets(self, gangs: Mapping[str, Collection[PodObject]]) -> None:
+        """Raises `BudgetError` where disruption budgets forbid that all these pods leave together, and `OverloadError`.
+        `gangs`: the pods of each gang, by its name. May be called from any thread."""
 
     def fetch(self, pod: PodObject) -> PodObject | None:
         """The pod as the cluster has it now; none where it is gone. May be called from any thread."""
@@ -71,6 +71,15 @@ class Source(Protocol):
 
 class BudgetError(Exception):
     """A disruption budget forbids an eviction. Says which, and how many pods it lets go."""
+
+
+class OverloadError(Exception):
+    """The cluster wants to be asked later."""
+
+    def __init__(self, message: str, seconds: float | None) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+        """How much later; none where it does not say."""
 
 
 class EndedError(Exception):
@@ -214,11 +223,12 @@ class MemorySource:
         """Happens at once."""
         self.tell([Change(pod, deleted=True)])
 
-    def evict(self, pod: PodObject) -> None:
+    def evict(self, pod: PodObject) -> bool:
         """The same: there are no budgets."""
         self.delete(pod)
+        return True
 
-    def check_budgets(self, pods: Collection[PodObject]) -> None:
+    def check_budgets(self, gangs: Mapping[str, Collection[PodObject]]) -> None:
         """There are none."""
 
     def fetch(self, pod: PodObject) -> PodObject | None:
@@ -279,11 +289,12 @@ class FileSource:
         """Adds that to the file."""
         self._add(deleted_event(pod))
 
-    def evict(self, pod: PodObject) -> None:
+    def evict(self, pod: PodObject) -> bool:
         """The same: there are no budgets."""
         self.delete(pod)
+        return True
 
-    def check_budgets(self, pods: Collection[PodObject]) -> None:
+    def check_budgets(self, gangs: Mapping[str, Collection[PodObject]]) -> None:
         """There are none."""
 
     def _add(self, line: bytes) -> None:

@@ -99,9 +99,8 @@ def _answer(
     match gang.state:
         case AffinityGroupState.PREEMPTING:
             victims = displaced(gang.virtual)
-            by_victim = history.kept_by_budget()
-            budgets = dict.fromkeys(by_victim[x.name] for x in victims if x.name in by_victim)
-            because = f"; {'; '.join(budgets)}" if budgets else ""
+            refusal = history.refusal(gang.name)
+            because = f"; {refusal}" if refusal else ""
             return f"it has reserved its cells, and waits for others to leave{because}", victims, False
         case AffinityGroupState.BEING_PREEMPTED:
             return "it has to leave for a stronger gang; pods of it that come now wait", [], False

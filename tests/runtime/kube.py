@@ -22,6 +22,7 @@ import httpx
 import uvicorn
 import yaml
 from serving import Cluster, started, until, written
+from stand_in.budgets import matches
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -65,6 +66,10 @@ class ApiServer:
         self._lock = RLock()
         self.budgets: list[dict[str, Any]] = []
         """PodDisruptionBudgets, of all namespaces."""
+        self.minor = "36+"
+        """The minor version of the server."""
+        self.retry_after = ""
+        """The header Retry-After of the failures."""
         self.evictions: list[str] = []
         """Names of evicted pods, in order."""
         self.longest = 3600.0
@@ -122,8 +127,8 @@ class ApiServer:
             Route("/api/v1/namespaces/{namespace}/pods/{name}", self.delete_pod, methods=["DELETE"]),
             Route("/api/v1/namespaces/{namespace}/pods/{name}/binding", self.bind, methods=["POST"]),
             Route("/version", self.server_version),
-            Route("/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets", self.all_budgets),
-            Route("/api/v1/namespaces/{namespace}/pods", self.pods_with_label),
+            Route("/apis/policy/{version}/namespaces/{namespace}/poddisruptionbudgets", self.all_budgets),
+            Route("/api/v1/namespaces/{namespace}/pods", self.pods_of),
             Route("/api/v1/namespaces/{namespace}/pods/{name}/eviction", self.evict, methods=["POST"]),
             Route(f"{LEASES}/{{name}}", self.lease, methods=["GET"]),
             Route(f"{LEASES}/{{name}}", self.write_lease, methods=["PUT"]),
@@ -139,7 +144,8 @@ class ApiServer:
         for beginning, statuses in self.failures.items():
             if asked.startswith(beginning) and statuses:
                 code = statuses.pop(0)
-                return _status(code, f"told to answer {code}")
+                headers = {"Retry-After": self.retry_after} if self.retry_after else None
+                return _status(code, f"told to answer {code}", headers)
         return None
 
     async def all_of(self, request: Request) -> Response:
@@ -155,10 +161,11 @@ class ApiServer:
         seconds = min(float(asked["timeoutSeconds"]), self.longest)
         return StreamingResponse(self._watch(kind, since, seconds), media_type="application/json")
 
-    def _list(self, kind: str, limit: int, token: str) -> Response:
+    def _list(self, kind: str, limit: int, token: str, namespace: str = "") -> Response:
         with self._lock:
             if not token:
-                items, version = list(self.things[kind].values()), str(self.version)
+                things, version = self.things[kind].items(), str(self.version)
+                items = [x for key, x in things if not namespace or key.startswith(f"{namespace}/")]
             elif not self.late_pages:
                 items, version = self.pages.pop(token)
             else:
@@ -252,20 +259,22 @@ class ApiServer:
         return JSONResponse({"kind": "Status", "status": "Success"})
 
     async def server_version(self, request: Request) -> Response:
-        return self._refused(request) or JSONResponse({"major": "1", "minor": "36+"})
+        return self._refused(request) or JSONResponse({"major": "1", "minor": self.minor})
 
     async def all_budgets(self, request: Request) -> Response:
         return self._refused(request) or JSONResponse({"items": self.budgets})
 
-    async def pods_with_label(self, request: Request) -> Response:
-        """The selector must be of one label."""
+    async def pods_of(self, request: Request) -> Response:
+        asked = request.query_params
         refused = self._refused(request)
-        key, _, value = request.query_params["labelSelector"].partition("=")
-        pods = [x for x in self.things["pods"].values() if x["metadata"].get("labels", {}).get(key) == value]
-        return refused or JSONResponse({"items": pods})
+        namespace = request.path_params["namespace"]
+        return refused or self._list("pods", int(asked.get("limit", 0)), asked.get("continue", ""), namespace)
 
     async def evict(self, request: Request) -> Response:
-        """It goes at once, if it is the one that is meant; budgets are looked at by whoever asks."""
+        """It goes at once, if it is the one that is meant, and is charged to its budget.
+
+        From its sources (`EvictionREST.Create`), for pods that are ready.
+        """
         refused = self._refused(request)
         if refused is not None:
             return refused
@@ -276,6 +285,15 @@ class ApiServer:
             return _status(404, "pods not found")
         if found["metadata"]["uid"] != eviction["deleteOptions"]["preconditions"]["uid"]:
             return _status(409, "the UID in the precondition does not match the UID in record")
+        if (found.get("status") or {}).get("phase") not in ("Pending", "Succeeded", "Failed"):
+            labels = found["metadata"].get("labels")
+            budgets = [x for x in self.budgets if matches(x["spec"].get("selector"), labels)]
+            if len(budgets) > 1:
+                return _status(500, "This pod has more than one PodDisruptionBudget")
+            for budget in budgets:
+                if budget["status"]["disruptionsAllowed"] <= 0:
+                    return _refused_by(budget)
+                budget["status"]["disruptionsAllowed"] -= 1
         self.evictions.append(found["metadata"]["name"])
         self.delete(found)
         self._changed(request)
@@ -314,8 +332,16 @@ def _key(thing: dict[str, Any]) -> str:
     return f"{metadata.get('namespace', 'default')}/{metadata['name']}" if thing["kind"] == "Pod" else metadata["name"]
 
 
-def _status(code: int, message: str) -> Response:
-    return JSONResponse({"kind": "Status", "status": "Failure", "message": message, "code": code}, status_code=code)
+def _status(code: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Response:
+    status = {"kind": "Status", "status": "Failure", "message": message, "code": code, **more}
+    return JSONResponse(status, status_code=code, headers=headers)
+
+
+def _refused_by(budget: dict[str, Any]) -> Response:
+    why = f"The disruption budget {budget['metadata']['name']} needs 2 healthy pods and has 2 currently"
+    cause = {"reason": "DisruptionBudget", "message": why}
+    text = "Cannot evict pod as it would violate the pod's disruption budget."
+    return _status(429, text, reason="TooManyRequests", details={"causes": [cause]})
 
 
 class Running:
@@ -339,6 +365,19 @@ class Running:
         self.api.drop()
         self._server.should_exit = True
         self._thread.join(10)
+
+
+def kubeconfig(folder: Path, port: int, **user: Any) -> Path:
+    """A file that names the server of a port, and who asks."""
+    path = folder / "kubeconfig"
+    config = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "users": [{"name": "u", "user": user or {"token": TOKEN}}],
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
 
 
 class KubeCluster(Cluster):

@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import random
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from stand_in.pods import validate_update
 from runtime.annotations import BIND_INFO, ENABLE, ISOLATION, SPEC, write_bind_info, write_spec
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
+from runtime.gangs import Gang
 from runtime.service.admission import PATCH_TIMEOUT
 from runtime.service.gates import admission_patch, pin
 from runtime.service.locks import Locks
@@ -250,6 +252,36 @@ def test_a_stronger_gang_reserves_and_its_victims_are_evicted_together(cluster: 
     cluster.settle()
     assert cluster.places().keys() == set(strong)
     check(cluster.allocator)
+
+
+def test_a_gated_pod_is_told_what_keeps_the_gangs_that_have_to_leave(cluster: Cluster) -> None:
+    cluster.gang("weak", *[4] * 8, priority=1)
+    cluster.settle()
+    keeps = "disruption budget default/keep covers 8 pods of gang weak, and now lets 0 go"
+
+    def refuse(preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        cluster.scheduler.eviction_failed(preemptor, victims, (), keeps)
+
+    cluster.scheduler._evict_gangs = refuse
+    (strong,) = cluster.gang("strong", 4, priority=9)
+    cluster.settle()
+    assert cluster.reason(strong).endswith(f"waits until weak (1 gangs) have left; {keeps}")
+    assert cluster.told[strong] == cluster.reason(strong)
+    assert keeps in cluster.why("strong")
+    keeps = "the API server is away"
+    for _ in range(11):
+        cluster.cycle()
+    assert cluster.reason(strong).endswith("have left; the API server is away")
+
+    def evict(preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        for tracked in (x for pods in victims.values() for x in pods):
+            cluster._delete(tracked)
+
+    cluster.scheduler._evict_gangs = evict
+    for _ in range(12):
+        cluster.cycle()
+    assert len(cluster.deleted) == 8
+    assert cluster.reason(strong).endswith("waits until weak (1 gangs) have left")
 
 
 def test_a_reservation_is_kept_for_as_long_as_its_gang_waits(cluster: Cluster) -> None:

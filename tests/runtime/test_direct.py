@@ -11,9 +11,8 @@ from threading import Barrier
 import kube
 import pytest
 from clusters import gang
-from kube import ApiServer, Running
+from kube import ApiServer, Running, kubeconfig
 from serving import written
-from test_kubernetes import kubeconfig
 
 from runtime.pods import Pod
 from runtime.service.api import Api, ApiError, Kind, connect

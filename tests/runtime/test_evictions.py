@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from clusters import config, gang, nodes
 from invariants import check
 from kube_scheduler import KubeScheduler
 
+from generated.hived import AffinityGroupState
 from runtime import Pod
 from runtime.durable import DurableAllocator
 from runtime.gangs import Gang
 from runtime.service.locks import Locks
 from runtime.service.messages import FilterRequest, PreemptRequest
-from runtime.service.objects import NodeObject
-from runtime.service.scheduler import PodScheduler
+from runtime.service.objects import NodeObject, PodObject
+from runtime.service.scheduler import EVICTION_RETRY_INTERVAL, PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import Tracked
 
@@ -146,15 +149,17 @@ class Budgets:
         self.permit = False
         self.asked: list[str] = []
         """Gangs, in order."""
+        self.why = "disruption budget default/b covers 2 pods"
+        self.seconds = EVICTION_RETRY_INTERVAL
         self._cluster = cluster
-        cluster.scheduler._evict_gang = self._evict
+        cluster.scheduler._evict_gangs = self._evict
 
-    def _evict(self, victim: Gang, pods: tuple[Tracked, ...]) -> None:
-        self.asked.append(victim.name)
+    def _evict(self, preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        self.asked += sorted(x.name for x in victims)
         if not self.permit:
-            self._cluster.scheduler.eviction_refused(victim.name, "disruption budget default/b covers 2 of these pods")
+            self._cluster.scheduler.eviction_failed(preemptor, victims, (), self.why, self.seconds)
             return
-        for tracked in pods:
+        for tracked in (x for pods in victims.values() for x in pods):
             self._cluster.delete(tracked.seen.uid)
 
 
@@ -273,10 +278,145 @@ def test_a_victim_whose_end_is_journaled_takes_the_others_with_it_after_a_crash(
     assert asked == [second]
 
 
-def test_after_a_crash_nobody_is_deleted_for_a_preemptor_that_is_gone(tmp_path: Path) -> None:
-    cluster, (_, second), asked = preempting(tmp_path)
+WEAK = ("weak-0", "weak-1")
+
+
+def recovered(cluster: KubeScheduler, folder: Path, seen: list[PodObject]) -> list[str]:
+    """The uids of the pods that the next process deletes, where the cluster has these pods."""
+    asked: list[str] = []
     cluster.allocator.close()
-    again = restarted(tmp_path, asked)
-    things = [NodeObject(name, healthy=True) for name in cluster.nodes] + [cluster.pods[second].seen]
+    things = [NodeObject(name, healthy=True) for name in cluster.nodes] + seen
+    again = restarted(folder, asked)
     again.recover([Change(thing, deleted=False) for thing in things], lists_all=True)
-    assert asked == []
+    again.tear_down()
+    again.allocator.close()
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("first", "follows"),
+    [
+        ({"leaving": True}, True),
+        ({"leaving": True, "completed": True, "phase": "Failed"}, True),
+        (None, True),
+        ({"completed": True, "phase": "Succeeded"}, False),
+        ({}, False),
+    ],
+    ids=["leaving", "ended because it was leaving", "gone", "has done its work", "as it was"],
+)
+def test_after_a_crash_the_rest_of_a_gang_follows_though_its_preemptor_is_gone(
+    tmp_path: Path, first: dict[str, Any] | None, follows: bool
+) -> None:
+    """What has become of the first pod tells whether the eviction of its gang had begun."""
+    cluster, (_, second), _ = preempting(tmp_path)
+    seen = [cluster.pods[uid].seen for uid in WEAK]
+    pods = seen[1:] if first is None else [replace(seen[0], **first), seen[1]]
+    assert recovered(cluster, tmp_path, pods) == ([second] if follows else [])
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_after_a_crash_a_gang_that_has_all_its_pods_again_stays(tmp_path: Path, replaced: bool) -> None:
+    """The end of its first pod is journaled, and its preemptor is gone. Another pod may wait for the empty place."""
+    cluster, (first, second), _ = preempting(tmp_path)
+    cluster.scheduler._delete = lambda tracked: None
+    seen = cluster.pods.pop(first).seen
+    cluster.scheduler.observe(Change(seen, deleted=True))
+    again = replace(seen, uid="another", node="", bind_info="", phase="Pending")
+    pods = [cluster.pods[second].seen, *([again] if replaced else [])]
+    assert recovered(cluster, tmp_path, pods) == ([] if replaced else [second])
+
+
+def test_after_a_crash_a_gang_that_never_had_all_its_pods_placed_stays(tmp_path: Path) -> None:
+    """Its second pod still waited when it was preempted: nothing was evicted."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True)
+    weak, strong = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", *[4] * 8, priority=9)
+    cluster.create(weak, 0)
+    cluster._attempt(cluster.pods["weak-0"])
+    Budgets(cluster)
+    cluster.create(strong, 10)
+    cluster.scheduler.preempt(PreemptRequest(cluster.pods["strong-0"].seen, tuple(cluster.nodes)))
+    assert cluster.allocator.gangs["weak"].state is AffinityGroupState.BEING_PREEMPTED
+    assert recovered(cluster, tmp_path, [cluster.pods[uid].seen for uid in WEAK]) == []
+
+
+def test_while_one_victim_cannot_leave_the_others_stay(tmp_path: Path) -> None:
+    """They are asked for in one request, and so is what has not begun to leave when it is tried again."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True, is_current=True)
+    weak = [gang(f"weak{n}", "A", 4, 4, priority=1) for n in range(4)]
+    for pods in weak:
+        cluster.create(pods, 0, grace=2)
+    cluster.run(uids(*weak))
+    budgets, now = Budgets(cluster), [0.0]
+    cluster.scheduler._now = lambda: now[0]
+    cluster.create(gang("strong", "A", *[4] * 8, priority=9), 10)
+    cluster.step()
+    names = [f"weak{n}" for n in range(4)]
+    assert (budgets.asked, cluster.left) == (names, {})
+    cluster.delete("weak2-1")
+    cluster.step()
+    assert cluster.left.keys() == {"weak2-0", "weak2-1"}
+    assert budgets.asked == [*names, "weak0", "weak1", "weak3"], "one gang fewer: perhaps the others may go now"
+    budgets.permit, now[0] = True, 11.0
+    cluster.run(uids(gang("strong", "A", *[4] * 8)))
+    assert budgets.asked[7:] == ["weak0", "weak1", "weak3"]
+    check(cluster.allocator)
+
+
+def test_two_gangs_that_wait_for_the_same_victim_are_both_told_why(tmp_path: Path) -> None:
+    cluster = KubeScheduler(allocator(tmp_path), evict=True, is_current=True)
+    weak = gang("weak", "A", *[4] * 8, priority=1)
+    cluster.create(weak, 0, grace=2)
+    cluster.run(uids(weak))
+    budgets, now = Budgets(cluster), [0.0]
+    cluster.scheduler._now = lambda: now[0]
+    stronger = [gang(f"strong{n}", "A", 4, priority=9) for n in range(2)]
+    for pods in stronger:
+        cluster.create(pods, 10)
+    cluster.step()
+    for (pod,) in stronger:
+        answer = cluster.scheduler.filter(FilterRequest(cluster.pods[pod.uid].seen, tuple(cluster.nodes)))
+        assert "weak (8 pods); disruption budget default/b" in answer["FailedNodes"]["hivedscheduler"]
+    assert budgets.asked == ["weak", "weak"], "once for each"
+    budgets.permit, now[0] = True, 11.0
+    cluster.run(uids(*stronger))
+    assert len(set(cluster.left.values())) == 1
+    check(cluster.allocator)
+
+
+def test_a_gang_is_asked_for_again_for_the_next_one_that_waits_for_it(tmp_path: Path) -> None:
+    """That came while it was asked for, and what it came to was not known."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True, is_current=True)
+    weak = gang("weak", "A", *[4] * 8, priority=1)
+    cluster.create(weak, 0, grace=2)
+    cluster.run(uids(weak))
+    asked: list[tuple[Gang, Mapping[Gang, tuple[Tracked, ...]]]] = []
+    cluster.scheduler._evict_gangs = lambda preemptor, victims: asked.append((preemptor, victims))
+    for n in range(2):
+        cluster.create(gang(f"strong{n}", "A", 4, priority=9), 10)
+    cluster.step()
+    ((preemptor, victims),) = asked
+    cluster.scheduler.eviction_failed(preemptor, victims, (), "the API server is away")
+    assert sorted(x.name for x, _ in asked) == ["strong0", "strong1"]
+
+
+@pytest.mark.parametrize(("asked_for", "seconds"), [(0.0, 1.0), (30.0, 30.0), (3600.0, 60.0)])
+def test_a_cluster_that_is_busy_is_left_alone_for_as_long_as_it_wants(
+    tmp_path: Path, asked_for: float, seconds: float
+) -> None:
+    """But for a minute at most, and never without a pause."""
+    cluster = KubeScheduler(allocator(tmp_path), evict=True)
+    weak, strong = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", *[4] * 8, priority=9)
+    cluster.create(weak, 0)
+    cluster.run(uids(weak))
+    budgets, now = Budgets(cluster), [0.0]
+    budgets.seconds = asked_for
+    cluster.scheduler._now = lambda: now[0]
+    cluster.create(strong, 10)
+    cluster.step()
+    assert budgets.asked == ["weak"]
+    now[0] = seconds - 0.5
+    cluster.step()
+    assert budgets.asked == ["weak"]
+    now[0] = seconds
+    cluster.step()
+    assert budgets.asked == ["weak", "weak"]

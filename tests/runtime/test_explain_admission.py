@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -233,8 +233,8 @@ def forgets_to_sync(patch: pytest.MonkeyPatch) -> None:
 def asks_within_the_cycle(patch: pytest.MonkeyPatch) -> None:
     """A request leaves before what it follows from is committed."""
 
-    def at_once(service: Service, victim: Gang, pods: tuple[Tracked, ...]) -> None:
-        evict_later(service, victim, pods)
+    def at_once(service: Service, preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        evict_later(service, preemptor, victims)
         service._send_requests()
         sleep(0.05)
 
@@ -245,11 +245,11 @@ def asks_within_the_cycle(patch: pytest.MonkeyPatch) -> None:
 def evicts_a_part(patch: pytest.MonkeyPatch) -> None:
     """Of a gang, only the first pod is evicted."""
 
-    def only_the_first(service: Service, victim: Gang, pods: tuple[Tracked, ...], stronger: tuple[str, ...]) -> None:
-        evict_together(service, victim, pods[:1], stronger)
+    def only_the_first(service: Service, preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+        evict_later(service, preemptor, {victim: pods[:1] for victim, pods in victims.items()})
 
-    evict_together = Service._evict_together
-    patch.setattr(Service, "_evict_together", only_the_first)
+    evict_later = Service._evict_later
+    patch.setattr(Service, "_evict_later", only_the_first)
 
 
 def decides_anew(patch: pytest.MonkeyPatch) -> None:

@@ -19,12 +19,12 @@ import pytest
 import test_service
 import yaml
 from clusters import config, gang, nodes
-from kube import ApiServer, KubeCluster, Running, serving
+from kube import ApiServer, KubeCluster, Running, kubeconfig, serving
 from serving import ROOT, node, until, written
 
 from runtime.annotations import BIND_INFO, ENABLE, ISOLATION
 from runtime.errors import UserError
-from runtime.service.api import ApiError, Kind, connect, label_selector
+from runtime.service.api import ApiError, Kind, connect, selects
 from runtime.service.kubernetes import KubernetesSource
 from runtime.service.objects import PodObject, read_pod
 from runtime.service.source import EndedError
@@ -172,7 +172,7 @@ def test_a_disruption_budget_keeps_a_whole_gang(tmp_path: Path) -> None:
         cluster.api.budgets = [budget]
         cluster.add(strong)
         assert "gang strong waits until these gangs have left: weak (2 pods)" in cluster.refusal(strong)
-        keeps = "disruption budget default/keep covers 2 of these pods, and now lets 1 go"
+        keeps = "disruption budget default/keep covers 2 pods of gang weak, and now lets 1 go"
         until(lambda: keeps in cluster.refusal(strong))
         until(lambda: keeps in cluster.client.get("/v2/inspect/why/strong").json()["reason"])
         assert cluster.metric("allocator_refused_evictions_total") == 1
@@ -406,18 +406,6 @@ def test_a_pod_is_looked_at_as_it_is_now(tmp_path: Path) -> None:
 # What the command says -----------------------------------------------------------------------------------------------
 
 
-def kubeconfig(folder: Path, port: int, **user: Any) -> Path:
-    path = folder / "kubeconfig"
-    config = {
-        "current-context": "c",
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
-        "clusters": [{"name": "k", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
-        "users": [{"name": "u", "user": user or {"token": kube.TOKEN}}],
-    }
-    path.write_text(yaml.safe_dump(config))
-    return path
-
-
 def refused(folder: Path, *arguments: object, **environment: str) -> str:
     (folder / "config").write_text(yaml.safe_dump(TWO))
     command: list[str | Path] = [
@@ -536,15 +524,20 @@ def test_a_plugin_that_is_missing_is_named(tmp_path: Path) -> None:
     assert "the credential plugin no-such-plugin was not found (get it)" in message
 
 
-def test_a_selector_of_a_budget_as_a_query() -> None:
-    expressions = [
-        {"key": "tier", "operator": "In", "values": ["a", "b"]},
-        {"key": "zone", "operator": "NotIn", "values": ["c"]},
-        {"key": "gpu", "operator": "Exists"},
-        {"key": "old", "operator": "DoesNotExist"},
-    ]
-    selector = {"matchLabels": {"job": "weak"}, "matchExpressions": expressions}
-    assert label_selector(selector) == "job=weak,tier in (a,b),zone notin (c),gpu,!old"
-    assert label_selector({}) == "", "all pods"
+@pytest.mark.parametrize(
+    ("expression", "selected"),
+    [
+        ({"operator": "In", "values": ["a", "b"]}, ["a"]),
+        ({"operator": "NotIn", "values": ["a", "b"]}, ["c", None]),
+        ({"operator": "Exists"}, ["a", "c"]),
+        ({"operator": "DoesNotExist"}, [None]),
+    ],
+)
+def test_the_pods_that_a_budget_covers(expression: dict[str, Any], selected: list[str | None]) -> None:
+    selector = {"matchLabels": {"job": "weak"}, "matchExpressions": [{"key": "zone", **expression}]}
+    labels = {zone: {"job": "weak", **({"zone": zone} if zone else {})} for zone in ("a", "c", None)}
+    assert [zone for zone in labels if selects(selector, labels[zone])] == selected
+    assert not any(selects(selector, {**x, "job": "strong"}) for x in labels.values())
+    assert selects({}, {}), "all pods"
     with pytest.raises(ApiError, match="unknown operator Like"):
-        label_selector({"matchExpressions": [{"key": "x", "operator": "Like"}]})
+        selects({"matchExpressions": [{"key": "x", "operator": "Like"}]}, {})

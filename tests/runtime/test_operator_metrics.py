@@ -160,8 +160,15 @@ def test_gangs_that_a_budget_keeps(desk: Desk) -> None:
     desk.run(weak)
     desk.preempt(strong)
     assert desk.series("allocator_gangs_kept_by_budget") == {}
-    desk.scheduler.history.eviction_refused("weak", ["strong"], "budget b allows 0 pods to leave")
+    history = desk.scheduler.history
+    assert history.eviction_refused("strong", ["weak"], "budget b allows 0 pods to leave", by_budget=True)
+    assert not history.eviction_refused("strong", ["weak"], "budget b allows 0 pods to leave", by_budget=True), "known"
     assert desk.series("allocator_gangs_kept_by_budget") == {"": 1}
+    assert desk.series("allocator_gangs_kept_by_failure") == {}
+    assert history.eviction_refused("strong", ["weak"], "the API server is away", by_budget=False)
+    assert desk.series("allocator_gangs_kept_by_budget") == {}
+    assert desk.series("allocator_gangs_kept_by_failure") == {"": 1}
+    assert history.eviction_refused("strong", ["weak"], "budget b allows 0 pods to leave", by_budget=True)
     desk.end(strong)
     assert desk.series("allocator_gangs_kept_by_budget") == {}, "it may stay"
 

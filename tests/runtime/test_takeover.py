@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from clusters import gang
-from kube import ApiServer, Running
+from kube import ApiServer, Running, kubeconfig
 from serving import until, written
 from takeover import NODES, fault, two
-from test_kubernetes import kubeconfig
 
 from runtime.service.api import Api, Kind, connect
 from runtime.service.engine import NotServingError
