@@ -20,8 +20,12 @@ report: $(STAMP)  ## check, test, explore, generate, draw; one page to read
 	$(FSM) draw specs --out build/diagrams
 	$(FSM) report specs --out build/report
 
-test: lint  ## about five minutes on two cores: the whole toolkit and the allocator, with nothing but Python
-	$(BIN)/pytest -n 3 --dist worksteal
+test: $(STAMP)  ## about five minutes on two cores: the whole toolkit and the allocator, with nothing but Python
+	@mkdir -p build
+	@echo "lint and types are checked beside the tests"
+	@$(MAKE) --no-print-directory lint >build/lint.txt 2>&1 & lint=$$!; \
+	$(BIN)/pytest -n 3 --dist worksteal; tests=$$?; \
+	wait $$lint; lint=$$?; cat build/lint.txt; [ $$tests = 0 ] && [ $$lint = 0 ]
 
 quick: $(STAMP)  ## half a minute: lint, and the tests for the changed files
 	$(BIN)/python tests/quick.py
