@@ -17,10 +17,10 @@ from fsmdsl.search import Exploration, explore, play
 SPECS = Path(__file__).absolute().parent.parent / "specs" / "kubernetes"
 
 STATES = {
-    "admission.BothWays": 17_716,
+    "admission.BothWays": 68_048,
     "admission.Gates": 12_306,
     "admission.LostJournal": 63_492,
-    "admission.OtherWay": 18_560,
+    "admission.OtherWay": 72_456,
     "admission.Preemption": 77_016,
     "admission.TwoVictims": 158_176,
     "cluster_autoscaler.OneNode": 402,

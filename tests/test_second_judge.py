@@ -356,10 +356,10 @@ first limit. The judge takes minutes for each system between the limits."""
 
 LARGE = {
     "kubernetes.admission.Gates": 12_306,
-    "kubernetes.admission.BothWays": 17_716,
-    "kubernetes.admission.OtherWay": 18_560,
     "kubernetes.job.TwoPods": 20_454,
     "kubernetes.admission.LostJournal": 63_492,
+    "kubernetes.admission.BothWays": 68_048,
+    "kubernetes.admission.OtherWay": 72_456,
     "kubernetes.admission.Preemption": 77_016,
     "kubernetes.admission.TwoVictims": 158_176,
 }
