@@ -17,6 +17,7 @@ from tiers import today
 from fsmdsl import model as m
 from fsmdsl.cli.parser import cli
 from fsmdsl.dataclasses import replace
+from fsmdsl.report.exploration import details, exploration
 from fsmdsl.runs.liveness import assumptions
 from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts import judge_runs
@@ -345,11 +346,23 @@ def violating(model: m.Model, system: m.System, p: m.Property) -> Trace | None:
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_graph_with_too_many_steps_is_not_asked() -> None:
-    with patch.object(assumptions, "MAX_EDGES", 3):
-        assert relies(app(f"p: {LEFT}")) == ()
+def test_a_graph_with_too_many_steps_is_not_asked_and_that_is_said() -> None:
+    text = app(f"p: {LEFT}", "q: next (app.asks == 1 or app.asks == 0)")
+    with patch.object(assumptions, "MAX_EDGES", 3), patch.object(judge_runs, "MAX_EDGES", 3):
+        x = explored(text)
+    assert (x.reliances, {v.name: v.unexamined for v in x.verdicts if v.kind == "property"}) == (
+        (),
+        {"p": "the system has more than 3 transitions", "q": ""},  # `next` tells a run from one that stands still
+    )
+    (note,) = (line for line in details(x, compiled(text)) if "not examined" in line)
+    assert note == (
+        "  note: not examined whether property p relies on steps that no fairness assumption guarantees"
+        " (the system has more than 3 transitions; `fsm verify --stutter` decides it)"
+    )
+    assert [v["relies"] for v in exploration(x, compiled(text))["verdicts"] if v["kind"] == "property"] == [None, []]
+    with patch.object(assumptions, "MAX_EDGES_FOR_EACH", 3):
         explanation = verdicts(DOOR.replace("UNDER", "fair nudge, pull"))["p"].explanation
-        assert not any(x.startswith("holds with") for x in explanation)
+    assert not any(line.startswith("holds with") for line in explanation)
 
 
 def test_a_limit_in_between_changes_no_verdict() -> None:
@@ -361,6 +374,8 @@ def test_a_limit_in_between_changes_no_verdict() -> None:
         x = explored(app(f"p: {LEFT}"))
     assert [(v.name, v.outcome, v.basis) for v in x.verdicts] == [(v.name, v.outcome, v.basis) for v in whole.verdicts]
     assert (len(whole.reliances), x.reliances, x.stopped) == (1, (), None)
+    assert [v.unexamined for v in x.verdicts if v.kind == "property"] == ["stopped after 5 seconds"]
+    assert [v.unexamined for v in whole.verdicts if v.kind == "property"] == [""]
 
 
 def test_a_search_that_was_cut_short_says_nothing() -> None:

@@ -113,6 +113,14 @@ def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
     for headline, labels in names.items():
         ways = f"`fsm verify --stutter` shows the run; see `fsm explain {RELIES.code}`"
         yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} ({ways})"
+    unexamined: defaultdict[str, list[str]] = defaultdict(list)
+    for v in x.verdicts:
+        if v.unexamined:
+            unexamined[v.unexamined].append(v.label)
+    for why, labels in unexamined.items():
+        what = f"not examined whether {', '.join(labels)} {'relies' if len(labels) == 1 else 'rely'} on steps"
+        ways = f"{why}; `fsm verify --stutter` decides it"
+        yield f"  {paint('note', 'quiet')}: {what} that no fairness assumption guarantees ({ways})"
 
 
 def _within_bound(x: Exploration, paint: Paint) -> Iterator[str]:
@@ -276,7 +284,7 @@ def _verdict(v: Verdict, model: m.Model, title: str, cause: Cause | None, group:
         "cause": None if cause is None else cause.name,
         "group": group,
         "limit": v.limit or None,
-        "relies": [] if v.relies is None else list(v.relies.steps),
+        "relies": None if v.unexamined else [] if v.relies is None else list(v.relies.steps),
         "stutters": [_unfollowed(model.machines[machine].transitions[index], machine) for machine, index in v.stutters],
         "images": None if v.images is None else _images(v.images),
     }

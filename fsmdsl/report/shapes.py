@@ -143,9 +143,9 @@ class Verdict(TypedDict):
     that fail. `cause`: of a violation that has a run, what goes
     wrong first on it. `group`: of a violation, the place of its group in `groups`, else null. `limit`: null, or which
     limit ended the search for a simpler run. `relies`: of a property that holds, steps that no fairness promises, one
-    of which has to come; `trace` is then a run that stands still and breaks it. `images`: null, or of a refinement that
-    is violated by a step or in the beginning. `stutters`: of a refinement that holds, the transitions of rows that are
-    followed, but only in steps without a counterpart in the refined system."""
+    of which has to come, and `trace` is then a run that stands still and breaks it; null where this was not examined.
+    `images`: null, or of a refinement that is violated by a step or in the beginning. `stutters`: of a refinement that
+    holds, the transitions of rows that are followed, but only in steps without a counterpart in the refined system."""
 
     kind: Literal["invariant", "deadlock", "fault", "reachable", "property", "refinement"]
     name: str
@@ -157,7 +157,7 @@ class Verdict(TypedDict):
     cause: str | None
     group: int | None
     limit: str | None
-    relies: list[str]
+    relies: list[str] | None
     stutters: list[Unfollowed]
     images: Images | None
 

@@ -36,18 +36,28 @@ from fsmdsl.step.world import TraceEvent
 MAX_LOOP = 200
 """Maximum number of states of a loop that `excluding` examines."""
 
-MAX_EDGES = 1_000_000
-"""Maximum number of edges of a graph on which this is decided. It takes as long as the verdicts, or longer."""
+MAX_EDGES = 10_000_000
+"""Maximum number of edges of a graph on which it is decided who stands still. It takes as long as the verdicts."""
+
+MAX_EDGES_FOR_EACH = 1_000_000
+"""The same for stronger promises, each of which takes as long as the verdict."""
 
 
 def standing_still(plan: Plan, graph: Graph, names: Collection[str]) -> Iterator[Answer]:
     """Of these properties, which hold, those that are broken by a run that stands still though a step is possible."""
-    questions = tuple(
-        _bare(q) for q in plan.questions if q.property.name in names and not any(map(_counts_steps, _of(q)))
-    )
-    if not plan.stutters and questions and graph.edges <= MAX_EDGES:
+    questions = tuple(_bare(q) for q in may_stand_still(plan, names))
+    if questions and graph.edges <= MAX_EDGES:
         still = answers(replace(plan, stutters=True, questions=questions), graph)
         yield from (a for a in still if a.outcome == "violated")
+
+
+def may_stand_still(plan: Plan, names: Collection[str]) -> list[Question]:
+    """The questions about these properties that a run which stands still can answer differently."""
+    return [
+        q
+        for q in plan.questions
+        if q.property.name in names and not plan.stutters and not any(map(_counts_steps, _of(q)))
+    ]
 
 
 def stronger(plan: Plan, graph: Graph, q: Question) -> Iterator[str]:
@@ -57,7 +67,7 @@ def stronger(plan: Plan, graph: Graph, q: Question) -> Iterator[str]:
         name = _promise(plan.universe, o)
         if q.weak >> n & 1 and name is not None:
             promises[name] = promises.get(name, 0) | 1 << n
-    for name, bits in promises.items() if graph.edges <= MAX_EDGES else ():
+    for name, bits in promises.items() if graph.edges <= MAX_EDGES_FOR_EACH else ():
         question = replace(_bare(q), weak=q.weak & ~bits, strong=q.strong | bits)
         (answer,) = answers(replace(plan, questions=(question,)), graph)
         if answer.outcome == "holds":

@@ -34,13 +34,16 @@ def judge(search: Searched) -> tuple[Verdict, ...]:
 
 def _with_assumptions(search: Searched, verdicts: list[Verdict]) -> tuple[Verdict, ...]:
     """The same verdicts, and what those about runs assume, if there is time for that."""
-    if search.plan is None or search.budget.raised or all(v.kind != "property" for v in verdicts):
+    if search.plan is None or all(v.kind != "property" for v in verdicts):
         return tuple(verdicts)
-    from fsmdsl.runs.verdicts.judge_runs import with_assumptions
+    from fsmdsl.runs.verdicts.judge_runs import unexamined, with_assumptions
 
-    with suppress(LimitError, MemoryError):
-        verdicts = with_assumptions(search, verdicts)
-    return tuple(verdicts)
+    if search.budget.raised:
+        return tuple(unexamined(search, verdicts, str(search.budget.reached)))
+    try:
+        return tuple(with_assumptions(search, verdicts))
+    except (LimitError, MemoryError) as error:
+        return tuple(unexamined(search, verdicts, str(error) or "there is not enough memory"))
 
 
 def _with_timer_orders(search: Searched, verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

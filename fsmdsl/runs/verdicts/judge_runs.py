@@ -8,7 +8,14 @@ from fsmdsl import model as m
 from fsmdsl.dataclasses import replace
 from fsmdsl.runs.explain import lines
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
-from fsmdsl.runs.liveness.assumptions import excluding, standing_still, steps_possible, stronger
+from fsmdsl.runs.liveness.assumptions import (
+    MAX_EDGES,
+    excluding,
+    may_stand_still,
+    standing_still,
+    steps_possible,
+    stronger,
+)
 from fsmdsl.runs.liveness.explanation import why
 from fsmdsl.runs.liveness.formula import FALSE, TRUE, And, Formula, Literal, Or, Until
 from fsmdsl.runs.recovery import check as recovers
@@ -103,7 +110,18 @@ def with_assumptions(search: Searched, verdicts: list[Verdict]) -> list[Verdict]
     holding = [name for name, v in by_name.items() if v.outcome == "holds"]
     for a in standing_still(plan, graph, holding) if graph is not None else ():
         changed[a.question.property.name] = _reliant(search, by_name[a.question.property.name], a)
-    return [changed.get(v.name, v) if v.kind == "property" else v for v in verdicts]
+    verdicts = [changed.get(v.name, v) if v.kind == "property" else v for v in verdicts]
+    if graph is not None and graph.edges > MAX_EDGES:
+        return unexamined(search, verdicts, f"the system has more than {MAX_EDGES:,} transitions")
+    return verdicts
+
+
+def unexamined(search: Searched, verdicts: list[Verdict], why: str) -> list[Verdict]:
+    """The same verdicts, those of properties that hold with the reason why it is not known what they rely on."""
+    holding = [v.name for v in verdicts if v.kind == "property" and v.outcome == "holds"]
+    plan = search.plan
+    names = set() if plan is None else {q.property.name for q in may_stand_still(plan, holding)}
+    return [replace(v, unexamined=why) if v.kind == "property" and v.name in names else v for v in verdicts]
 
 
 def _unfair(universe: Universe, p: m.Property, trace: Trace | None) -> Iterator[str]:

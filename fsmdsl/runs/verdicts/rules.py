@@ -195,6 +195,10 @@ system Hall { door: Door }
 Check the rows that no run takes: one of these rows should have made the condition true. If the condition should never
 be true, state that instead: `invariant not Locked`. Add a `reachable` for the states that an invariant describes, so
 that the invariant cannot become vacuous later.
+
+A condition on runs, such as `eventually always server in Up`, can be true of no run because a run never stops while a
+step is possible: if nothing is left to do except `fail`, every run fails again. If reality permits that nothing more
+happens, `fsm verify --stutter` also considers runs that stop. Otherwise, limit how often the step occurs.
 """,
 )
 

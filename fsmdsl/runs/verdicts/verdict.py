@@ -204,6 +204,8 @@ class Verdict:
     """Of a property that is violated: what the variables stand for that the explanation speaks of."""
     relies: Reliance | None = None
     """Of a property that holds: what has to come, though nothing promises it."""
+    unexamined: str = ""
+    """Of a property that holds: why it is not known what it relies on."""
     stutters: tuple[tuple[str, int], ...] = ()
     """Of a refinement that holds: transitions, by machine and index, of rows that are followed, but never in a step
     that changes something in the refined system."""
