@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from time import monotonic
+from unittest.mock import patch
 
 import jsonschema
 import pytest
@@ -18,6 +19,7 @@ from test_tutorial import followed
 from tiers import today
 
 from fsmdsl.cli.parser import cli
+from fsmdsl.interop.logs import nearest
 from fsmdsl.interop.logs.binding import Reading, bind
 from fsmdsl.interop.logs.explanation import Explanation, explain
 from fsmdsl.interop.logs.lines import MAX_LINE, MAX_TEXT, Line, UnreadableLineError, _logfmt, lines
@@ -31,6 +33,7 @@ from fsmdsl.report.formats.schema import schemas
 from fsmdsl.runs.simulation import subject
 from fsmdsl.step import EventStep, Step, Universe, World, enabled, fire
 from fsmdsl.syntax.parse import parse
+from fsmdsl.text.budget import LimitError
 from fsmdsl.text.source import Source
 
 ROOT = Path(__file__).absolute().parent.parent
@@ -292,6 +295,29 @@ def test_two_lines_are_swapped() -> None:
 def test_a_line_is_too_many() -> None:
     x = explained(log("a grow", "a finish", "a grow", "a finish", "a grow"))
     assert "superfluous 2" in changes(x)
+
+
+@pytest.mark.parametrize(("effort", "found"), [(0, 0), (nearest.MAX_EFFORT, 2)])
+def test_the_nearest_miss_is_sought_for_so_long(effort: int, found: int, folder: Path) -> None:
+    """The line and the reasons are known before: what is left out is said, and nothing is claimed of it."""
+    (folder / "run.log").write_bytes(log("a grow", "a finish", "b grow"))
+    with patch.object(nearest, "MAX_EFFORT", effort):
+        done = run("run.log", "--mapping", "gang.toml")
+        printed = json.loads(run("run.log", "--mapping", "gang.toml", "--format", "json").stdout)["failure"]
+    assert "because: g0 is in `Half`, where no transition handles `finish`" in done.output
+    assert ("not every change of the log was tried" in done.output) is (effort == 0)
+    assert "no single change" not in done.output
+    assert (len(printed["changes"]), printed["all_tried"]) == (found, effort > 0)
+
+
+def test_a_limit_in_the_middle_of_the_search_for_the_nearest_miss(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(*_: object) -> None:
+        raise LimitError("stopped after 5 seconds")
+
+    monkeypatch.setattr(nearest, "_of_kind", late)
+    x = explained(log("a grow", "a finish", "b grow"))
+    assert x.failure is not None
+    assert (x.outcome, x.failure.changes, x.failure.all_tried) == ("not explained", (), False)
 
 
 def test_other_arguments() -> None:
@@ -584,6 +610,37 @@ def test_a_bad_log_is_no_traceback(text: bytes, code: int, told: str, folder: Pa
     assert run("-", "--mapping", "gang.toml", text=text).exit_code == code
     printed = json.loads(run("run.log", "--mapping", "gang.toml", "--format", "json", "--show").stdout)
     jsonschema.Draft202012Validator(schemas()["explain"]).validate(printed)
+
+
+MAIL = """
+channel {kind} to {each}Box
+machine Box {{
+    initial state Shut
+    event mail from c  event open from environment
+    got: Shut on mail
+    Shut on open when size(c{of}) == 0 do send c.mail{to}
+}}
+system S {{ box: Box }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("each", "advice"),
+    [
+        ("", "write `deliver c.mail` without `instance`, because all receivers share the queue"),
+        ("each ", "write `deliver c.mail`\n"),
+    ],
+)
+def test_an_event_from_a_channel_is_its_delivery(each: str, advice: str, folder: Path) -> None:
+    """The environment never sends it, and no other machine's step has it: no line could be about it."""
+    of, to = (" of self", " to self") if each else ("", "")
+    (folder / "gang.fsm").write_text("module gang" + MAIL.format(kind="c: fifo[1]", each=each, of=of, to=to))
+    mapping = '[[line]]\nwhen = { msg = "mail" }\nof = "Box"\ninstance = "{id}"\nevent = "mail"\n'
+    (folder / "mail.toml").write_text(mapping)
+    (folder / "run.log").write_bytes(log("box mail"))
+    done = run("run.log", "--mapping", "mail.toml", "--spec", "gang.fsm")
+    assert done.exit_code == 1
+    assert f"error[FSM541]: `mail` comes only from `c`: {advice}" in done.output
 
 
 def test_a_pattern_that_takes_too_long_is_interrupted(folder: Path) -> None:

@@ -263,7 +263,7 @@ def _other(request: Request, mapping: LogMapping, explanation: Explanation) -> O
     with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
         reading = _bound(request, mapping, loaded.model)
         log = takewhile(lambda x: x[0] <= last, _in_time(lines(file), request.budget))
-        other = explain(reading, request.log, log, depth=depth, match=match)
+        other = explain(reading, request.log, log, depth=depth, match=match, ahead=None)
         if other.outcome == "explained" and request.budget.reached is None:
             amended = explanation.reading.universe.model if documented else loaded.model
             return OtherReading(documented, amended_rows(other.summary, amended))

@@ -451,7 +451,8 @@ class OtherReading(TypedDict):
 
 
 class Unexplained(TypedDict):
-    """The first line that nothing explains. `worlds`: how many were possible before it; `world`: the likeliest."""
+    """The first line that nothing explains. `worlds`: how many were possible before it; `world`: the likeliest.
+    `all_tried`: whether every change was tried."""
 
     line: int
     text: str
@@ -461,6 +462,7 @@ class Unexplained(TypedDict):
     reasons: list[str]
     enabled: list[str]
     changes: list[LogChange]
+    all_tried: bool
     other_reading: OtherReading | None
 
 

@@ -169,7 +169,16 @@ class _Binder:
     def _events(self, machine: m.Machine) -> list[str]:
         """What a line can say has come to an instance, also in a queue of its own."""
         struck = any(machine.qualified in x.machines for x in self.universe.system.process_crashes)
-        return [*_events(machine), *(["crash"] if struck else []), *self._queues(machine)]
+        names = [x for x in _events(machine) if not self._channels_of(machine, x)]
+        return [*names, *(["crash"] if struck else []), *self._queues(machine)]
+
+    def _channels_of(self, machine: m.Machine, name: str) -> list[m.Channel]:
+        """The channels that an event comes from, if it comes from nowhere else: a line is then about its delivery."""
+        event = machine.event_named.get(name)
+        if event is None or event.from_environment:
+            return []
+        channels = self.universe.model.channels
+        return [channels[x] for x in event.senders] if all(x in channels for x in event.senders) else []
 
     def _queues(self, machine: m.Machine) -> Iterator[str]:
         for c in {
@@ -193,6 +202,10 @@ class _Binder:
         for key, name, names in checks:
             if name not in names:
                 assert name is not None
+                channels = [c for x in every for c in self._channels_of(x, name)] if key == "event" else []
+                if channels:
+                    self.problems.append(MAPPING.at(rule.place[key], _about_delivery(name, channels)))
+                    return
                 self._unknown(rule.place[key], what.get(key, key), name, names, " of these instances")
                 return
         message = "no machine of these instances has all that this `[[line]]` names; name the set with `of`"
@@ -215,6 +228,14 @@ class _Binder:
         sample = ", ".join(f"`{x}`" for x in candidates[:12]) + (" …" if len(candidates) > 12 else "")
         advice = f"did you mean `{close}`?" if close else f"there are {sample}" if candidates else "there is none"
         self.problems.append(MAPPING.at(at, f"there is no {what} `{name}`{where}; {advice}"))
+
+
+def _about_delivery(event: str, channels: list[m.Channel]) -> str:
+    """What to write about an event that comes only from channels."""
+    names = list(dict.fromkeys(x.name for x in channels))
+    advice = " or ".join(f"`deliver {x}.{event}`" for x in names)
+    shared = "" if all(x.each for x in channels) else " without `instance`, because all receivers share the queue"
+    return f"`{event}` comes only from {' and '.join(f'`{x}`' for x in names)}: write {advice}{shared}"
 
 
 def _types(rule: LineRule, machines: list[m.Machine]) -> Iterator[tuple[m.Type, ...]]:

@@ -38,6 +38,8 @@ class Failure:
     """The lines up to this one."""
     changes: tuple[Change, ...]
     """Changes of the log after which it is explained, the nearest first."""
+    all_tried: bool
+    """Was every change tried?"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,10 @@ class Explainer:
         depth: int,
         whole: bool = False,
         match: Match = search,
-        ahead: int = LINES_AFTER,
+        ahead: int | None = LINES_AFTER,
     ) -> None:
         """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: so many lines behind
-        a line that nothing explains are read to find the nearest miss."""
+        a line that nothing explains are read to find the nearest miss, which is not looked for with None."""
         self.reading, self.ahead = reading, ahead
         self.unexplained = 0
         """Number of unexplained lines so far."""
@@ -99,8 +101,8 @@ class Explainer:
                 self.unexplained += 1
                 if self.unexplained <= MAX_FAILURES:
                     so_far = replace(tally)
-                    ahead = list(islice(records, self.ahead))
-                    records = chain(ahead, records)
+                    ahead = None if self.ahead is None else list(islice(records, self.ahead))
+                    records = chain(ahead or (), records)
                     failure = _failure(walk, failed, ahead, so_far)
                     first = first or failure
                     explanation = self._answer("not explained", so_far, failure)
@@ -125,16 +127,25 @@ class Explainer:
 
 
 def explain(
-    reading: Reading, name: str, log: Iterable[Line], *, depth: int, whole: bool = False, match: Match = search
+    reading: Reading,
+    name: str,
+    log: Iterable[Line],
+    *,
+    depth: int,
+    whole: bool = False,
+    match: Match = search,
+    ahead: int | None = LINES_AFTER,
 ) -> Explanation:
     """Explain a log: see `Explainer`."""
-    return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
+    return Explainer(reading, name, log, depth=depth, whole=whole, match=match, ahead=ahead).explanation()
 
 
-def _failure(walk: Walk, record: Record, behind: Sequence[RawRecord], tally: Tally) -> Failure:
+def _failure(walk: Walk, record: Record, behind: Sequence[RawRecord] | None, tally: Tally) -> Failure:
     tracker, possible = walk.tracker, walk.possible()
     best = possible[0]
     worlds = len({id(x.node) for level in tracker.levels(possible) for x in level})
-    nearest = changes(tracker, [*walk.recent(), (record, possible)][-LINES_BEFORE:], list(map(Record._make, behind)))
     why = reasons(tracker, possible, record.claim)
-    return Failure(record, worlds, best.node.world, enabled_steps(tracker, best), why, tally, nearest)
+    steps = enabled_steps(tracker, best)
+    recent = [*walk.recent(), (record, possible)][-LINES_BEFORE:]
+    nearest, all_tried = ((), False) if behind is None else changes(tracker, recent, list(map(Record._make, behind)))
+    return Failure(record, worlds, best.node.world, steps, why, tally, nearest, all_tried)

@@ -10,15 +10,21 @@ from typing import Literal
 
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.interop.logs.records import Record
+from fsmdsl.interop.logs.successor_cache import EffortError
 from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden
 from fsmdsl.step import Step
 from fsmdsl.step.describe import describe
+from fsmdsl.text.budget import LimitError
 
 LINES_BEFORE = 8
 """Number of lines, up to the failing one, for which changes are tried."""
 
 LINES_AFTER = 3
 """Number of lines after the failing one that must be explained after a change."""
+
+MAX_EFFORT = 400_000
+"""Maximum number of possibilities that are looked at for all changes together; a step that is performed counts as
+`STEP_EFFORT` of them. Takes some seconds."""
 
 MAX_ALTERNATIVES = 3
 """Maximum number of missing lines that are reported."""
@@ -54,20 +60,27 @@ class Change:
 
 def changes(
     tracker: Tracker, recent: Sequence[tuple[Record, Sequence[Possibility]]], ahead: Sequence[Record]
-) -> tuple[Change, ...]:
-    """One change of each kind that helps, the nearest to the failing line, which is the last of `recent`.
+) -> tuple[tuple[Change, ...], bool]:
+    """One change of each kind that helps, the nearest to the failing line, which is the last of `recent`; and whether
+    every change was tried.
 
     Takes the time of about `LINES_BEFORE` × `LINES_AFTER` lines for each kind, and for a missing line as often as there
-    are steps with a line of their own.
+    are steps with a line of their own, and at most that of `MAX_EFFORT`. A limit of the command ends it as well.
     """
-    nearest = []
-    for kind in _ORDER:
-        change = next(_of_kind(tracker, kind, recent, ahead), None)
-        if change is not None:
-            nearest.append(change)
+    nearest, is_complete = [], True
+    tracker.successors.effort = MAX_EFFORT
+    try:
+        for kind in _ORDER:
+            change = next(_of_kind(tracker, kind, recent, ahead), None)
+            if change is not None:
+                nearest.append(change)
+    except (EffortError, LimitError):
+        is_complete = False
+    finally:
+        tracker.successors.effort = None
     if any(x.kind == "duplicate" for x in nearest):
         nearest = [x for x in nearest if x.kind != "superfluous"]
-    return tuple(nearest)
+    return tuple(nearest), is_complete
 
 
 def _of_kind(

@@ -128,7 +128,9 @@ def _nearest(failure: Failure, other: OtherReading | None, paint: Paint) -> Iter
         yield f"  {word}: {which} the spec explains this line"
         yield from (f"    {row}" for row in other.rows)
     yield from (f"  {word}: {change}" for change in failure.changes)
-    if other is None and not failure.changes:
+    if not failure.all_tried:
+        yield f"  {word}: not every change of the log was tried, because that would take too long"
+    elif other is None and not failure.changes:
         yield f"  {word}: no single change of the log explains this line"
 
 

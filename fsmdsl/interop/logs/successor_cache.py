@@ -62,6 +62,14 @@ class CachedState:
     unlogged: tuple[tuple[Edge, ...], tuple[Edge, ...]] | None = field(default=None, repr=False)
 
 
+class EffortError(Exception):
+    """More was to be looked at than was allowed."""
+
+
+STEP_EFFORT = 20
+"""How many possibilities take as long as a step that the definition performs."""
+
+
 class SuccessorCache:
     """Nodes by world."""
 
@@ -69,6 +77,15 @@ class SuccessorCache:
         self.reading = reading
         self.universe: Universe = reading.universe
         self._states: dict[World, CachedState] = {}
+        self.effort: int | None = None
+        """How many possibilities may still be looked at; None: any number."""
+
+    def spend(self, effort: int) -> None:
+        """Looks at so many possibilities. Raises `EffortError` where too few are left."""
+        if self.effort is not None:
+            self.effort -= effort
+            if self.effort < 0:
+                raise EffortError
 
     def state(self, world: World) -> CachedState:
         """The node of a world."""
@@ -156,6 +173,7 @@ class SuccessorCache:
         return state.unlogged
 
     def _edge(self, state: CachedState, step: Step) -> Edge | None:
+        self.spend(STEP_EFFORT)
         result = fire(self.universe, state.world, step)
         if result.fault is not None:
             return None

@@ -60,6 +60,7 @@ def _failure(summary: RunSummary, x: Failure, other: OtherReading | None) -> sha
             {"kind": c.kind, "line": c.line, "other": c.other, "steps": list(c.steps), "message": str(c)}
             for c in x.changes
         ],
+        "all_tried": x.all_tried,
         "other_reading": None
         if other is None
         else {

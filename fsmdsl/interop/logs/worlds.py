@@ -110,6 +110,7 @@ class Tracker:
             _keep(reached, x)
         level = list(reached.values())
         for _ in range(self.depth):
+            self.successors.spend(len(level))
             yield level
             further: dict[object, Possibility] = {}
             for x in level:
