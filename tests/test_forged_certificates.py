@@ -29,6 +29,12 @@ from fsmdsl.step import FaultError, Universe, World, holds
 # Forgers -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module", autouse=True)
+def victims() -> None:
+    """They are made, and kept, before a test weakens what they are made with."""
+    handwritten()
+
+
 def test_no_forgery_is_confirmed() -> None:
     assert campaign(1200, 0, handwritten()).failures == []
 
