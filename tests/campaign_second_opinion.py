@@ -38,7 +38,7 @@ from fsmdsl.interop.second_opinion.judge import Judge
 from fsmdsl.interop.second_opinion.spin import Spin
 from fsmdsl.interop.second_opinion.tools import TOOLS, Tool
 from fsmdsl.runs.liveness.grounding import questions
-from fsmdsl.runs.verdicts.judge import coverage, judge
+from fsmdsl.runs.verdicts.judge import judged
 from fsmdsl.runs.verdicts.verdict import Exploration, Limits
 from fsmdsl.search.definition_search import Search
 from fsmdsl.step import Universe
@@ -63,9 +63,7 @@ def explored(model: m.Model, system: m.System, states: int = STATES, *, stutters
     plan = questions(universe, stutters=stutters) if system.properties else None
     search = Search(universe, Limits(states, SECONDS), None, plan)
     search.run()
-    return Exploration(
-        system, search.states, search.transitions, search.depth, search.stopped, 0.0, judge(search), coverage(search)
-    )
+    return judged(search, time.perf_counter())
 
 
 @dataclass(slots=True)
