@@ -77,23 +77,26 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """First values of data, then effects, each line's once for all its sources."""
     for shape in subject.shapes:
         yield from _first_values(subject, shape.machine)
+        counters = _counters(shape.machine)
         for line in shape.lines:
             if line[0].effects:
-                yield from _line(subject, shape, line)
+                yield from _line(subject, shape, line, counters)
         for hook in shape.machine.hooks:
-            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state])
+            walk = _Walk(subject, shape.machine, shape.hierarchy.inside[hook.state], counters)
             yield from walk.run(hook.effects, _Now())
     for system in subject.model.systems.values():
         yield from _instances(subject, system)
 
 
-def _line(subject: Subject, shape: Shape, line: tuple[m.Transition, ...]) -> Iterator[Diagnostic]:
+def _line(
+    subject: Subject, shape: Shape, line: tuple[m.Transition, ...], counters: frozenset[str]
+) -> Iterator[Diagnostic]:
     first, machine = line[0], shape.machine
     if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
         return
     guard = subject.guard(machine, first)
     leaves = tuple(dict.fromkeys(leaf for t in line for leaf in shape.hierarchy.inside[t.source]))
-    walk = _Walk(subject, machine, leaves)
+    walk = _Walk(subject, machine, leaves, counters)
     facts = () if guard is None or first.guard is None else (guard,)
     yield from walk.run(first.effects, _Now(arguments(machine, first), {}, facts))
 
@@ -139,16 +142,20 @@ class _Now:
 class _Walk:
     """Goes through effects in order, keeping track of what the machine's own fields have become."""
 
-    def __init__(self, subject: Subject, machine: m.Machine, leaves: Sequence[str]) -> None:
+    def __init__(
+        self, subject: Subject, machine: m.Machine, leaves: Sequence[str], counters: frozenset[str] = frozenset()
+    ) -> None:
+        """`counters`: the machine's fields that only grow."""
         self.subject = subject
         self.machine = machine
         self.leaves = leaves
+        self.counters = counters
         self._fresh = count()
 
     def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
         """Findings in a block."""
         for x in body:
-            advice = _advice(self.machine, x)
+            advice = _advice(self.machine, x) if isinstance(x, m.Assign) and x.name in self.counters else EXCLUDE
             for place in _assigned_places(self.subject.model, self.machine, x):
                 yield from self.value(*place, now, advice)
             match x:
@@ -287,14 +294,16 @@ def _narrow(model: m.Model, machine: m.Machine, x: m.Effect) -> bool:
 # Counters ------------------------------------------------------------------------------------------------------------
 
 
-def _advice(machine: m.Machine, x: m.Effect) -> str:
-    """What to do about a value that may not fit. A counter that only grows has two remedies of its own."""
-    step = _increment(x)
-    if not isinstance(x, m.Assign) or step is None:
-        return EXCLUDE
-    others = (y for y in effects_of(machine) if isinstance(y, m.Write) and y.name == x.name and y.target is None)
-    t = bare(x.type)
-    if not isinstance(t, m.RangeType) or t.high - step < t.low or any(_increment(y) is None for y in others):
+def _counters(machine: m.Machine) -> frozenset[str]:
+    """The fields that each effect on them increments."""
+    own = [x for x in effects_of(machine) if isinstance(x, m.Write) and x.target is None]
+    return frozenset(x.name for x in own) - {x.name for x in own if _increment(x) is None}
+
+
+def _advice(machine: m.Machine, x: m.Assign) -> str:
+    """What to do about the next value of a counter, which may not fit: it has two remedies of its own."""
+    step, t = _increment(x), bare(x.type)
+    if step is None or not isinstance(t, m.RangeType) or t.high - step < t.low:
         return EXCLUDE
     return (
         f"if the real counter stops at {t.high}, write `{x.name} = min({x.value.span.quote}, {t.high})`; "
