@@ -23,6 +23,7 @@ from fsmdsl.runs.trace import Trace
 from fsmdsl.runs.verdicts import judge_runs
 from fsmdsl.search import Exploration, Limits, Means, Verdict, diagnostics, explore
 from fsmdsl.step import Universe
+from fsmdsl.step.describe import describe
 from fsmdsl.text.budget import LimitError
 
 APP = """module app
@@ -257,14 +258,14 @@ def advice(text: str) -> list[str]:
 def test_a_step_out_of_the_loop_that_never_happens_is_named() -> None:
     """`knock` changes nothing, and `pull` is not possible where the loop is."""
     (line,) = advice(DOOR.replace(" under UNDER", ""))
-    begins = "`Door.nudge` is possible in every state of the loop but never happens; "
+    begins = "`d.nudge` is possible in every state of the loop but never happens; "
     assert line == begins + "`under fair Door.nudge` excludes this run"
 
 
 def test_what_is_possible_now_and_then_is_to_be_strongly_fair() -> None:
     """The door goes to and fro, and `pull` is possible only where it is ajar."""
     (line,) = advice(DOOR.replace("UNDER", "fair nudge").replace("Shut, Ajar on knock", "shut: Open -> Shut on knock"))
-    begins = "`Door.pull` is possible in some states of the loop but never happens; "
+    begins = "`d.pull` is possible in some states of the loop but never happens; "
     assert line == begins + "`under strong fair Door.pull` excludes this run"
 
 
@@ -275,15 +276,18 @@ def test_a_promise_that_is_known_to_be_enough_is_the_only_advice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "name"),
+    ("rows", "quotes"),
     [
-        ("late: A -> B after 3s  A on tick", "M.late"),
-        ("A -> B after 3s  A on tick", None),
-        ("A on tick do ask  A on ask.no  A -> B on ask.yes", "M.ask.yes"),
-        ("A on tick when size(c) == 0 do send c.mail  A on tock  A -> B on mail", "deliver c"),
+        ("late: A -> B after 3s  A on tick", ["timeout m of late", "under fair M.late"]),
+        ("A -> B after 3s  A on tick", []),
+        ("A on tick do ask  A on ask.no  A -> B on ask.yes", ["m.ask.yes", "under strong fair M.ask.yes"]),
+        (
+            "A on tick when size(c) == 0 do send c.mail  A on tock  A -> B on mail",
+            ["deliver c.mail", "under strong fair deliver c"],
+        ),
     ],
 )
-def test_timers_answers_and_messages(rows: str, name: str | None) -> None:
+def test_timers_answers_and_messages(rows: str, quotes: list[str]) -> None:
     """A timer without a label cannot be promised."""
     text = f"""
     channel c: lossy fifo[1] to M
@@ -298,15 +302,18 @@ def test_timers_answers_and_messages(rows: str, name: str | None) -> None:
     }}
     system S {{ m: M  property p: eventually m in B under fair tick }}
     """
-    assert [line.split("`")[1] for line in advice(text)] == ([] if name is None else [name])
+    assert [quote for line in advice(text) for quote in line.split("`")[1::2]] == quotes
 
 
-def test_of_two_instances_each_is_promised() -> None:
+def test_of_several_instances_those_are_named_that_never_move() -> None:
+    """`ms[0]` goes to and fro forever. The promise is about all of them, but `ms[0].go` happens."""
     text = """
-    machine M { initial state A  state B  event go, idle from environment  A -> B on go  A, B on idle }
-    system S { ms: M[2]  property p: eventually ms[1] in B }
+    machine M { initial state A  state B  event go, back from environment  A -> B on go  B -> A on back }
+    system S { ms: M[3]  property p: always eventually ms[1] in B }
     """
-    assert [line.split("`")[1] for line in advice(text)] == ["M.go"]
+    assert advice(text) == [
+        "`m1.go`, `m2.go` are possible in every state of the loop but never happen; `under fair M.go` excludes this run"
+    ]
 
 
 def test_a_run_that_ends_has_no_advice() -> None:
@@ -329,11 +336,16 @@ def test_advice_is_true(seed: int) -> None:
         universe = Universe(model, system)
         for p in system.properties:
             run = violating(model, system, p)
-            for promise in [] if run is None else assumptions.excluding(universe, p, run):
-                stricter = replace(p, under=(*p.under, promise))
+            for x in [] if run is None else assumptions.exclusions(universe, p, run):
+                assert run is not None
+                assert run.loop is not None
+                happen = [describe(universe, e.step, world) for world, e in [*run.befores()][run.loop :]]
+                assert not any(text == step or text.startswith(f"{step}(") for text in happen for step in x.steps)
+                stricter = replace(p, under=(*p.under, x.promise))
                 other = violating(model, system, stricter)
                 assert other != run
-                assert other is None or promise not in assumptions.excluding(universe, stricter, other)
+                others = [] if other is None else assumptions.exclusions(universe, stricter, other)
+                assert x.promise not in [y.promise for y in others]
 
 
 def violating(model: m.Model, system: m.System, p: m.Property) -> Trace | None:

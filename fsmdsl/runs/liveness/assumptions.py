@@ -4,18 +4,27 @@ author promises something. If not, the run at hand tells which promise excludes 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 from operator import or_
 from typing import assert_never
 
 from fsmdsl import model as m
-from fsmdsl.dataclasses import replace
+from fsmdsl.dataclasses import dataclass, replace
 from fsmdsl.runs.liveness.answer import Answer, answers
 from fsmdsl.runs.liveness.fairness import FairnessConstraints
 from fsmdsl.runs.liveness.formula import And, Formula, Literal, Next, Or, Release, Until
 from fsmdsl.runs.liveness.graph import Graph
-from fsmdsl.runs.liveness.plan import Crashes, Delivery, MessageWaits, Obligation, Plan, Question, UncheckedError
+from fsmdsl.runs.liveness.plan import (
+    Crashes,
+    Delivery,
+    FairnessConstraint,
+    MessageWaits,
+    Obligation,
+    Plan,
+    Question,
+    UncheckedError,
+)
 from fsmdsl.runs.liveness.record import Marks
 from fsmdsl.runs.trace import Entry, Trace
 from fsmdsl.step import (
@@ -31,10 +40,11 @@ from fsmdsl.step import (
     enabled,
     fire,
 )
+from fsmdsl.step.describe import describe
 from fsmdsl.step.world import TraceEvent
 
 MAX_LOOP = 200
-"""Maximum number of states of a loop that `excluding` examines."""
+"""Maximum number of states of a loop that `exclusions` examines."""
 
 MAX_EDGES = 10_000_000
 """Maximum number of edges of a graph on which it is decided who stands still. It takes as long as the verdicts."""
@@ -74,10 +84,18 @@ def stronger(plan: Plan, graph: Graph, q: Question) -> Iterator[str]:
             yield name
 
 
-def excluding(universe: Universe, p: m.Property, trace: Trace) -> list[m.Fairness]:
-    """The promises about a step out of the loop that exclude a run which repeats its last steps forever. What is
-    possible in every state of the loop, and never happens there, is promised as weakly fair. If there is no such event,
-    what is possible in some of these states is promised as strongly fair.
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A promise that excludes a run which repeats its last steps forever, and the steps out of this loop, in words,
+    that never happen in it, although the promise is about them. They are possible in every state of the loop if the
+    promise is a weak one, otherwise in some."""
+
+    promise: m.Fairness
+    steps: tuple[str, ...]
+
+
+def exclusions(universe: Universe, p: m.Property, trace: Trace) -> list[Exclusion]:
+    """The promises that exclude a counterexample; strong ones only if there is no weak one.
 
     The definition performs each step that is possible in the loop, if it has at most `MAX_LOOP` states. Other runs may
     violate the property nevertheless. Raises `TooManyValuesError`.
@@ -88,11 +106,19 @@ def excluding(universe: Universe, p: m.Property, trace: Trace) -> list[m.Fairnes
     performed = [[(step, fire(universe, world, step)) for step in enabled(universe, world)] for world, _ in loop]
     possible = [[(step, x.cascade) for step, x in steps if x.fault is None] for steps in performed]
     inside = {world for world, _ in loop}
-    out = [step for steps in performed for step, x in steps if x.fault is None and x.world not in inside]
-    promises = dict.fromkeys(_promises(universe, out))
-    lacking = [(x, *_lacking(universe, replace(p, under=(x,), finite=False), loop, possible)) for x in promises]
-    weak = [x for x, always, _ in lacking if always]
-    return weak or [replace(x, strength="strong") for x, _, sometimes in lacking if sometimes]
+    ways_out: dict[m.Fairness, dict[FairnessConstraint, str]] = {}
+    for (world, _), steps in zip(loop, performed, strict=True):
+        for step, x in steps:
+            if x.fault is None and x.world not in inside:
+                for promise, constraint in _promises(universe, step, world):
+                    ways_out.setdefault(promise, {})[constraint] = _instance_step(universe, step, world)
+    weak, strong = [], []
+    for promise, steps_out in ways_out.items():
+        always, sometimes = _lacking(universe, replace(p, under=(promise,), finite=False), loop, possible)
+        weak.append(Exclusion(promise, tuple(text for x, text in steps_out.items() if x in always)))
+        steps_lacking = tuple(text for x, text in steps_out.items() if x in sometimes)
+        strong.append(Exclusion(replace(promise, strength="strong"), steps_lacking))
+    return [x for x in weak if x.steps] or [x for x in strong if x.steps]
 
 
 def _lacking(
@@ -100,40 +126,50 @@ def _lacking(
     p: m.Property,
     loop: Sequence[tuple[World, Entry]],
     possible: Sequence[Sequence[tuple[Step, Sequence[TraceEvent]]]],
-) -> tuple[bool, bool]:
-    """Does something that a property promises never happen in a loop, although it is possible in each of its states, or
-    in some of them?"""
+) -> tuple[set[FairnessConstraint], set[FairnessConstraint]]:
+    """What a property promises and never happens in a loop, although it is possible in each of its states, or in some
+    of them."""
     constraints = FairnessConstraints(universe)
     try:
-        promised = constraints.of(p)[0]
+        always = constraints.of(p)[0]
     except UncheckedError:
-        return False, False
-    plan = Plan(universe, (), tuple(constraints.obligations), ())
-    marks = Marks(plan)
-    always, sometimes = promised, 0
+        return set(), set()
+    marks = Marks(Plan(universe, (), tuple(constraints.obligations), ()))
+    happens = sometimes = 0
     for (world, entry), steps in zip(loop, possible, strict=True):
-        promised &= ~marks.of(world, entry.step, entry.cascade)
+        happens |= marks.of(world, entry.step, entry.cascade)
         offered = reduce(or_, (marks.of(world, step, cascade) for step, cascade in steps), 0)
-        offered = offered & ~plan.deliveries | offered >> 1 & plan.deliveries  # behind each is its `MessageWaits`
         always, sometimes = always & offered, sometimes | offered
-    return bool(promised & always), bool(promised & sometimes)
+
+    def lacking(bits: int) -> set[FairnessConstraint]:
+        return {x for n, x in enumerate(constraints.obligations) if bits & ~happens & 1 << n}
+
+    return lacking(always), lacking(sometimes)
 
 
-def _promises(universe: Universe, steps: Iterable[Step]) -> Iterator[m.Fairness]:
-    """For each of these steps what an author can promise about it, as weakly fair."""
-    for step in steps:
-        match step:
-            case EventStep() | OutcomeStep():
-                yield m.Fairness("weak", (_name(universe, step),), ())
-            case TimerStep():
-                if universe.machines[step.instance].transitions[step.transition].label is not None:
-                    yield m.Fairness("weak", (_name(universe, step),), ())
-            case ChannelStep(kind="deliver"):
-                yield m.Fairness("weak", (), (m.Delivery(universe.queues[step.queue].channel.qualified, None),))
-            case ChannelStep() | CrashStep() | RecoverStep():
-                pass
-            case _:
-                assert_never(step)
+def _promises(universe: Universe, step: Step, world: World) -> Iterator[tuple[m.Fairness, FairnessConstraint]]:
+    """What an author can promise about a step, as weakly fair, and what this asks of the step's own instance or
+    queue."""
+    match step:
+        case EventStep() | OutcomeStep() | TimerStep():
+            name = _name(universe, step)
+            if not isinstance(step, TimerStep) or universe.machines[step.instance].transitions[step.transition].label:
+                yield m.Fairness("weak", (name,), ()), Obligation(step.instance, name, frozenset(), frozenset())
+        case ChannelStep(kind="deliver"):
+            message = world.channels[step.queue][step.position]
+            delivery = m.Delivery(universe.queues[step.queue].channel.qualified, None)
+            yield m.Fairness("weak", (), (delivery,)), Delivery(step.queue, message)
+        case ChannelStep() | CrashStep() | RecoverStep():
+            pass
+        case _:
+            assert_never(step)
+
+
+def _instance_step(universe: Universe, step: Step, world: World) -> str:
+    """A step in words, with its instance or queue. An event has no arguments: one promise is about all of them."""
+    if isinstance(step, EventStep):
+        return f"{universe.name(step.instance)}.{step.event}"
+    return describe(universe, step, world)
 
 
 def steps_possible(universe: Universe, world: World, *, finite: bool) -> tuple[str, ...]:

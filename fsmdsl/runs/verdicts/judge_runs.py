@@ -10,7 +10,7 @@ from fsmdsl.runs.explain import lines
 from fsmdsl.runs.liveness.answer import Answer, answers, counterexample
 from fsmdsl.runs.liveness.assumptions import (
     MAX_EDGES,
-    excluding,
+    exclusions,
     may_stand_still,
     standing_still,
     steps_possible,
@@ -127,13 +127,17 @@ def unexamined(search: Searched, verdicts: list[Verdict], why: str) -> list[Verd
 def _unfair(universe: Universe, p: m.Property, trace: Trace | None) -> Iterator[str]:
     """What never happens in a run although it remains possible, so that fairness excludes this run."""
     try:
-        promises = [] if trace is None else excluding(universe, p, trace)
+        excluded = [] if trace is None else exclusions(universe, p, trace)
     except TooManyValuesError:
         return
-    for x in promises[:SHOWN_STEPS]:
-        name = x.names[0] if x.names else f"deliver {x.deliveries[0].channel.rpartition('.')[2]}"
-        when, fair = ("in every state", "fair") if x.strength == "weak" else ("in some states", "strong fair")
-        yield f"`{name}` is possible {when} of the loop but never happens; `under {fair} {name}` excludes this run"
+    for x in excluded[:SHOWN_STEPS]:
+        more = f" and {len(x.steps) - SHOWN_STEPS} more" if len(x.steps) > SHOWN_STEPS else ""
+        steps = ", ".join(f"`{step}`" for step in x.steps[:SHOWN_STEPS]) + more
+        are, happen = ("is", "happens") if len(x.steps) == 1 else ("are", "happen")
+        when, fair = ("in every state", "fair") if x.promise.strength == "weak" else ("in some states", "strong fair")
+        names = (*x.promise.names, *(f"deliver {y.channel.rpartition('.')[2]}" for y in x.promise.deliveries))
+        excludes = f"`under {fair} {', '.join(names)}` excludes this run"
+        yield f"{steps} {are} possible {when} of the loop but never {happen}; {excludes}"
 
 
 def _reliant(search: Searched, v: Verdict, a: Answer) -> Verdict:
