@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,9 +27,10 @@ from fsmdsl.runs.search_result import fault_key
 from fsmdsl.runs.simplest_run import Cost, Effort, Goal, cost, simplest_runs
 from fsmdsl.runs.trace import data, run
 from fsmdsl.search import Exploration, Limits, Trace, Verdict, explore, lines
-from fsmdsl.step import FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds
+from fsmdsl.step import CrashStep, FaultError, Result, Step, TooManyValuesError, Universe, World, enabled, fire, holds
 from fsmdsl.step.describe import describe
 from fsmdsl.step.evaluate import Frame
+from fsmdsl.step.world import Crashed, Followed
 
 ROOT = Path(__file__).parent.parent
 
@@ -404,6 +405,81 @@ def test_rounds_and_crashes_inside_a_step_have_a_place_of_their_own() -> None:
         "     b.ping     in A",
         "     a.kept: 3 → 1",
     ]
+
+
+def test_a_transition_that_a_crash_prevents_is_cut_short() -> None:
+    trace = took(ROUND, "crash after 1 write of a.go", "recover")
+    assert story(trace) == [
+        "0  start        a: A; b: A",
+        "1  crash after 1 write of a.go",
+        "     a.go       A → B (cut short)",
+        "       b.ping   in A",
+        "     crash",
+        "     a.kept: 0 → 2",
+        "2  recover",
+        "     b.ping     in A",
+        "     a.kept: 2 → 1",
+    ]
+    assert "   a: go A → B (cut short); b: ping in A; crash; a.kept = 2" in lines(trace)[1]
+    assert data(trace)["steps"][0]["cascade"]["inside"][0]["then"] == "A → B (cut short)"
+
+
+def test_the_receiver_may_have_finished_when_its_sender_is_cut_short() -> None:
+    text = """
+    machine M {
+        peer: M?
+        initial state A
+        state B
+        state C
+        event go from environment
+        event ping from M
+        A -> B on go do peer.ping
+        A, B -> C on ping
+        A -> B on crash
+    }
+    system S { a: M { peer = b }  b: M { peer = a }  environment { a.go b.go crash between writes } }
+    """
+    assert story(took(text, "crash after 1 write of a.go")) == [
+        "0  start        a: A; b: A",
+        "1  crash after 1 write of a.go",
+        "     a.go       A → B (cut short)",
+        "       b.ping   A → C",
+        "     crash",
+        "       a        A → B",
+    ]
+
+
+@pytest.mark.parametrize("seed", today(range(0, 2_000, 5)))
+def test_each_further_write_before_a_crash_leaves_fewer_transitions_cut_short(seed: int) -> None:
+    """A transition changes the state at one write: a crash before that cuts it short, and one after it does not."""
+    text = spec(seed)
+    if "crash between writes" not in text:
+        return
+    universe = Universe(model := compiled(text), only_system(model))
+    world = universe.start
+    for turn in range(6):
+        crashes: defaultdict[Step, list[CrashStep]] = defaultdict(list)
+        steps = enabled(universe, world)
+        for s in steps:
+            if isinstance(s, CrashStep) and s.inside is not None and s.writes:
+                crashes[s.inside].append(s)
+        for cuts in crashes.values():
+            finished = 0
+            for cut in cuts:
+                (entry,) = run(universe, [cut], start=world).entries
+                crash = next(n for n, x in enumerate(entry.cascade) if isinstance(x, Crashed))
+                changes = {
+                    n for n, x in enumerate(entry.cascade[:crash]) if isinstance(x, Followed) and x.before != x.after
+                }
+                assert entry.cut_short <= changes
+                assert finished <= len(changes - entry.cut_short) <= cut.writes
+                finished = len(changes - entry.cut_short)
+        if not steps:
+            return
+        try:
+            world = fire(universe, world, steps[turn * 7 % len(steps)]).world
+        except (FaultError, TooManyValuesError):
+            return
 
 
 def test_the_cascade_is_in_the_data() -> None:

@@ -55,7 +55,7 @@ def of_verdict(universe: Universe, v: Verdict, name: str) -> Data:
 
 def _step(roster: Roster, entry: Entry, before: World) -> Data:
     fault = entry.fault
-    tree = caused(roster, entry.step, entry.cascade, before)
+    tree = caused(roster, entry.step, entry.cascade, before, entry.cut_short)
     return {
         "text": tree.what,
         "then": tree.data(),

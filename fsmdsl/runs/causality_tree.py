@@ -6,7 +6,7 @@ order and the actors say what happened because of what.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, assert_never
 
 from fsmdsl.dataclasses import dataclass, field
@@ -54,12 +54,28 @@ class Node:
         return self.inside[-1]
 
 
-def caused(roster: Roster, step: Step, cascade: Iterable[TraceEvent], before: World) -> Node:
+CUT_SHORT = " (cut short)"
+"""Behind a transition whose change of state a crash has prevented."""
+
+
+def cut_short(cascade: Sequence[TraceEvent], after: World) -> frozenset[int]:
+    """The places of transitions that a crash within the step has cut short before their change of state. `after`: the
+    world after the crash."""
+    crash = next((n for n, happening in enumerate(cascade) if isinstance(happening, Crashed)), 0)
+    at_crash = dict(enumerate(after.states))
+    at_crash |= {x.instance: x.before for x in cascade[crash:] if isinstance(x, Followed)}
+    last = {x.instance: (n, x) for n, x in enumerate(cascade[:crash]) if isinstance(x, Followed)}
+    return frozenset(n for n, x in last.values() if x.after != at_crash[x.instance])
+
+
+def caused(
+    roster: Roster, step: Step, cascade: Iterable[TraceEvent], before: World, unfinished: Container[int] = ()
+) -> Node:
     """A step with what happened in it. Assignments are left out, for they show in the world, and so is work for
-    hand-written code that needs no answer."""
+    hand-written code that needs no answer. `unfinished`: see `cut_short`."""
     grower = _Grower(roster, step, before)
-    for happening in cascade:
-        grower.take(happening)
+    for n, happening in enumerate(cascade):
+        grower.take(happening, is_cut_short=n in unfinished)
     return grower.root
 
 
@@ -81,12 +97,12 @@ class _Grower:
         if receiver is not None:
             self.handling = (receiver, self.base)
 
-    def take(self, happening: TraceEvent) -> None:
+    def take(self, happening: TraceEvent, *, is_cut_short: bool) -> None:
         """The next happening."""
         match happening:
             case Followed(instance, index, before, after):
                 node = self._handled(instance)
-                node.then = _arrow(self.roster, instance, index, before, after)
+                node.then = _arrow(self.roster, instance, index, before, after) + CUT_SHORT * is_cut_short
                 self.open.append((instance, node))
             case Ignored(instance, _):
                 self._handled(instance).then = "ignored"

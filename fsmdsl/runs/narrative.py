@@ -78,7 +78,7 @@ def _is_hidden(roster: Roster, node: Node, hidden: Hidden) -> bool:
 
 
 def _step(roster: Roster, entry: Entry, before: World, hidden: Hidden = NOTHING) -> Iterator[Row]:
-    root = caused(roster, entry.step, entry.cascade, before)
+    root = caused(roster, entry.step, entry.cascade, before, entry.cut_short)
     if entry.fault is not None and entry.cascade and isinstance(entry.cascade[-1], Sent):
         _last(root).then = "fails"
     rows = list(_visible(roster, root, 0, hidden))

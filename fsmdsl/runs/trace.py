@@ -7,7 +7,7 @@ from typing import Any
 
 from fsmdsl import model as m
 from fsmdsl.dataclasses import dataclass, field
-from fsmdsl.runs.causality_tree import caused
+from fsmdsl.runs.causality_tree import CUT_SHORT, caused, cut_short
 from fsmdsl.runs.hiding import NOTHING, Hidden
 from fsmdsl.step import Universe, fire
 from fsmdsl.step.data import RecordValue, Table
@@ -38,6 +38,12 @@ class Entry:
     cascade: tuple[TraceEvent, ...]
     world: World
     fault: Fault | None = None
+
+    @property
+    def cut_short(self) -> frozenset[int]:
+        """The places in the cascade of transitions that a crash within the step has cut short. Where the crash itself
+        fails, the world after it is not known."""
+        return cut_short(self.cascade, self.world) if self.fault is None else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +155,10 @@ def first_choices(trace: Trace) -> list[str]:
 
 
 def _entry_texts(roster: Roster, entry: Entry, before: World) -> Iterator[str]:
-    for happening in entry.cascade:
+    unfinished = entry.cut_short
+    for n, happening in enumerate(entry.cascade):
         if _notable(roster, happening):
-            yield describe(roster, happening)
+            yield describe(roster, happening) + CUT_SHORT * (n in unfinished)
     if entry.fault is not None:
         yield f"fails: {fault_message(roster, entry.fault)} ({entry.fault.kind})"
     else:
@@ -244,7 +251,7 @@ def _entry_data(roster: Roster, entry: Entry, before: World) -> dict[str, Any]:
     return {
         "step": describe(roster, entry.step, before),
         "happenings": [describe(roster, h) for h in entry.cascade],
-        "cascade": caused(roster, entry.step, entry.cascade, before).data(),
+        "cascade": caused(roster, entry.step, entry.cascade, before, entry.cut_short).data(),
         "changes": {name: {"before": old, "after": new} for name, old, new in [*moved, *changed]},
         "world": world_data(roster, entry.world),
         "fault": None if entry.fault is None else _fault_data(roster, entry.fault),
