@@ -27,7 +27,7 @@ from fsmdsl.text.diagnostics import Diagnostic
 @limit_options(MINUTES)
 @format_option
 def command(paths: tuple[str, ...], only_check: bool, show_diff: bool, budget: Budget, form: Form) -> None:
-    """Format specs in place. `-` formats standard input to standard output. Files with errors are not changed."""
+    """Format specs in place. `-` formats standard input to standard output. Files with syntax errors stay unchanged."""
     with within(
         budget, paths, "document" if form == "text" else form, before="all files were read, so nothing was written"
     ):

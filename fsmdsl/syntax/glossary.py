@@ -56,6 +56,12 @@ GLOSSARY = (
     Term("composite state", "a state that contains other states", "Harel statecharts"),
     Term("counterexample", "a run that violates a property", "model checking"),
     Term(
+        "crash",
+        "a step in which fields that are not durable return to their initial values and instances take their "
+        "`on crash` transitions; `crash`: of the whole system, `crash of x`: of one process, `crash between writes`: "
+        "of the whole system within a step",
+    ),
+    Term(
         "crash transition",
         "an `on crash` transition, which leads from a volatile state to the state after the crash",
     ),

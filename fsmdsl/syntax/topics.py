@@ -96,7 +96,7 @@ TOPICS = (
     ),
     Topic(
         "semantics.md#crash-and-recovery",
-        ("persistent", "volatile", "crash transition"),
+        ("persistent", "volatile", "crash", "crash transition"),
         "machine",
         "persistent state Free\nvolatile state Reserving\nReserving -> Free on crash",
     ),
