@@ -291,8 +291,8 @@ def test_what_holds_within_the_bound_may_be_violated_by_a_run_that_leaves_it(tmp
     spec = tmp_path / "a.fsm"
     for text, is_noted in ((bounded, True), (bounded.replace("<= 2", "<= 9"), False)):
         spec.write_text(text)
-        told = CliRunner().invoke(cli, ["verify", str(spec)]).output
-        assert ("property served holds as far as runs stay within the bound" in told) is is_noted
+        output = CliRunner().invoke(cli, ["verify", str(spec)]).output
+        assert ("property served holds as far as runs stay within the bound" in output) is is_noted
 
 
 MAYBE_STUCK = """
@@ -322,8 +322,8 @@ def test_no_run_is_a_counterexample_because_somebody_might_be_stuck_or_move_beyo
     spec = tmp_path / "a.fsm"
     for most in (2, 5):
         spec.write_text(MAYBE_STUCK % (4, most))
-        told = CliRunner().invoke(cli, ["verify", str(spec), "--second-opinion", "graph"]).output
-        assert "confirmed  a.S by the state graph: 6 confirmed" in told
+        output = CliRunner().invoke(cli, ["verify", str(spec), "--second-opinion", "graph"]).output
+        assert "confirmed  a.S by the state graph: 6 confirmed" in output
 
 
 def test_a_premise_that_comes_true_on_no_run_within_is_said_of_the_bound() -> None:

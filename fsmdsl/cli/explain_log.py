@@ -242,7 +242,7 @@ def _other(request: Request, mapping: LogMapping, explanation: Explanation) -> O
     """Whether the spec explains the failing line with its amendments, or without them: whichever was not asked for."""
     from fsmdsl.cli.systems import settings_of
     from fsmdsl.interop.logs.amendments import OtherReading, amended_rows
-    from fsmdsl.interop.logs.explanation import explain
+    from fsmdsl.interop.logs.explanation import Explainer
     from fsmdsl.interop.logs.lines import lines
     from fsmdsl.interop.logs.rules import LogError
     from fsmdsl.model.workspace import load
@@ -263,7 +263,7 @@ def _other(request: Request, mapping: LogMapping, explanation: Explanation) -> O
     with suppress(LogError, OSError), _opened(request.log) as file, _guarded() as match:
         reading = _bound(request, mapping, loaded.model)
         log = takewhile(lambda x: x[0] <= last, _in_time(lines(file), request.budget))
-        other = explain(reading, request.log, log, depth=depth, match=match, ahead=None)
+        other = Explainer(reading, request.log, log, depth=depth, match=match, ahead=None).explanation()
         if other.outcome == "explained" and request.budget.reached is None:
             amended = explanation.reading.universe.model if documented else loaded.model
             return OtherReading(documented, amended_rows(other.summary, amended))

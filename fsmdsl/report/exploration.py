@@ -73,6 +73,7 @@ def details(
         yield from _circular_wait(v, paint, style)
     if not style.every:
         yield from _reliances(x, paint)
+        yield from _unexamined(x, paint)
         for v in x.stutterings:
             page = f"see `fsm explain {STUTTERS.code}`"
             yield f"  {paint('note', 'quiet')}: {v.label}: {_stuttering(v, model)} ({page})"
@@ -113,11 +114,15 @@ def _reliances(x: Exploration, paint: Paint) -> Iterator[str]:
     for headline, labels in names.items():
         ways = f"`fsm verify --stutter` shows the run; see `fsm explain {RELIES.code}`"
         yield f"  {paint('note', 'quiet')}: {', '.join(labels)} {headline} ({ways})"
-    unexamined: defaultdict[str, list[str]] = defaultdict(list)
+
+
+def _unexamined(x: Exploration, paint: Paint) -> Iterator[str]:
+    """A note for the properties of which it is not known what they rely on, for each reason."""
+    labels_of: defaultdict[str, list[str]] = defaultdict(list)
     for v in x.verdicts:
         if v.unexamined:
-            unexamined[v.unexamined].append(v.label)
-    for why, labels in unexamined.items():
+            labels_of[v.unexamined].append(v.label)
+    for why, labels in labels_of.items():
         what = f"not examined whether {', '.join(labels)} {'relies' if len(labels) == 1 else 'rely'} on steps"
         ways = f"{why}; `fsm verify --stutter` decides it"
         yield f"  {paint('note', 'quiet')}: {what} that no fairness assumption guarantees ({ways})"

@@ -49,8 +49,8 @@ class Admission:
         lost: Callable[[str], str],
     ) -> None:
         """`move` notes the phase and the place of a pod; `admit` opens the gate of one that has its place, later;
-        `evict_for` evicts the victims of a gang, later, and says what is in the way of that, and is none where that is
-        not permitted; `tell` tells a pod why it waits; `lost` says why no pod can be bound to a node."""
+        `evict_for` has the victims of a gang evicted and returns what prevents that; it is None if evictions are not
+        permitted. `tell` tells a pod why it waits; `lost` says why no pod can be bound to a node."""
         self._allocator = allocator
         self._tracker = tracker
         self._now = now

@@ -347,7 +347,8 @@ class Observer:
         return begun
 
     def _resume_evictions(self, begun: list[Gang]) -> None:
-        """What has begun to leave follows, whether or not anybody still waits for it. Others leave for whoever does."""
+        """The rest of a gang that has begun to leave follows, even if no gang waits for its devices any more. Other
+        victims leave only for gangs that still wait."""
         gangs = self.allocator.gangs
         for gang in begun:
             if gangs.get(gang.name) is gang:

@@ -266,8 +266,8 @@ class PodScheduler(Observer):
         why: str,
         seconds: float = EVICTION_RETRY_INTERVAL,
     ) -> None:
-        """The victims of a gang were not evicted. `accepted`: uids of pods that leave all the same, because that was
-        found out too late. It is tried again after so many seconds."""
+        """The victims of a gang were not evicted. `accepted`: uids of pods that leave nevertheless, because they were
+        evicted before the failure. `seconds`: the time until the next attempt."""
         victims = list(victims)
         for pod in (pod for victim in victims for pod in victim.allocated if pod.uid not in accepted):
             self._evicted.discard(pod.uid)

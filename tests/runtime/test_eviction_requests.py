@@ -1,4 +1,4 @@
-"""What is asked of an API server when gangs are evicted, what it answers, and who is told why nobody leaves."""
+"""The requests that evict gangs, the answers of the API server, and where the reason is reported if nobody leaves."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Cluster:
         self.api.put({**self.api.things["pods"][pod.key], "status": {"phase": phase}})
 
     def reason(self, pod: Pod) -> str:
-        """Why it waits, as its kube-scheduler is told."""
+        """Why it waits, in the answer to its kube-scheduler."""
         return str(self.filter(pod)["FailedNodes"]["hivedscheduler"])
 
     def why(self, name: str) -> str:
@@ -187,7 +187,7 @@ def test_the_reason_names_the_gang_that_is_kept(cluster: Cluster) -> None:
 
 
 def test_what_has_begun_to_leave_follows_while_a_budget_keeps_another_victim(cluster: Cluster) -> None:
-    (first, second), kept = two_victims(cluster)
+    (first, second), pods = two_victims(cluster)
     cluster.api.budgets = [counted("keep", 0)]
     strong = gang("strong", "A", 4, 4, priority=9)
     cluster.add(*strong)
@@ -197,7 +197,7 @@ def test_what_has_begun_to_leave_follows_while_a_budget_keeps_another_victim(clu
     until(lambda: second.key not in cluster.api.things["pods"])
     until(lambda: "covers 2 pods of gang weak2" in cluster.reason(strong[0]))
     assert cluster.api.evictions == []
-    assert all(pod.key in cluster.api.things["pods"] for pod in kept)
+    assert all(pod.key in cluster.api.things["pods"] for pod in pods)
 
 
 @pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
@@ -235,7 +235,7 @@ def test_a_gang_with_a_pod_under_two_budgets_is_kept_whole(cluster: Cluster) -> 
 
 
 def test_a_budget_that_shrinks_after_it_was_read_keeps_a_gang_that_has_not_begun(cluster: Cluster) -> None:
-    """And what the server says of the budget is told."""
+    """And what the server says of the budget is reported."""
     weak, (strong,) = gang("weak", "A", 4, 4, priority=1), gang("strong", "A", 4, priority=9)
     cluster.run(weak)
     check = cluster.service.source.check_budgets

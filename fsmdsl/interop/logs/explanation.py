@@ -78,8 +78,8 @@ class Explainer:
         match: Match = search,
         ahead: int | None = LINES_AFTER,
     ) -> None:
-        """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: so many lines behind
-        a line that nothing explains are read to find the nearest miss, which is not looked for with None."""
+        """`depth`: hidden steps between two lines, at most; `whole`: keep the whole run; `ahead`: the number
+        of lines after an unexplained line that are read to find the nearest miss; None: it is not searched for."""
         self.reading, self.ahead = reading, ahead
         self.unexplained = 0
         """Number of unexplained lines so far."""
@@ -127,17 +127,10 @@ class Explainer:
 
 
 def explain(
-    reading: Reading,
-    name: str,
-    log: Iterable[Line],
-    *,
-    depth: int,
-    whole: bool = False,
-    match: Match = search,
-    ahead: int | None = LINES_AFTER,
+    reading: Reading, name: str, log: Iterable[Line], *, depth: int, whole: bool = False, match: Match = search
 ) -> Explanation:
     """Explain a log: see `Explainer`."""
-    return Explainer(reading, name, log, depth=depth, whole=whole, match=match, ahead=ahead).explanation()
+    return Explainer(reading, name, log, depth=depth, whole=whole, match=match).explanation()
 
 
 def _failure(walk: Walk, record: Record, behind: Sequence[RawRecord] | None, tally: Tally) -> Failure:

@@ -23,7 +23,7 @@ LINES_AFTER = 3
 """Number of lines after the failing one that must be explained after a change."""
 
 MAX_EFFORT = 400_000
-"""Maximum number of possibilities that are looked at for all changes together; a step that is performed counts as
+"""Maximum number of possibilities that are examined for all changes together; each performed step counts as
 `STEP_EFFORT` of them. Takes some seconds."""
 
 MAX_ALTERNATIVES = 3

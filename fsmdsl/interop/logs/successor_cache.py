@@ -63,11 +63,11 @@ class CachedState:
 
 
 class EffortError(Exception):
-    """More was to be looked at than was allowed."""
+    """A search would examine more possibilities than it may."""
 
 
 STEP_EFFORT = 20
-"""How many possibilities take as long as a step that the definition performs."""
+"""The number of possibilities that take as long as one step that the definition performs."""
 
 
 class SuccessorCache:
@@ -78,10 +78,10 @@ class SuccessorCache:
         self.universe: Universe = reading.universe
         self._states: dict[World, CachedState] = {}
         self.effort: int | None = None
-        """How many possibilities may still be looked at; None: any number."""
+        """The number of possibilities that may still be examined; None: no limit."""
 
     def spend(self, effort: int) -> None:
-        """Looks at so many possibilities. Raises `EffortError` where too few are left."""
+        """Count possibilities as examined. Raises `EffortError` if that exceeds the limit."""
         if self.effort is not None:
             self.effort -= effort
             if self.effort < 0:

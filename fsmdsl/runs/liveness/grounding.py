@@ -232,6 +232,7 @@ class Grounding:
         here = m.InState(m.Self(m.RefType(machine.qualified)), waits(machine), "waiting")
         waiting = self.atoms.setdefault(Atom(here, (), instance), len(self.atoms))
         # Where it is unknown, both `stuck(x)` and `not stuck(x)` hold: then no run breaks a property because of it.
+        # Both atoms are registered, since an explanation of a verdict asks for either.
         for if_unknown in (not positive, positive):
             about = replace(self._about(e, bound), if_unknown=if_unknown)
             atom = self.atoms.setdefault(about, len(self.atoms))

@@ -108,12 +108,11 @@ def with_assumptions(search: Searched, verdicts: list[Verdict]) -> list[Verdict]
             advice = (holds,) if names else _unfair(search.universe, q.property, v.trace)
             changed[v.name] = replace(v, explanation=(*v.explanation, *advice))
     holding = [name for name, v in by_name.items() if v.outcome == "holds"]
-    for a in standing_still(plan, graph, holding) if graph is not None else ():
+    is_large = graph is not None and graph.edges > MAX_EDGES
+    for a in standing_still(plan, graph, holding) if graph is not None and not is_large else ():
         changed[a.question.property.name] = _reliant(search, by_name[a.question.property.name], a)
     verdicts = [changed.get(v.name, v) if v.kind == "property" else v for v in verdicts]
-    if graph is not None and graph.edges > MAX_EDGES:
-        return unexamined(search, verdicts, f"the system has more than {MAX_EDGES:,} transitions")
-    return verdicts
+    return unexamined(search, verdicts, f"the system has more than {MAX_EDGES:,} transitions") if is_large else verdicts
 
 
 def unexamined(search: Searched, verdicts: list[Verdict], why: str) -> list[Verdict]:
