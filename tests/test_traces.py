@@ -193,6 +193,21 @@ def test_a_deadlock_is_told_anew_for_its_simplest_run() -> None:
     assert v.explanation[0] == f"no step is possible here: {', '.join(where)}"
 
 
+@pytest.mark.parametrize(
+    ("crash", "step"),
+    [
+        ("crash", "no step other than a crash"),
+        ("crash of m", "no step other than a crash"),
+        ("crash between writes", "no step"),
+        ("", "no step"),
+    ],
+)
+def test_a_deadlock_says_whether_a_crash_is_possible(crash: str, step: str) -> None:
+    text = "machine M { initial state A  state B  event e from environment  A -> B on e }"
+    _, x = explored(f"{text} system S {{ m: M  environment {{ m.e  {crash} }} }}")
+    assert verdict(x, "no deadlock").explanation[0] == f"{step} is possible here: m in B"
+
+
 def cheapest(universe: Universe, wanted: Goal, most: int) -> Cost | None:
     """By relaxing every edge of the explicit graph until nothing changes; None where the graph is too large."""
     start: tuple[World, int | None] = (universe.start, None)

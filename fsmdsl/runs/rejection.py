@@ -30,7 +30,10 @@ def _no_way_on(trace: Trace) -> str:
         for queue, messages in zip(queues(trace.roster, trace.end), trace.end.channels, strict=True)
         if messages
     ]
-    return f"no step is possible here: {', '.join(where)}"
+    system = trace.roster.system
+    may_crash = system.process_crashes or any(x.kind == "anywhere" for x in system.crashes)
+    step = "no step other than a crash" if may_crash else "no step"
+    return f"{step} is possible here: {', '.join(where)}"
 
 
 def _rest_advice(trace: Trace) -> str:
