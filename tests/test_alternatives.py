@@ -326,7 +326,7 @@ def test_scenarios_follow_the_rows_that_apply(spec: Path) -> None:
     assert fsm("test", "work.fsm").exit_code == 0
     assert fsm("test", "work.fsm", "--without", "at_once").exit_code == 0
     failing = fsm("test", "work.fsm", "--without", "parts")
-    assert (failing.exit_code, "the transitions followed are at_once" in failing.output) == (1, True)
+    assert (failing.exit_code, "the transitions followed since the start are at_once" in failing.output) == (1, True)
 
 
 def test_simulations_follow_the_rows_that_apply(spec: Path) -> None:

@@ -259,14 +259,14 @@ def test_a_step_out_of_the_loop_that_never_happens_is_named() -> None:
     """`knock` changes nothing, and `pull` is not possible where the loop is."""
     (line,) = advice(DOOR.replace(" under UNDER", ""))
     begins = "`d.nudge` is possible in every state of the loop but never happens; "
-    assert line == begins + "`under fair Door.nudge` excludes this run"
+    assert line == begins + "if it is certain to happen, `under fair Door.nudge` excludes this run"
 
 
 def test_what_is_possible_now_and_then_is_to_be_strongly_fair() -> None:
     """The door goes to and fro, and `pull` is possible only where it is ajar."""
     (line,) = advice(DOOR.replace("UNDER", "fair nudge").replace("Shut, Ajar on knock", "shut: Open -> Shut on knock"))
     begins = "`d.pull` is possible in some states of the loop but never happens; "
-    assert line == begins + "`under strong fair Door.pull` excludes this run"
+    assert line == begins + "if it is certain to happen, `under strong fair Door.pull` excludes this run"
 
 
 def test_a_promise_that_is_known_to_be_enough_is_the_only_advice() -> None:
@@ -312,7 +312,8 @@ def test_of_several_instances_those_are_named_that_never_move() -> None:
     system S { ms: M[3]  property p: always eventually ms[1] in B }
     """
     assert advice(text) == [
-        "`m1.go`, `m2.go` are possible in every state of the loop but never happen; `under fair M.go` excludes this run"
+        "`m1.go`, `m2.go` are possible in every state of the loop but never happen; "
+        "if they are certain to happen, `under fair M.go` excludes this run"
     ]
 
 

@@ -140,7 +140,7 @@ def test_scenarios(option: list[str], spec: Path) -> None:
 def test_a_scenario_that_follows_another_row_fails(spec: Path) -> None:
     spec.write_text(TEXT.replace("via late", "via done"))
     result = fsm("test", spec)
-    assert (result.exit_code, "the transitions followed are full" in result.output) == (1, True)
+    assert (result.exit_code, "the transitions followed since the last `via` are full" in result.output) == (1, True)
 
 
 def test_why_a_timer_does_not_run(spec: Path) -> None:

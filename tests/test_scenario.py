@@ -106,8 +106,9 @@ def test_what_goes_as_it_says_passes(steps: str) -> None:
         ("expect boss in Busy", "expect boss in Busy", "not as expected: `boss in Busy` is false: boss is in Idle"),
         ("expect boss.worker.boss == boss", "expect boss.worker.boss == boss", "`boss.worker` is none here"),
         ("boss.order expect boss in Busy", "boss.order", "this step fails: `worker` is none here (none)"),
-        ("boss.pay(1) via pay, pay", "via pay, pay", "the transitions followed are pay"),
-        ("via pay", "via pay", "the transitions followed are none"),
+        ("boss.pay(1) via pay, pay", "via pay, pay", "the transitions followed since the start are pay"),
+        ("via pay", "via pay", "the transitions followed since the start are none"),
+        ("boss.pay(1) via pay via pay", "via pay", "the transitions followed since the last `via` are none"),
         ("fails boss.pay(1)", "fails boss.pay(1)", "boss.pay(1) should fail, but does not"),
         (
             "fails boss.order with range",

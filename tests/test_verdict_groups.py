@@ -105,8 +105,9 @@ def test_values_out_of_range_are_grouped_by_field_and_row() -> None:
 
 def test_what_the_author_asked_for_comes_first_and_then_what_is_soonest() -> None:
     everything = groups(KITCHEN.read_text())
-    own = [g.is_own for g in everything]
-    assert own == sorted(own, reverse=True)
+    ranks = ["reached" if g.subject.kind == "reachable" else "own" if g.is_own else "fault" for g in everything]
+    assert ranks == sorted(ranks, key=["own", "fault", "reached"].index)
+    assert set(ranks) == {"own", "fault", "reached"}
     steps = [g.steps for g in everything if not g.is_own]
     assert steps == sorted(steps, key=lambda n: n or 0)
 
@@ -405,10 +406,10 @@ def hints(model: m.Model, style: Style) -> list[str]:
 
 def test_the_hint_says_that_runs_are_shown_in_full_only_where_some_are_not() -> None:
     in_full = "`fsm verify --runs` shows every run in full"
-    long, two = (
-        compiled(LONG),
-        compiled(LONG.replace("    invariant last: m.n < 14 or n in B", "    may rest when true")),
-    )
+    long = compiled(LONG)
+    only_two = LONG.replace("    invariant last: m.n < 14 or n in B", "    may rest when true")
+    fitting, two = compiled(only_two), compiled(only_two.replace("m.n < 9", "m.n < 12"))
+    assert hints(fitting, Style()) == [], "a second run may be as long as two that would follow"
     assert hints(long, Style())[0].endswith(f"({in_full}):")
     assert hints(long, Style(brief=True))[0].endswith("(`fsm verify --runs` shows the runs):")
     assert hints(two, Style()) == [f"note: of some runs, only the steps are shown ({in_full})"]

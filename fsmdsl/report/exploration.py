@@ -43,8 +43,9 @@ def summary(x: Exploration, paint: Paint = plain) -> str:
     """A line for a system."""
     word = verdict(x)
     role = {"holds": "good", "violated": "error", "bounded": "warning"}[word]
-    states = f"{x.states:,} states{share_beyond(x.beyond)}"
-    size = f"{states}, {x.transitions:,} transitions, depth {x.depth}, {x.seconds:.2f} s"
+    states = f"{x.states:,} state{'s' * (x.states != 1)}{share_beyond(x.beyond)}"
+    transitions = f"{x.transitions:,} transition{'s' * (x.transitions != 1)}"
+    size = f"{states}, {transitions}, depth {x.depth}, {x.seconds:.2f} s"
     unchecked = sum(v.outcome == "not checked" for v in x.verdicts)
     joint = "and" if x.complete and x.fails else "but"
     basis = x.extent + (f", {joint} {unchecked} not checked" if unchecked and x.states else "")

@@ -18,7 +18,8 @@ from fsmdsl.search import Exploration, Trace, Verdict
 MAX_RUNS = 3
 """Maximum number of runs that are shown of a system."""
 MAX_LINES = 12
-"""Of a run but the first: what has more is shown with its steps alone, or where these are more, not at all."""
+"""Of a run but the first, if there are two others: what has more is shown with its steps alone, or where these are
+more, not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ class _Screen:
         self.x, self.cause_of, self.paint, self.style = x, cause_of, paint, style
         self.references = previous
         self.runs = 0
+        self.max_lines = MAX_LINES
         self.is_shortened = False
         """Is a run shown with its steps alone because there is no room for all of it?"""
         self.remedies = set[str]()
@@ -116,6 +118,7 @@ class _Screen:
         """Titles by what has the same cause in another system."""
 
     def lines(self, groups: Sequence[Group]) -> Iterator[str]:
+        self.max_lines = MAX_LINES if len(groups) > 2 else MAX_LINES * (MAX_RUNS - 1)
         for g in groups:
             yield from self._group(g)
         for why, titles in self.repeated.items():
@@ -163,9 +166,9 @@ class _Screen:
             return
         full = list(_run(v, self.style))
         steps_alone = list(_run(v, Style(self.style.every, False, True, self.style.hidden)))
-        if len(full) <= MAX_LINES:
+        if len(full) <= self.max_lines:
             yield from full
-        elif len(steps_alone) <= MAX_LINES:
+        elif len(steps_alone) <= self.max_lines:
             self.is_shortened = True
             yield from steps_alone
 

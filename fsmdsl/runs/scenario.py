@@ -39,7 +39,7 @@ A `scenario` is executed step by step. It fails in one of these cases:
 - A step ends in a fault that the scenario does not expect (`fails …`).
 - A step that should fail does not fail.
 - An `expect` is false.
-- `via` does not name the transitions that were taken.
+- `via` does not name all the transitions that were taken since the last `via`, or since the start.
 - The scenario requires a timer, message or recovery that is not possible.
 
 ```fsm
@@ -121,6 +121,7 @@ class _Player:
         self.universe = universe
         self.trace = Trace(universe, initial(universe))
         self.followed: list[m.Transition] = []
+        self.has_via = False
         """The names of the transitions taken since the last `via`."""
 
     def attempt(self, step: m.ScenarioStep) -> _Failure | None:
@@ -244,4 +245,6 @@ class _Player:
         pairs = zip(followed, step.labels, strict=False)
         if len(followed) != len(step.labels) or not all(label in t.names for t, label in pairs):
             labels = ", ".join(t.name for t in followed) if followed else "none"
-            raise _Failure(f"the transitions followed are {labels}")
+            since = "the last `via`" if self.has_via else "the start"
+            raise _Failure(f"the transitions followed since {since} are {labels}")
+        self.has_via = True

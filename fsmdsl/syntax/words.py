@@ -162,9 +162,22 @@ WORDS = (
         "Every step of this system corresponds to a step of the other one, or changes nothing there.",
     ),
     Word("under", "qualifier", "The assumptions of the property: fairness, finitely many crashes.", continues=True),
-    Word("weak", "qualifier", "`weak fair`, or just `fair`: the step eventually happens if it stays possible."),
-    Word("strong", "qualifier", "The step eventually happens if it becomes possible again and again."),
-    Word("fair", "qualifier", "The step eventually happens if it stays possible."),
+    Word(
+        "weak",
+        "qualifier",
+        "`weak fair a, b`, or just `fair a, b`: each of these steps eventually happens if it stays possible.",
+    ),
+    Word(
+        "strong",
+        "qualifier",
+        "`strong fair a, b`: each of these steps eventually happens if it becomes possible again and again.",
+    ),
+    Word(
+        "fair",
+        "qualifier",
+        "`fair a, b`: each of these steps eventually happens if it stays possible. A name refers to all events and "
+        "labels with that name; `Machine.name` only to those of one machine.",
+    ),
     Word("finitely", "qualifier", "`finitely many crashes`: only runs in which the crashes eventually stop."),
     Word("many", "qualifier", "`finitely many crashes`: only runs in which the crashes eventually stop."),
     Word("crashes", "qualifier", "`finitely many crashes`: only runs in which the crashes eventually stop."),

@@ -109,7 +109,7 @@ def _system(x: Exploration, model: m.Model, groups: Sequence[tuple[Group, list[F
     """A case for each group of violations, and for each verdict that is none."""
     cases = [Case(_name(x.verdicts[g.first], g), "failed", _basis(x, g), tuple(f)) for g, f in groups]
     cases += [_verdict(v) for v in x.verdicts if v.outcome != "violated"]
-    size = f"{x.states:,} states{share_beyond(x.beyond)}, {x.extent}"
+    size = f"{x.states:,} state{'s' * (x.states != 1)}{share_beyond(x.beyond)}, {x.extent}"
     parts = [
         size,
         never_followed_summary(x, model),

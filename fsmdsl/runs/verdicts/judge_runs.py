@@ -132,10 +132,11 @@ def _unfair(universe: Universe, p: m.Property, trace: Trace | None) -> Iterator[
     for x in excluded[:SHOWN_STEPS]:
         more = f" and {len(x.steps) - SHOWN_STEPS} more" if len(x.steps) > SHOWN_STEPS else ""
         steps = ", ".join(f"`{step}`" for step in x.steps[:SHOWN_STEPS]) + more
-        are, happen = ("is", "happens") if len(x.steps) == 1 else ("are", "happen")
+        one = len(x.steps) == 1
+        are, happen, they = ("is", "happens", "it is") if one else ("are", "happen", "they are")
         when, fair = ("in every state", "fair") if x.promise.strength == "weak" else ("in some states", "strong fair")
         names = (*x.promise.names, *(f"deliver {y.channel.rpartition('.')[2]}" for y in x.promise.deliveries))
-        excludes = f"`under {fair} {', '.join(names)}` excludes this run"
+        excludes = f"if {they} certain to happen, `under {fair} {', '.join(names)}` excludes this run"
         yield f"{steps} {are} possible {when} of the loop but never {happen}; {excludes}"
 
 
