@@ -10,6 +10,7 @@ from pathlib import Path
 
 import chromium
 import pytest
+import slow_tests
 import tiers
 from hypothesis import settings
 
@@ -37,11 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leave the asserts of `fsmdsl` as they are. Pytest rewrites those of every package that has a plugin, which takes
     a sixth of the time before the first test, and `fsmdsl` is not a plugin here but what is tested."""
     getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", set()).discard("fsmdsl")
+    if config.getoption("note_slow") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(slow_tests.Stopwatch())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--second-try`: used by CI with `--last-failed`."""
     parser.addoption("--second-try", action="store_true", help="only tests of a browser may be run a second time")
+    parser.addoption("--note-slow", action="store_true", help="list the slow tests of this run in slow_tests.txt")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -50,13 +54,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """`make test` leaves out tests marked `full`, and what needs a browser."""
+    """`make test` leaves out tests marked `full`, what needs a browser, and slow tests whose turn is another day."""
     if tiers.FULL:
         return
-    left_out = [x for x in items if _only_full(x)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [x for x in items if not _only_full(x)]
+    kept = slow_tests.of_today([x for x in items if not _only_full(x)])
+    config.hook.pytest_deselected(items=[*{*items} - {*kept}])
+    items[:] = kept
 
 
 def _only_full(item: pytest.Item) -> bool:

@@ -89,6 +89,7 @@ WITHOUT_FORMAT = {"export", "serve", "lsp", "import", "completion"}
 """Commands whose output is no report: it has no `--format`."""
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
     done = fsm(name, "--help")

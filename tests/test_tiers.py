@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import quick
+import slow_tests
 import tiers
 from mutation.areas import campaign
 from sources import ROOT, modules
@@ -82,6 +83,64 @@ def test_pytest_collects_what_belongs_to_the_tier(tier: str, rotation: str, coun
     command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "--collect-only", "-q", "."]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert sum("::" in line for line in done.stdout.splitlines()) == count, done.stdout + done.stderr
+
+
+SLOW = (
+    "import pytest\n"
+    "@pytest.mark.parametrize('case', range(6))\ndef test_a(case: int) -> None: ...\n"
+    "def test_b() -> None: ...\n"
+    "@pytest.mark.daily\ndef test_c() -> None: ...\n"
+    "def test_quick() -> None: ...\n"
+)
+
+
+def collected(folder: Path, day: int, turns: str) -> set[str]:
+    """What is collected of `SLOW`, of which all but the last test is slow."""
+    names = [f"test_some.py::test_{x}" for x in "abc"]
+    (folder / "conftest.py").write_text(
+        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.listed = lambda: {names}\n"
+    )
+    (folder / "test_some.py").write_text(SLOW)
+    path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "FSM_TESTS": "test", "FSM_TURNS": turns, "FSM_DAY": str(day), "PYTHONPATH": path}
+    command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "--collect-only", "-q", "."]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_slow_tests_take_turns(tmp_path: Path) -> None:
+    slow = {*(f"test_a[{n}]" for n in range(6)), "test_b"}
+    always = {"test_c", "test_quick"}
+    days = [collected(tmp_path, day, "3") - always for day in (3, 4, 5)]
+    assert sorted(x for day in days for x in day) == sorted(slow)
+    assert [len([x for x in day if x != "test_b"]) for day in days] == [2, 2, 2]
+    assert collected(tmp_path, 3, "") == slow | always
+
+
+def test_slow_tests_are_listed_in_the_order_of_their_names_and_exist() -> None:
+    names = slow_tests.LIST.read_text("utf-8").splitlines()
+    assert names == sorted({*names})
+    texts = {path: (ROOT / path).read_text("utf-8") for path in {x.partition("::")[0] for x in names}}
+    functions = [x.split("::") for x in names if x.count("::") == 1]  # those of a class may be inherited
+    missing = ["::".join((path, name)) for path, name in functions if f"def {name}(" not in texts[path]]
+    assert missing == [], "take them out of tests/slow_tests.txt"
+
+
+def test_slow_tests_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.LIST, slow_tests.SECONDS = Path('slow.txt'), 0.05\n"
+    )
+    (tmp_path / "slow.txt").write_text("test_other.py::test_y\ntest_some.py::test_quick\n")
+    (tmp_path / "test_some.py").write_text(
+        "import time, pytest\ndef test_quick() -> None: ...\n"
+        "@pytest.mark.parametrize('s', [0, 0.2])\ndef test_x(s: float) -> None: time.sleep(s)\n"
+    )
+    path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
+    environment = {**os.environ, "FSM_TESTS": "test", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "-q", "--note-slow", "."]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "slow.txt").read_text().splitlines() == ["test_other.py::test_y", "test_some.py::test_x"]
 
 
 def test_the_campaign_of_make_test_covers_every_module() -> None:

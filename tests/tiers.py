@@ -4,12 +4,13 @@
     make test     the whole toolkit and the allocator, in five minutes on two cores; needs nothing but Python
     make full     everything
 
-`make test` differs from `make full` in two ways:
+`make test` differs from `make full` in three ways:
 
 * It leaves out tests marked `full`: those that need another program, open a browser, or take long for what they add to
   the other tests of the same code. The reason is the argument of the marker.
 * It does an eighth of what is random: `today` chooses the seeds, others each day, `share` is the number of runs or
   steps, and `enough` the number of cases of a kind that a test has to come across.
+* Slow tests take turns (`slow_tests.py`): a third of their cases runs, others each day.
 
 CI runs both, the second with a third of what is random (`FSM_ROTATION=3`).
 """
@@ -29,6 +30,9 @@ FULL = os.environ.get("FSM_TESTS") == "full" or "FSM_SEEDS" in os.environ
 
 ROTATION = int(os.environ.get("FSM_ROTATION") or (1 if FULL else 8))
 """The number of days after which all seeds have run."""
+
+TURNS = int(os.environ.get("FSM_TURNS") or 1)
+"""The number of days after which all slow tests have run."""
 
 DAY = int(os.environ.setdefault("FSM_DAY", str(date.today().toordinal())))
 """The number of the day, or `FSM_DAY`. Workers inherit it, so that midnight does not divide them."""

@@ -48,7 +48,7 @@ class Tree:
         own_paths = (self.path / x for x in ("", "tests", "tests/mutation/children"))
         paths = [*map(str, own_paths), os.environ.get("PYTHONPATH", "")]
         own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(self.path / ".cache")}
-        own |= {"FSM_TESTS": tier, "FSM_DAY": "0"}
+        own |= {"FSM_TESTS": tier, "FSM_DAY": "0", "FSM_TURNS": "3" if tier == "test" else "1"}
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {**inherited, **own}
 
