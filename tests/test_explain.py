@@ -278,6 +278,76 @@ def test_a_line_is_missing() -> None:
     assert str(x.failure.changes[0]) == "with a line for `a.grow` before line 2, the log is explained"
 
 
+QUEUE = """\
+module queue
+machine Message {
+    initial state Visible
+            state Taken
+    final   state Deleted
+    event take, ack from Worker
+    Visible -> Taken on take
+    Taken -> Deleted on ack
+}
+machine Worker {
+    msg: Message?
+    initial resting state Idle
+                    state Busy
+    event poll(m: Message), finish from environment
+    Idle -> Busy on poll(m)  do { msg = m; m.take }
+    Busy -> Idle on finish   do msg.ack
+}
+system Jobs {
+    messages: Message[2]
+    workers: Worker[2]
+    environment {
+        some w in workers, m in messages: w.poll(m) when m in Visible
+        some w in workers: w.finish
+    }
+}
+"""
+POLLS = """
+[[line]]
+when = { msg = "poll" }
+of = "workers"
+instance = "{id}"
+event = "poll"
+arguments = { m = "{message}" }
+
+[[line]]
+when = { msg = "finish" }
+of = "workers"
+instance = "{id}"
+event = "finish"
+"""
+
+
+def polled(*told: tuple[str, str, str]) -> Explanation:
+    told_lines = (json.dumps({"id": who, "msg": what, "message": message}) for who, what, message in told)
+    return explained("\n".join(told_lines).encode(), POLLS, QUEUE, depth=0)
+
+
+def test_a_missing_line_is_told_with_the_names_of_the_log() -> None:
+    """The first line may be about either message: in both cases it is the other one that is missing."""
+    before = ("pod-b", "poll", "order-17"), ("pod-b", "finish", "order-17")
+    x = polled(*before, ("pod-b", "finish", "order-18"))
+    assert x.failure is not None
+    (missing,) = (c for c in x.failure.changes if c.kind == "missing")
+    assert missing.steps == ("pod-b.poll(another Message)",)
+    for message, outcome in (("order-18", "explained"), ("order-17", "not explained")):
+        inserted = (*before, ("pod-b", "poll", message), ("pod-b", "finish", message))
+        assert polled(*inserted).outcome == outcome
+
+
+def test_why_an_event_is_not_possible_with_the_arguments_of_the_line() -> None:
+    x = polled(("pod-a", "poll", "order-17"), ("pod-a", "finish", "order-17"), ("pod-a", "poll", "order-17"))
+    assert x.failure is not None
+    assert x.failure.enabled == ("w0.poll(m1)", "w1.poll(m1)")
+    assert x.failure.reasons == (
+        "w0.poll(m0): the environment sends it only when `m in Visible`: "
+        "for w = w0, m = m0: `m in Visible` is false: m is in Deleted",
+    )
+
+
 def test_a_line_is_repeated() -> None:
     x = explained(log("a grow", "a grow", "a finish", "a finish", "a grow", "a grow"))
     assert changes(x)[0] == "duplicate 4"

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 import quick
@@ -117,6 +119,11 @@ def test_slow_tests_take_turns(tmp_path: Path) -> None:
     assert collected(tmp_path, 3, "") == slow | always
 
 
+def test_slow_tests_take_turns_in_make_test_and_nowhere_else() -> None:
+    uses = [line for line in (ROOT / "Makefile").read_text("utf-8").splitlines() if "FSM_TURNS" in line]
+    assert [f"FSM_TURNS={tiers.TURNS_OF_MAKE_TEST} $(BIN)/pytest -n 2" in line for line in uses] == [True]
+
+
 def test_slow_tests_are_listed_in_the_order_of_their_names_and_exist() -> None:
     names = slow_tests.LIST.read_text("utf-8").splitlines()
     assert names == sorted({*names})
@@ -126,21 +133,17 @@ def test_slow_tests_are_listed_in_the_order_of_their_names_and_exist() -> None:
     assert missing == [], "take them out of tests/slow_tests.txt"
 
 
-def test_slow_tests_are_noted(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(
-        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.LIST, slow_tests.SECONDS = Path('slow.txt'), 0.05\n"
-    )
-    (tmp_path / "slow.txt").write_text("test_other.py::test_y\ntest_some.py::test_quick\n")
-    (tmp_path / "test_some.py").write_text(
-        "import time, pytest\ndef test_quick() -> None: ...\n"
-        "@pytest.mark.parametrize('s', [0, 0.2])\ndef test_x(s: float) -> None: time.sleep(s)\n"
-    )
-    path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
-    environment = {**os.environ, "FSM_TESTS": "test", "PYTHONPATH": path}
-    command = [sys.executable, "-m", "pytest", "-p", "no:fsm", "-p", "no:cacheprovider", "-q", "--note-slow", "."]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "slow.txt").read_text().splitlines() == ["test_other.py::test_y", "test_some.py::test_x"]
+def test_slow_tests_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_tests, "LIST", tmp_path / "slow.txt")
+    slow_tests.LIST.write_text("other.py::test_y\nsome.py::test_quick\n")
+    stopwatch = slow_tests.Stopwatch()
+    phases = (("test_quick", 0.1), ("test_x[1]", 0.1), ("test_x[1]", 0.3), ("test_x[2]", 0.01), ("test_z[1]", 0.01))
+    for name, seconds in phases:
+        stopwatch.pytest_runtest_logreport(
+            cast("pytest.TestReport", SimpleNamespace(nodeid=f"some.py::{name}", duration=seconds))
+        )
+    stopwatch.pytest_sessionfinish()
+    assert slow_tests.LIST.read_text().splitlines() == ["other.py::test_y", "some.py::test_x"]
 
 
 def test_the_campaign_of_make_test_covers_every_module() -> None:

@@ -355,7 +355,7 @@ def test_a_first_verdict_fits_on_a_screen(columns: str | None, monkeypatch: pyte
     lines = verify("kitchen.fsm").splitlines()
     assert len(lines) <= SCREEN
     heads = [line for line in lines if line.startswith("  violated: ")]
-    assert heads[0].startswith("  violated: property served")
+    assert heads[0].startswith("  violated: invariant one_pan")
     assert sum("0  start" in line for line in lines) <= 3
 
 

@@ -249,7 +249,9 @@ def table_lines(x: Table, paint: Paint = plain) -> Iterator[str]:
     yield paint(x.system, "strong")
     labels = [_wrapped(trial.label) for trial in x.trials]
     width = max(len(line) for label in labels for line in label) + 2
-    for part in _parts(x.contested, WIDTH - width):
+    for number, part in enumerate(_parts(x.contested, WIDTH - width)):
+        if number > 0:
+            yield f"{paint(x.system, 'strong')} (continued)"
         sizes = [_size(q) for q, _ in part]
         names = "".join(printable(q.name).ljust(size) for (q, _), size in zip(part, sizes, strict=True))
         yield f"  {' ' * width}{names}".rstrip()

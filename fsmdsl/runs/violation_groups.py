@@ -4,8 +4,9 @@ One missing row makes the same event unhandled in nine states, and that is one t
 grouped by what fails: the kind of the fault, the event and the machine, the field or channel, and the row. Everything
 that the author asked for (invariants, properties, `reachable`, `refines`) is a group of its own and comes first, with
 two exceptions. The faults that end the run of a property come before it, for they are to be repaired first. A
-`reachable` that is never true comes last, for it may be a consequence of any step that fails. Groups are computed from
-the values of faults and runs, never from messages; every output uses these.
+`reachable` that is never true comes last, for it may be a consequence of any step that fails. Properties come after
+invariants, for a promise that is missing violates many of them. Groups are computed from the values of faults and
+runs, never from messages; every output uses these.
 """
 
 from __future__ import annotations
@@ -49,6 +50,10 @@ from fsmdsl.step.world import (
     Waiting,
 )
 from fsmdsl.text.source import Span
+
+_RANKS: Mapping[VerdictKind, int] = {
+    "invariant": 0, "refinement": 0, "property": 1, "fault": 2, "deadlock": 2, "reachable": 3,
+}  # fmt: skip
 
 MAX_FAULTS = 3
 """Maximum number of faults that a property is said to end in."""
@@ -185,8 +190,8 @@ class Group:
 
 
 def violation_groups(x: Exploration, model: m.Model) -> list[Group]:
-    """All violations, each in one group: first what the author asked for, each behind the faults that end its run; then
-    the other faults and deadlocks; then what is never reached. Otherwise by the length of the shortest run."""
+    """All violations, each in one group, in the order of `_RANKS`, each property behind the faults that end its run;
+    otherwise by the length of the shortest run."""
     violations = [n for n, v in enumerate(x.verdicts) if v.outcome == "violated"]
     if not violations:
         return []
@@ -196,7 +201,7 @@ def violation_groups(x: Exploration, model: m.Model) -> list[Group]:
     for n in violations:
         members.setdefault(_subject(roster, rows, x.verdicts[n]), []).append(n)
     groups = [_group(roster, rows, x, subject, numbers) for subject, numbers in members.items()]
-    by_steps = sorted(groups, key=lambda g: (not g.is_own or g.subject.kind == "reachable", *_by_steps(g.steps)))
+    by_steps = sorted(groups, key=lambda g: (_RANKS[g.subject.kind], *_by_steps(g.steps)))
     return list(dict.fromkeys(chain.from_iterable((*g.ends_in, g) for g in _with_ends(x, by_steps))))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tiers
 from mutation.areas import ROOT
 
 
@@ -48,7 +49,7 @@ class Tree:
         own_paths = (self.path / x for x in ("", "tests", "tests/mutation/children"))
         paths = [*map(str, own_paths), os.environ.get("PYTHONPATH", "")]
         own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(self.path / ".cache")}
-        own |= {"FSM_TESTS": tier, "FSM_DAY": "0", "FSM_TURNS": "3" if tier == "test" else "1"}
+        own |= {"FSM_TESTS": tier, "FSM_DAY": "0", "FSM_TURNS": str(tiers.TURNS_OF_MAKE_TEST) if tier == "test" else ""}
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {**inherited, **own}
 

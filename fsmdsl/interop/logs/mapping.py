@@ -144,7 +144,11 @@ _EXAMPLES = {
     "fields": 'fields = { priority = "{prio}" }',
 }
 """For keys that are often written in another way."""
-_NOT_STRUCTURED = '; of a log in plain text, the fields are the named groups of a `pattern`, with `format = "text"`'
+_MORE = {
+    "when": '; of a log in plain text, the fields are the named groups of a `pattern`, with `format = "text"`',
+    "arguments": ", where `choice` is a parameter of the event, and `cells` a key of the log",
+    "fields": ", where `priority` is a field of the machine, and `prio` a key of the log",
+}
 _EVENTS = {
     "timeout": 'write `event = "timeout"`, and `instance` for the instance whose timer fires',
     "crash": 'write `event = "crash"`, and `instance` if a single instance crashes',
@@ -294,7 +298,7 @@ def _advice(key: str, keys: Mapping[str, tuple[type, str]]) -> str:
 def _example(key: str) -> str | None:
     if key not in _EXAMPLES:
         return None
-    return f"write for example `{_EXAMPLES[key]}`{_NOT_STRUCTURED if key == 'when' else ''}"
+    return f"write for example `{_EXAMPLES[key]}`{_MORE.get(key, '')}"
 
 
 def _is(value: object, kind: type) -> bool:

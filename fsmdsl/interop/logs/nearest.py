@@ -11,9 +11,10 @@ from typing import Literal
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.interop.logs.records import Record
 from fsmdsl.interop.logs.successor_cache import EffortError
+from fsmdsl.interop.logs.unify import Names
 from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden
-from fsmdsl.step import Step
 from fsmdsl.step.describe import describe
+from fsmdsl.step.instances import Roster
 from fsmdsl.text.budget import LimitError
 
 LINES_BEFORE = 8
@@ -111,24 +112,17 @@ def _of_kind(
 def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Iterator[str]:
     """The steps with a line of their own that, had they happened before these records, would explain them."""
     reached: dict[str, list[Possibility]] = {}
+    rosters: dict[Names, Roster] = {}
     for level in _levels(tracker, before):
         for x in level:
+            if x.names not in rosters:
+                rosters[x.names] = tracker.directory.as_logged(x.names)
             for edge in tracker.successors.logged(x.node):
-                step = _called(tracker, x, edge.step)
+                step = describe(rosters[x.names], edge.step, x.node.world)
                 reached.setdefault(step, []).append(hidden(x, edge))
     for step, possible in reached.items():
         if _explained(tracker, possible, records):
             yield step
-
-
-def _called(tracker: Tracker, x: Possibility, step: Step) -> str:
-    """A step, with the log's name of the instance to which it comes."""
-    text = describe(tracker.universe, step, x.node.world)
-    for name, n in x.names:
-        own = f"{tracker.universe.name(n)}."
-        if text.startswith(own):
-            return f"{name}.{text.removeprefix(own)}"
-    return text
 
 
 def _levels(tracker: Tracker, before: Sequence[Possibility]) -> Sequence[Sequence[Possibility]]:

@@ -8,8 +8,9 @@ from fsmdsl.interop.logs.binding import Claim
 from fsmdsl.interop.logs.unify import Names
 from fsmdsl.interop.logs.worlds import Possibility, Tracker
 from fsmdsl.runs.simulation.refusals import why_not
-from fsmdsl.step import EventStep
-from fsmdsl.step.describe import describe
+from fsmdsl.runs.simulation.sendings import TooManyError, sendings
+from fsmdsl.step import EventStep, Step
+from fsmdsl.step.describe import describe, shown_arguments
 
 MAX_REASONS = 6
 """Maximum number of reasons, and of candidate instances of a name, that are examined."""
@@ -73,10 +74,14 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
     if not edges:
         yield from why_not(roster, world, f"{name}.{claim.event}" if "timeout" not in claim.event else claim.event)
         return
+    if claim.arguments and not any(_has_arguments(tracker, claim, instance, edge.step, names) for edge in edges):
+        against = tuple(_against_arguments(tracker, x, claim, instance, names))
+        if against:
+            yield from against
+            return
     for edge in edges[:MAX_REASONS]:
-        arguments = edge.step.arguments if isinstance(edge.step, EventStep) else ()
         step, after = describe(roster, edge.step, world), edge.target
-        if not any(True for _ in tracker.arguments(claim, instance, arguments, names)):
+        if not _has_arguments(tracker, claim, instance, edge.step, names):
             yield f"{step} is possible, but the line has other arguments"
         elif not _is_in(claim, after.world.states[instance]):
             yield f"after {step}, {name} is in {after.world.states[instance]}, but the line says {claim.state}"
@@ -84,6 +89,27 @@ def _of_instance(tracker: Tracker, x: Possibility, claim: Claim, instance: int, 
             yield from _fields(tracker, claim, instance, Possibility(after, names), f"after {step}, ")
         else:
             yield f"{step} is possible, but does not follow row `{claim.row}`"
+
+
+def _has_arguments(tracker: Tracker, claim: Claim, instance: int, step: Step, names: Names) -> bool:
+    arguments = step.arguments if isinstance(step, EventStep) else ()
+    return any(True for _ in tracker.arguments(claim, instance, arguments, names))
+
+
+def _against_arguments(tracker: Tracker, x: Possibility, claim: Claim, instance: int, names: Names) -> Iterator[str]:
+    """What stands against an event with the arguments of the line, where the environment may send it with others."""
+    roster, world = tracker.universe, x.node.world
+    event = roster.machines[instance].event_named.get(claim.event or "")
+    if event is None or not event.from_environment:
+        return
+    try:
+        ways = list(sendings(roster, world, instance, event.name))
+    except TooManyError:
+        return
+    for way in ways:
+        if any(True for _ in tracker.arguments(claim, instance, way.arguments, names)):
+            arguments = shown_arguments(roster, event.parameters, way.arguments)
+            yield from why_not(roster, world, f"{roster.name(instance)}.{event.name}{arguments}")
 
 
 def _is_in(claim: Claim, state: str) -> bool:

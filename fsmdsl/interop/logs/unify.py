@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import TypeAlias, assert_never
 
 from fsmdsl import model as m
+from fsmdsl.dataclasses import replace
 from fsmdsl.step.data import RecordValue, Table, Value
 from fsmdsl.step.describe import duration, value_text
 from fsmdsl.step.instances import Roster
@@ -59,6 +60,16 @@ class Directory:
         """Instances that `[names]` of the mapping gives a name: no other name stands for them."""
         own = self.roster.name
         return (n for name, n in self.fixed.items() if name != own(n))
+
+    def as_logged(self, names: Names) -> Roster:
+        """The same instances, called as in the log. One without a name is `another Job` if others have one."""
+        called = {n: name for name, n in (*self.fixed.items(), *names) if name != self.roster.name(n)}
+        known = {self.roster.machines[n].qualified for n in called}
+        instances = tuple(
+            replace(x, name=called.get(n, f"another {machine.name}" if machine.qualified in known else x.name))
+            for n, (x, machine) in enumerate(zip(self.roster.system.instances, self.roster.machines, strict=True))
+        )
+        return Roster(self.roster.model, replace(self.roster.system, instances=instances))
 
     # Values
 
