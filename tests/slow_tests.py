@@ -1,4 +1,4 @@
-"""Slow tests take turns in `make test`: of each, a quarter of the cases run today, others tomorrow.
+"""Slow tests take turns in `make test`: of each, a fifth of the cases run today, others tomorrow.
 
 `slow_tests.txt` names them. `pytest -n 3 --note-slow` writes it anew, with what the tests of that run have taken.
 """
