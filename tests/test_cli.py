@@ -345,6 +345,14 @@ def test_generate(folder: Path) -> None:
     assert done.stdout == "SHUT\n"
 
 
+def test_generate_says_which_package_has_another_name(folder: Path) -> None:
+    (folder / "specs" / "door.fsm").write_text(DOOR.replace("module door", "module queue.class_"))
+    done = fsm("generate", cwd=folder)
+    note = "note: module `queue.class_` is generated as package `queue_.class_`, because Python uses that name"
+    assert (done.returncode, done.stderr.splitlines()) == (0, [note])
+    assert (folder / "generated" / "queue_" / "class_").is_dir()
+
+
 def test_generate_removes_what_is_gone(folder: Path) -> None:
     fsm("generate", cwd=folder)
     mine = folder / "generated" / "mine.py"

@@ -68,6 +68,10 @@ def command(
         for module in model.modules:
             files.update(emit.TARGETS[target](model, module.name))
         omissions = [x for module in model.modules for x in emit.left_out(target, model, module.name)]
+    packages = {module.name: ".".join(emit.folder(module.name)) for module in model.modules}
+    for name, package in packages.items():
+        if package != name:
+            say(f"note: module `{name}` is generated as package `{package}`, because Python uses that name", err=True)
     for x in omissions:
         say(f"left out: {x.span}: {x.text}", err=True)
     prune = not has_left_out()  # a module with errors is not gone
