@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -321,9 +322,9 @@ event = "finish"
 """
 
 
-def polled(*told: tuple[str, str, str]) -> Explanation:
+def polled(*told: tuple[str, str, str], spec: str = QUEUE) -> Explanation:
     told_lines = (json.dumps({"id": who, "msg": what, "message": message}) for who, what, message in told)
-    return explained("\n".join(told_lines).encode(), POLLS, QUEUE, depth=0)
+    return explained("\n".join(told_lines).encode(), POLLS, spec, depth=0)
 
 
 def test_a_missing_line_is_told_with_the_names_of_the_log() -> None:
@@ -336,6 +337,33 @@ def test_a_missing_line_is_told_with_the_names_of_the_log() -> None:
     for message, outcome in (("order-18", "explained"), ("order-17", "not explained")):
         inserted = (*before, ("pod-b", "poll", message), ("pod-b", "finish", message))
         assert polled(*inserted).outcome == outcome
+
+
+@pytest.mark.parametrize("seed", today(range(80)))
+def test_with_a_line_that_is_said_to_be_missing_the_log_is_explained(seed: int) -> None:
+    """Runs of three workers and four messages of which one line is lost. A name that is new stands for another one."""
+    chance = random.Random(seed)
+    spec = QUEUE.replace("Message[2]", "Message[4]").replace("Worker[2]", "Worker[3]")
+    of_spec = universe(spec)
+    world, told = of_spec.start, list[tuple[str, str, str]]()
+    while possible := [x for x in enabled(of_spec, world) if isinstance(x, EventStep)]:
+        step = chance.choice(possible)
+        message = f"order-{step.arguments[0]}" if step.arguments else ""
+        told.append((f"pod-{step.instance}", step.event, message))
+        world = fire(of_spec, world, step).world
+    del told[chance.randrange(len(told))]
+    x = polled(*told, spec=spec)
+    if x.failure is None:
+        return
+    for change in (c for c in x.failure.changes if c.kind == "missing"):
+        for step_text in change.steps:
+            new_names = step_text.replace("another Worker", "pod-new").replace("another Message", "order-new")
+            parts = re.fullmatch(r"(.+)\.(poll|finish)(?:\((.*)\))?", new_names)
+            assert parts is not None
+            who, what, message = parts.groups("")
+            repaired = [*told[: change.line - 1], (who, what, message), *told[change.line - 1 :]]
+            failure = polled(*repaired, spec=spec).failure
+            assert failure is None or failure.record.line > x.failure.record.line + 1, step_text
 
 
 def test_why_an_event_is_not_possible_with_the_arguments_of_the_line() -> None:

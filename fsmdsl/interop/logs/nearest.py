@@ -6,15 +6,14 @@ Each change is tried: the lines from it on are explained anew, with the failing 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Literal
 
 from fsmdsl.dataclasses import dataclass
 from fsmdsl.interop.logs.records import Record
-from fsmdsl.interop.logs.successor_cache import EffortError
-from fsmdsl.interop.logs.unify import Names
+from fsmdsl.interop.logs.successor_cache import Edge, EffortError
 from fsmdsl.interop.logs.worlds import Possibility, TooManyWorldsError, Tracker, hidden
 from fsmdsl.step.describe import describe
-from fsmdsl.step.instances import Roster
 from fsmdsl.text.budget import LimitError
 
 LINES_BEFORE = 8
@@ -104,25 +103,31 @@ def _of_kind(
                 if _explained(tracker, before, swapped):
                     yield Change(kind, record.line, records[n + 1].line)
             case "missing":
-                steps = tuple(_missing(tracker, before, records[n:]))
+                steps = _missing(tracker, before, records[n:])
                 if steps:
-                    yield Change(kind, record.line, None, steps[:MAX_ALTERNATIVES])
+                    yield Change(kind, record.line, None, steps)
 
 
-def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Iterator[str]:
-    """The steps with a line of their own that, had they happened before these records, would explain them."""
-    reached: dict[str, list[Possibility]] = {}
-    rosters: dict[Names, Roster] = {}
+def _missing(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> tuple[str, ...]:
+    """Steps with a line of their own that, had they happened before these records, would explain them; not more than
+    are reported."""
+    as_logged = cache(tracker.directory.as_logged)
+    reached: dict[str, list[tuple[Edge, Possibility]]] = {}
     for level in _levels(tracker, before):
         for x in level:
-            if x.names not in rosters:
-                rosters[x.names] = tracker.directory.as_logged(x.names)
             for edge in tracker.successors.logged(x.node):
-                step = describe(rosters[x.names], edge.step, x.node.world)
-                reached.setdefault(step, []).append(hidden(x, edge))
-    for step, possible in reached.items():
-        if _explained(tracker, possible, records):
-            yield step
+                step = describe(as_logged(x.names), edge.step, x.node.world)
+                reached.setdefault(step, []).append((edge, hidden(x, edge)))
+    texts: dict[str, None] = {}
+    for possible in reached.values():
+        if _after(tracker, [after for _, after in possible], records):
+            # Records that follow may give names to instances that have none yet.
+            for edge, x in possible:
+                for later in _after(tracker, [x], records):
+                    texts[describe(as_logged(later.names), edge.step, x.node.world)] = None
+                if len(texts) >= MAX_ALTERNATIVES:
+                    return tuple(texts)[:MAX_ALTERNATIVES]
+    return tuple(texts)
 
 
 def _levels(tracker: Tracker, before: Sequence[Possibility]) -> Sequence[Sequence[Possibility]]:
@@ -133,12 +138,15 @@ def _levels(tracker: Tracker, before: Sequence[Possibility]) -> Sequence[Sequenc
 
 
 def _explained(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> bool:
+    return bool(_after(tracker, before, records))
+
+
+def _after(tracker: Tracker, before: Sequence[Possibility], records: Sequence[Record]) -> Sequence[Possibility]:
+    """What is possible after records; nothing if they are not explained."""
     possible = before
     try:
         for record in records:
             possible = tracker.advance(possible, record.claim, record.line)
-            if not possible:
-                return False
     except TooManyWorldsError:
-        return False
-    return True
+        return ()
+    return possible
