@@ -192,10 +192,13 @@ def _section(x: MistakeContext) -> CommonMistake | None:
 
 def _channel_in_system(x: MistakeContext) -> CommonMistake | None:
     """`system S { channel inbox: fifo[3] to Job }`"""
-    if x.text(-1) != "channel" or x.kinds(0, 2) != ["NAME", ":"] or not _is_inside(x.top, "system"):
+    if x.text(-1) != "channel" or x.kinds(0, 1) != ["NAME"] or not _is_inside(x.top, "system"):
         return None
     advice = "channels are declared in the module, outside of machines and systems"
-    return CommonMistake("unexpected `channel` here", advice, x.at - 1)
+    next_line = next((i for i in range(x.at, len(x.tokens)) if x.begins_line(i)), None)
+    if next_line is None or not x.recent:
+        return CommonMistake("unexpected `channel` here", advice, x.at - 1)
+    return CommonMistake("unexpected `channel` here", advice, x.at - 1, x.recent[-1], next_line)
 
 
 def _ignored_nowhere(x: MistakeContext) -> CommonMistake | None:
