@@ -1,4 +1,4 @@
-"""Slow tests take turns in `make test`: of each, a fifth of the cases run today, others tomorrow.
+"""Slow tests take turns in `make test`: of each, an eighth of the cases run today, others tomorrow.
 
 `slow_tests.txt` names them. `pytest -n 3 --note-slow` writes it anew, with what the tests of that run have taken.
 """
@@ -14,7 +14,7 @@ import tiers
 
 LIST = Path(__file__).with_suffix(".txt")
 
-SECONDS = 0.15
+SECONDS = 0.3
 """A test is slow if its cases take longer than this on average, on two slow cores that are shared by three workers."""
 
 

@@ -137,10 +137,10 @@ def test_slow_tests_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(slow_tests, "LIST", tmp_path / "slow.txt")
     slow_tests.LIST.write_text("other.py::test_y\nsome.py::test_quick\n")
     stopwatch = slow_tests.Stopwatch()
-    phases = (("test_quick", 0.1), ("test_x[1]", 0.1), ("test_x[1]", 0.3), ("test_x[2]", 0.01), ("test_z[1]", 0.01))
+    phases = (("test_quick", 0.5), ("test_x[1]", 0.5), ("test_x[1]", 1.7), ("test_x[2]", 0.1), ("test_z[1]", 0.9))
     for name, seconds in phases:
         stopwatch.pytest_runtest_logreport(
-            cast("pytest.TestReport", SimpleNamespace(nodeid=f"some.py::{name}", duration=seconds))
+            cast("pytest.TestReport", SimpleNamespace(nodeid=f"some.py::{name}", duration=seconds * slow_tests.SECONDS))
         )
     stopwatch.pytest_sessionfinish()
     assert slow_tests.LIST.read_text().splitlines() == ["other.py::test_y", "some.py::test_x"]
