@@ -64,9 +64,9 @@ class Directory:
     def as_logged(self, names: Names) -> Roster:
         """The same instances, called as in the log. One without a name is `another Job` if others have one."""
         called = {n: name for name, n in (*self.fixed.items(), *names) if name != self.roster.name(n)}
-        known = {self.roster.machines[n].qualified for n in called}
+        named_machines = {self.roster.machines[n].qualified for n in called}
         instances = tuple(
-            replace(x, name=called.get(n, f"another {machine.name}" if machine.qualified in known else x.name))
+            replace(x, name=called.get(n, f"another {machine.name}" if machine.qualified in named_machines else x.name))
             for n, (x, machine) in enumerate(zip(self.roster.system.instances, self.roster.machines, strict=True))
         )
         return Roster(self.roster.model, replace(self.roster.system, instances=instances))
