@@ -175,22 +175,6 @@ def test_both_remedies_of_a_counter_that_only_grows_prevent_the_fault() -> None:
     for spec, fails in ((text.format("n + 2", ""), True), *((x, False) for x in remedies)):
         model = model_of(spec)
         assert explore(model, model.systems["case.S"]).fails is fails
-    for spec in remedies:
-        assert found_in(spec, "FSM222") == []
-
-
-def test_a_counter_is_reported_until_every_system_bounds_it() -> None:
-    machine = "machine Counter { n: 0..9  m: 0..9  initial state On  event up from environment  On on up do n = n + 1 }"
-    one, other = "explore while c.n <= 8", "explore while all x in Counter: x.m <= 8"
-    for bounds, is_reported in (
-        ((), True),
-        ((one,), False),
-        ((other,), True),
-        ((one, one), False),
-        ((one, other), True),
-    ):
-        systems = "".join(f"system S{n} {{ c: Counter  {bound} }}" for n, bound in enumerate(bounds))
-        assert bool(found_in(machine + systems, "FSM222")) is is_reported
 
 
 def test_a_witness_is_named_as_the_author_wrote_it() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
-from types import MappingProxyType
 
 from fsmdsl import model as m
 from fsmdsl.check.machine_graph import Shape
@@ -65,8 +64,7 @@ machine Door {
 - If the step cannot happen at the end of the range, add a guard that excludes such values: `when opened < 9`.
 - If the real counter stops at the end, limit it (a saturating counter): `opened = min(opened + 1, 9)`.
 - If the real counter only grows and has no end, such as an epoch, bound the exploration in the system instead:
-  `explore while all x in Door: x.opened <= 8`. Verdicts then hold within the bound (`fsm explain bound`). The note
-  disappears once every system with the machine bounds the counter.
+  `explore while all x in Door: x.opened <= 8`. Verdicts then hold within the bound (`fsm explain bound`).
 """,
 )
 
@@ -79,8 +77,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
     """First values of data, then effects, each line's once for all its sources."""
     for shape in subject.shapes:
         yield from _first_values(subject, shape.machine)
-        bounded = _bounded(subject.model, shape.machine)
-        counters = {name: name in bounded for name in _counters(shape.machine)}
+        counters = _counters(shape.machine)
         for line in shape.lines:
             if line[0].effects:
                 yield from _line(subject, shape, line, counters)
@@ -92,7 +89,7 @@ def check(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _line(
-    subject: Subject, shape: Shape, line: tuple[m.Transition, ...], counters: Mapping[str, bool]
+    subject: Subject, shape: Shape, line: tuple[m.Transition, ...], counters: frozenset[str]
 ) -> Iterator[Diagnostic]:
     first, machine = line[0], shape.machine
     if not any(_narrow(subject.model, machine, x) for x in effects(first.effects)):
@@ -146,13 +143,9 @@ class _Walk:
     """Goes through effects in order, keeping track of what the machine's own fields have become."""
 
     def __init__(
-        self,
-        subject: Subject,
-        machine: m.Machine,
-        leaves: Sequence[str],
-        counters: Mapping[str, bool] = MappingProxyType({}),
+        self, subject: Subject, machine: m.Machine, leaves: Sequence[str], counters: frozenset[str] = frozenset()
     ) -> None:
-        """`counters`: the machine's fields that only grow, and whether every system with the machine bounds them."""
+        """`counters`: the machine's fields that only grow."""
         self.subject = subject
         self.machine = machine
         self.leaves = leaves
@@ -162,7 +155,7 @@ class _Walk:
     def run(self, body: Iterable[m.Effect], now: _Now) -> Iterator[Diagnostic]:
         """Findings in a block."""
         for x in body:
-            advice = self._advice(x)
+            advice = _advice(self.machine, x) if isinstance(x, m.Assign) and x.name in self.counters else EXCLUDE
             for place in _assigned_places(self.subject.model, self.machine, x):
                 yield from self.value(*place, now, advice)
             match x:
@@ -181,12 +174,6 @@ class _Walk:
                     pass
                 case _:  # whatever it reaches may be another
                     now = self._sent(now)
-
-    def _advice(self, x: m.Effect) -> str | None:
-        """What to do about a value that may not fit; None: it is done already, by a bound on a counter."""
-        if not isinstance(x, m.Assign) or x.name not in self.counters:
-            return EXCLUDE
-        return None if self.counters[x.name] else _counter_advice(self.machine, x)
 
     def _when(self, condition: m.Expr, now: _Now) -> _Now:
         fact = self.subject.normal(condition, now.names, now.fields)
@@ -227,10 +214,8 @@ class _Walk:
         for x in _with_parts(name, place, value):
             yield from self.value(*x, _Now())
 
-    def value(
-        self, name: str, place: m.Type, value: m.Expr, now: _Now, advice: str | None = EXCLUDE
-    ) -> Iterator[Diagnostic]:
-        """Does a value fit into its place? `advice`: what to do about one that may not; None: it is not reported."""
+    def value(self, name: str, place: m.Type, value: m.Expr, now: _Now, advice: str = EXCLUDE) -> Iterator[Diagnostic]:
+        """Does a value fit into its place? `advice` is what to do about one that may not."""
         if holds(place, value.type):
             return
         normal_form = self.subject.normal(value, now.names, now.fields)
@@ -244,8 +229,6 @@ class _Walk:
         if self.subject.together(self.machine, self.leaves, (*now.facts, inside)) is None:
             message = f"`{name}` would always be given a value outside {bounds}"
             yield LEAVES.at(value.span, message).help("correct the value or the guard, or make the range wider")
-            return
-        if advice is None:
             return
         when = assignment(leaving, " when ") if leaving.exact else ""
         message = f"`{name}` may be given a value outside {bounds}{when}"
@@ -317,23 +300,7 @@ def _counters(machine: m.Machine) -> frozenset[str]:
     return frozenset(x.name for x in own) - {x.name for x in own if _increment(x) is None}
 
 
-def _bounded(model: m.Model, machine: m.Machine) -> frozenset[str]:
-    """The fields that `explore while` limits in every system that has such a machine; none if there is no system."""
-    of = m.RefType(machine.qualified)
-    systems = [x for x in model.systems.values() if any(i.machine == machine.qualified for i in x.instances)]
-    limited = [
-        frozenset(
-            x.name
-            for bound in system.bounds
-            for x in expressions(bound)
-            if isinstance(x, m.Read) and x.kind == "field" and x.target is not None and bare(x.target.type) == of
-        )
-        for system in systems
-    ]
-    return frozenset.intersection(*limited) if limited else frozenset()
-
-
-def _counter_advice(machine: m.Machine, x: m.Assign) -> str:
+def _advice(machine: m.Machine, x: m.Assign) -> str:
     """What to do about the next value of a counter, which may not fit: it has two remedies of its own."""
     step, t = _increment(x), bare(x.type)
     if step is None or not isinstance(t, m.RangeType) or t.high - step < t.low:
