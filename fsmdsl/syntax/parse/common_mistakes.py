@@ -190,9 +190,11 @@ def _section(x: MistakeContext) -> CommonMistake | None:
     return CommonMistake(f"unexpected `{x.text(-1)}` here", advice, x.at - 1)
 
 
-def _channel_in_system(x: MistakeContext) -> CommonMistake | None:
+def _misplaced_channel(x: MistakeContext) -> CommonMistake | None:
     """`system S { channel inbox: fifo[3] to Job }`"""
-    if x.text(-1) != "channel" or x.kinds(0, 1) != ["NAME"] or not _is_inside(x.top, "system"):
+    if x.text(-1) != "channel" or x.kinds(0, 1) != ["NAME"]:
+        return None
+    if not _is_inside(x.top, "system") and not (_is_inside(x.top, "machine") and x.begins_line(x.at - 1)):
         return None
     advice = "channels are declared in the module, outside of machines and systems"
     next_line = next((i for i in range(x.at, len(x.tokens)) if x.begins_line(i)), None)
@@ -501,7 +503,7 @@ def _is_inside(top: Frame, *kinds: str) -> bool:
 
 COMMON_MISTAKES: tuple[Callable[[MistakeContext], CommonMistake | None], ...] = (
     _declared_with_keyword, _assigned_by_operator, _effects_with_comma, _event_behind_colon, _states_in_one,
-    _clause_too_late, _section, _channel_in_system, _ignored_nowhere, _else_of_a_row, _guard_in_brackets,
+    _clause_too_late, _section, _misplaced_channel, _ignored_nowhere, _else_of_a_row, _guard_in_brackets,
     _operand_without_parentheses, _duration_in_words,
     _timer_in_words, _strength_without_fair, _fairness_of_system, _arrow, _effects_without_do, _state_as_field,
     _states_in_parentheses, _parameters_in_parentheses, _text_as_value, _leads_to, _always_in_brackets, _range_as_set,
