@@ -57,9 +57,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """`make test` leaves out tests marked `full`, what needs a browser, and slow tests whose turn is another day."""
     if tiers.FULL:
         return
-    kept = slow_tests.of_today([x for x in items if not _only_full(x)])
-    config.hook.pytest_deselected(items=[*{*items} - {*kept}])
-    items[:] = kept
+    selection = slow_tests.of_today([x for x in items if not _only_full(x)])
+    config.hook.pytest_deselected(items=[*{*items} - {*selection}])
+    items[:] = selection
 
 
 def _only_full(item: pytest.Item) -> bool:

@@ -22,13 +22,13 @@ def of_today(items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """All tests but the slow ones whose turn is another day. Those marked `daily` always run."""
     if tiers.TURNS == 1:
         return [*items]
-    names = listed()
+    names = slow_names()
     slow = [x for x in items if function(x.nodeid) in names and x.get_closest_marker("daily") is None]
     resting = {x for n, x in enumerate(slow) if (n + tiers.DAY) % tiers.TURNS}
     return [x for x in items if x not in resting]
 
 
-def listed() -> frozenset[str]:
+def slow_names() -> frozenset[str]:
     """The slow tests, each as `tests/test_x.py::test_y`, without its cases."""
     return frozenset(LIST.read_text("utf-8").splitlines())
 
@@ -54,5 +54,5 @@ class Stopwatch:
         for nodeid, seconds in self.seconds.items():
             cases[function(nodeid)].append(seconds)
         slow = {name for name, seconds in cases.items() if sum(seconds) / len(seconds) > SECONDS}
-        names = sorted(slow | (listed() - cases.keys()))
+        names = sorted(slow | (slow_names() - cases.keys()))
         LIST.write_text("".join(f"{name}\n" for name in names), "utf-8")

@@ -322,9 +322,9 @@ event = "finish"
 """
 
 
-def polled(*told: tuple[str, str, str], spec: str = QUEUE) -> Explanation:
-    told_lines = (json.dumps({"id": who, "msg": what, "message": message}) for who, what, message in told)
-    return explained("\n".join(told_lines).encode(), POLLS, spec, depth=0)
+def polled(*entries: tuple[str, str, str], spec: str = QUEUE) -> Explanation:
+    texts = (json.dumps({"id": who, "msg": what, "message": message}) for who, what, message in entries)
+    return explained("\n".join(texts).encode(), POLLS, spec, depth=0)
 
 
 def test_a_missing_line_is_told_with_the_names_of_the_log() -> None:
@@ -345,14 +345,14 @@ def test_with_a_line_that_is_said_to_be_missing_the_log_is_explained(seed: int) 
     chance = random.Random(seed)
     spec = QUEUE.replace("Message[2]", "Message[4]").replace("Worker[2]", "Worker[3]")
     of_spec = universe(spec)
-    world, told = of_spec.start, list[tuple[str, str, str]]()
+    world, entries = of_spec.start, list[tuple[str, str, str]]()
     while possible := [x for x in enabled(of_spec, world) if isinstance(x, EventStep)]:
         step = chance.choice(possible)
         message = f"order-{step.arguments[0]}" if step.arguments else ""
-        told.append((f"pod-{step.instance}", step.event, message))
+        entries.append((f"pod-{step.instance}", step.event, message))
         world = fire(of_spec, world, step).world
-    del told[chance.randrange(len(told))]
-    x = polled(*told, spec=spec)
+    del entries[chance.randrange(len(entries))]
+    x = polled(*entries, spec=spec)
     if x.failure is None:
         return
     for change in (c for c in x.failure.changes if c.kind == "missing"):
@@ -361,7 +361,7 @@ def test_with_a_line_that_is_said_to_be_missing_the_log_is_explained(seed: int) 
             parts = re.fullmatch(r"(.+)\.(poll|finish)(?:\((.*)\))?", new_names)
             assert parts is not None
             who, what, message = parts.groups("")
-            repaired = [*told[: change.line - 1], (who, what, message), *told[change.line - 1 :]]
+            repaired = [*entries[: change.line - 1], (who, what, message), *entries[change.line - 1 :]]
             failure = polled(*repaired, spec=spec).failure
             assert failure is None or failure.record.line > x.failure.record.line + 1, step_text
 

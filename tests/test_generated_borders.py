@@ -91,39 +91,6 @@ def test_an_argument_of_no_enum(event: str, given: Any, told: str, painted: tupl
     assert not system.can(getattr(wall, event), given)
 
 
-NUMBERS = """module amounts
-machine Store {
-    least: 0..3
-    initial state Open
-    event put(n: 0..3), few(some_of: set<0..3>), row(items: list<0..3>[2])  from environment
-    Open on put(n) do least = n
-    Open on few(some_of) when 3 in some_of do least = 3
-    Open on row(items) when size(items) > 0 do least = items[0]
-    ignore few, row in Open
-}
-"""
-
-
-@pytest.mark.parametrize(
-    ("event", "fitting", "unfit"),
-    [
-        ("put", [0, 3], [4, -1]),
-        ("few", [frozenset(), frozenset([0, 3])], [frozenset([0, 4]), frozenset([-1])]),
-        ("row", [(), (3, 0)], [(4,), (0, 4), (0, -1)]),
-    ],
-)
-def test_arguments_out_of_their_range(
-    event: str, fitting: list[Any], unfit: list[Any], made: Callable[[str], Generated]
-) -> None:
-    package = made(NUMBERS)
-    store = package.Store()
-    for value in fitting:
-        getattr(store, event)(value)
-    for value in unfit:
-        with pytest.raises(package["machinery"].OutOfRange):
-            getattr(store, event)(value)
-
-
 def test_arguments_of_an_enum(painted: tuple[Generated, Any, Any]) -> None:
     package, _, wall = painted
     colour, grade = package.Colour, package.Grade

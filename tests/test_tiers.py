@@ -100,7 +100,7 @@ def collected(folder: Path, day: int, turns: str) -> set[str]:
     """What is collected of `SLOW`, of which all but the last test is slow."""
     names = [f"test_some.py::test_{x}" for x in "abc"]
     (folder / "conftest.py").write_text(
-        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.listed = lambda: {names}\n"
+        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.slow_names = lambda: {names}\n"
     )
     (folder / "test_some.py").write_text(SLOW)
     path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
