@@ -406,9 +406,10 @@ def test_a_lack_of_sockets_ends_a_connection_and_nothing_else(
         raise OSError(errno.EMFILE, "Too many open files")
 
     with serving(loop, files) as served:
-        with monkeypatch.context() as patched, served.raw() as client:
-            patched.setattr(tls, "_two_sockets", lacking)
-            assert received(client) == b""
+        with monkeypatch.context() as patched:
+            patched.setattr(tls, "_two_sockets", lacking)  # before the server can accept the connection
+            with served.raw() as client:
+                assert received(client) == b""
         assert warnings(caplog) == ["TLS handshake with 127.0.0.1 failed: this process has too many open files"]
         assert served.ask(trusting(authority.certificate)) == "https nobody 0"
 
