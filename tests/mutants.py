@@ -33,8 +33,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import tiers
 from mutation.areas import ROOT, Campaign, campaign
-from mutation.relevance import FIRST, Promise, Recording, belongs, limits, recorded, relevant, unknown
+from mutation.relevance import FIRST, Promise, Recording, Relevant, belongs, limits, recorded, relevant, unknown
 from mutation.sample import Mutant, modules, mutants_of, sample, text_of
 from mutation.tree import Request, Server, Tree
 
@@ -50,7 +51,8 @@ class Outcome:
     """How the tests ended with a mutant."""
 
     result: str
-    """`killed`, `timeout`, `survived` or, where not all tests have run, `undecided`. A timeout counts as killed."""
+    """`killed`, `timeout` (which counts as killed), `resting` (noticed only by slow tests that `make test` runs another
+    day), `survived` or, where not all tests have run, `undecided`."""
     by: str
     """The test that noticed."""
     seconds: float
@@ -68,6 +70,8 @@ class Tests:
         self.recording = recording or unknown(self.server.collected)
         self.sound: set[str] = set()
         """Tests that pass where nothing is changed, as far as that has been asked."""
+        self.resting = self._resting() if tier == "test" else frozenset()
+        """Tests that run in `make test` on other days than day 0 only. They come last."""
         self._sure()
 
     def tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
@@ -78,11 +82,11 @@ class Tests:
             self._leave_out(outcome.by)
             outcome = self._tried(mutant, quick, promise)
         promise.kills[outcome.by] += outcome.result == "killed"
-        return outcome
+        return replace(outcome, result="resting") if outcome.by in self.resting else outcome
 
     def _tried(self, mutant: Mutant, quick: bool, promise: Promise) -> Outcome:
         original = (ROOT / mutant.path).read_text("utf-8")
-        chosen = relevant(self.recording, mutant.path, original, mutant.line, promise)
+        chosen = self._today_first(relevant(self.recording, mutant.path, original, mutant.line, promise))
         request: Request = {"path": str(self.tree.path / mutant.path), "original": original}
         ended: Outcome | None = Outcome("survived", "", 0, 0)
         if chosen.tests:
@@ -94,6 +98,15 @@ class Tests:
                 return replace(ended, result="undecided", by="")
             ended = self._once(request, chosen.all if chosen.imported else chosen.tests)
         return ended
+
+    def _resting(self) -> frozenset[str]:
+        today = Server(self.tree, self.files, self.tier, turns=tiers.TURNS_OF_MAKE_TEST)
+        today.close()
+        return frozenset(self.server.collected) - {*today.collected}
+
+    def _today_first(self, chosen: Relevant) -> Relevant:
+        tests, every = (tuple(sorted(x, key=self.resting.__contains__)) for x in (chosen.tests, chosen.all))
+        return replace(chosen, tests=tests, all=every)
 
     def _asked(self, server: Server, request: Request, tests: Sequence[str]) -> Outcome | None:
         answer = server.ask({**request, "tests": limits(self.recording, tests)})
@@ -216,7 +229,8 @@ def _place(result: tuple[str, dict[str, object]]) -> tuple[str, int, str]:
     return str(result[1]["path"]), int(str(result[1]["line"])), result[0]
 
 
-COLUMNS = ("folder", "sampled", "run", "killed", "timeout", "argued", "survived", "undecided", "killed of not argued")
+RESULTS = ("killed", "timeout", "resting", "argued", "survived", "undecided")
+COLUMNS = ("folder", "sampled", "run", *RESULTS, "killed of not argued")
 
 
 def summary() -> str:
@@ -239,7 +253,7 @@ def _section(of: Campaign, document: Mapping[str, Any]) -> list[str]:
         killed = counted["killed"] + counted["timeout"]
         share = f"{killed / max(1, len(chosen) - counted['argued']):.1%}" if chosen else ""
         drawn = sum(document["sampled"].values()) if area == "all" else document["sampled"].get(area, 0)
-        figures = [drawn, len(chosen), *(counted[x] for x in COLUMNS[3:-1])]
+        figures = [drawn, len(chosen), *(counted[x] for x in RESULTS)]
         lines.append(f"| {area} | {' | '.join(map(str, figures))} | {share} |")
     for result in ("survived", "undecided"):
         lines += ["", f"### {result.capitalize()}, and nobody has argued", ""]
@@ -330,7 +344,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, help="stop after so many")
     parser.add_argument("--jobs", type=int, default=1, help="how many processes; each takes half a gigabyte or more")
     parser.add_argument("--only", nargs="*", default=(), help="parts of paths")
-    parser.add_argument("--again", choices=["survived", "undecided", "killed", "timeout"], help="those that ended so")
+    parser.add_argument("--again", choices=[x for x in RESULTS if x != "argued"], help="those that ended so")
     parser.add_argument("--quick", action="store_true", help="the first stage only; others stay undecided")
     parser.add_argument("--show", metavar="KEY", help="print one mutant as a diff")
     given = parser.parse_args()

@@ -141,6 +141,14 @@ class Admission:
         """Why a gated pod waits; empty where it does not, or nothing is known."""
         return self._reasons.get(uid, "")
 
+    def counts(self) -> dict[str, int]:
+        """Gated pods by what their gates wait for: the rest of their gang (or that its pods agree), places for it, or
+        the patch that removes them."""
+        counts = {"incomplete": 0, "waiting": 0, "placed": len(self._unconfirmed)}
+        for name, pods in self._waiting.items():
+            counts["waiting" if name in self._looked else "incomplete"] += len(pods)
+        return counts
+
     # Decisions
 
     def decide(self) -> None:

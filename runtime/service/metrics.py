@@ -104,6 +104,7 @@ class Inventory(Collector):
             with self._locks.nodes.read():
                 nodes = Count("healthy" if node.healthy else "bad" for node in tracker.nodes.values())
                 nodes["bad"] += len(allocator.cluster.nodes.keys() - tracker.nodes.keys())
+            gated = Count(self._scheduler.admission.counts())
             given_back = dict(self._scheduler.given_back)
             lifecycle = list(_lifecycle_metrics(self._scheduler.lifecycle))
             tenants = [*_tenant_metrics(self._scheduler), *_room_metrics(allocator.cluster)]
@@ -111,6 +112,7 @@ class Inventory(Collector):
         yield _family("allocator_gangs", "Gangs by state", "state", gangs)
         yield _family("allocator_pods", "Pods by phase", "phase", pods)
         yield _family("allocator_pods_problem", "Pods that cannot be understood, by phase", "phase", problems)
+        yield _family("allocator_gated_pods", "Pods with the gate of the allocator, by what they wait for", "state", gated)
         yield _family("allocator_nodes", "Nodes by health", "health", nodes)
         journal = GaugeMetricFamily("allocator_journal_record", "Number of the last record of the journal")
         journal.add_metric([], record)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tiers
 from mutation.areas import ROOT
 
 
@@ -43,13 +42,14 @@ class Tree:
             old.unlink()
         file.write_text(text, "utf-8")
 
-    def environment(self, tier: str) -> dict[str, str]:
+    def environment(self, tier: str, turns: int = 1) -> dict[str, str]:
         """The copy comes first on the path. Examples and seeds are the same each time, those of day 0 in `make test`.
-        Processes that tests start find the module that notes what they execute, which it does during a recording."""
+        Slow tests rest only where `turns` says so. Processes that tests start find the module that notes what they
+        execute, which it does during a recording."""
         own_paths = (self.path / x for x in ("", "tests", "tests/mutation/children"))
         paths = [*map(str, own_paths), os.environ.get("PYTHONPATH", "")]
         own = {"PYTHONPATH": os.pathsep.join(paths), "CI": "1", "FSMDSL_CACHE": str(self.path / ".cache")}
-        own |= {"FSM_TESTS": tier, "FSM_DAY": "0", "FSM_TURNS": str(tiers.TURNS_OF_MAKE_TEST) if tier == "test" else ""}
+        own |= {"FSM_TESTS": tier, "FSM_DAY": "0", "FSM_TURNS": str(turns)}
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         return {**inherited, **own}
 
@@ -66,11 +66,11 @@ Request = dict[str, object]
 class Server:
     """A process that has imported and collected files of tests, and answers requests."""
 
-    def __init__(self, tree: Tree, tests: Sequence[str], tier: str, how: str = "serve") -> None:
+    def __init__(self, tree: Tree, tests: Sequence[str], tier: str, how: str = "serve", turns: int = 1) -> None:
         self.process = subprocess.Popen(
             command(how, *tests),
             cwd=tree.path,
-            env=tree.environment(tier),
+            env=tree.environment(tier, turns),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -228,6 +228,27 @@ def test_a_gang_that_waits_is_tried_again_only_when_something_has_changed(cluste
     assert "second-0" in cluster.places(), "who came first is first"
 
 
+def test_gated_pods_are_counted_by_what_they_wait_for(cluster: Cluster) -> None:
+    def counted() -> dict[str, int]:
+        return cluster.scheduler.admission.counts()
+
+    held = cluster.gang("held", *[4] * 8)
+    cluster.cycle()
+    assert counted() == {"incomplete": 0, "waiting": 0, "placed": 8}
+    assert cluster.patch(3) == 3
+    cluster.cycle()
+    assert counted() == {"incomplete": 0, "waiting": 0, "placed": 5}
+    waiting = cluster.gang("waits", 4, 4)
+    absent = cluster.gang("lacks", 4, 4, 4)[0]
+    cluster.delete(absent)
+    cluster.settle()
+    assert counted() == {"incomplete": 2, "waiting": 2, "placed": 0}
+    cluster.delete(*held)
+    cluster.settle()
+    assert cluster.places().keys() == {*waiting}
+    assert counted() == {"incomplete": 2, "waiting": 0, "placed": 0}
+
+
 def test_strong_gangs_come_first_and_small_ones_pass_those_that_wait(cluster: Cluster) -> None:
     held = cluster.gang("held", *[4] * 6, priority=100)
     cluster.settle()
