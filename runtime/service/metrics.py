@@ -112,7 +112,7 @@ class Inventory(Collector):
         yield _family("allocator_gangs", "Gangs by state", "state", gangs)
         yield _family("allocator_pods", "Pods by phase", "phase", pods)
         yield _family("allocator_pods_problem", "Pods that cannot be understood, by phase", "phase", problems)
-        yield _family("allocator_gated_pods", "Pods with the gate of the allocator, by what they wait for", "state", gated)
+        yield _family("allocator_gated_pods", "Pods with the allocator's gate, by what they wait for", "state", gated)
         yield _family("allocator_nodes", "Nodes by health", "health", nodes)
         journal = GaugeMetricFamily("allocator_journal_record", "Number of the last record of the journal")
         journal.add_metric([], record)
