@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -13,7 +14,9 @@ import pytest
 import quick
 import slow_tests
 import tiers
+from choose_daily_tests import chosen
 from mutation.areas import campaign
+from mutation.relevance import Recording
 from sources import ROOT, modules
 
 TESTS = ROOT / "tests"
@@ -89,7 +92,7 @@ def test_pytest_collects_what_belongs_to_the_tier(tier: str, rotation: str, coun
 
 SLOW = (
     "import pytest\n"
-    "@pytest.mark.parametrize('case', range(6))\ndef test_a(case: int) -> None: ...\n"
+    "@pytest.mark.parametrize('case', range(7))\ndef test_a(case: int) -> None: ...\n"
     "def test_b() -> None: ...\n"
     "@pytest.mark.daily\ndef test_c() -> None: ...\n"
     "def test_quick() -> None: ...\n"
@@ -100,7 +103,9 @@ def collected(folder: Path, day: int, turns: str) -> set[str]:
     """What is collected of `SLOW`, of which all but the last test is slow."""
     names = [f"test_some.py::test_{x}" for x in "abc"]
     (folder / "conftest.py").write_text(
-        f"{(TESTS / 'conftest.py').read_text('utf-8')}\nslow_tests.slow_names = lambda: {names}\n"
+        f"{(TESTS / 'conftest.py').read_text('utf-8')}\n"
+        f"slow_tests.slow_names = lambda: {names}\n"
+        "slow_tests.daily_names = lambda: ['test_some.py::test_a[6]']\n"
     )
     (folder / "test_some.py").write_text(SLOW)
     path = os.pathsep.join((str(TESTS), os.environ.get("PYTHONPATH", "")))
@@ -112,7 +117,7 @@ def collected(folder: Path, day: int, turns: str) -> set[str]:
 
 def test_slow_tests_take_turns(tmp_path: Path) -> None:
     slow = {*(f"test_a[{n}]" for n in range(6)), "test_b"}
-    always = {"test_c", "test_quick"}
+    always = {"test_a[6]", "test_c", "test_quick"}
     days = [collected(tmp_path, day, "3") - always for day in (3, 4, 5)]
     assert sorted(x for day in days for x in day) == sorted(slow)
     assert [len([x for x in day if x != "test_b"]) for day in days] == [2, 2, 2]
@@ -124,13 +129,42 @@ def test_slow_tests_take_turns_in_make_test_and_nowhere_else() -> None:
     assert [f"FSM_TURNS={tiers.TURNS_OF_MAKE_TEST} $(BIN)/pytest -n 2" in line for line in uses] == [True]
 
 
-def test_slow_tests_are_listed_in_the_order_of_their_names_and_exist() -> None:
-    names = slow_tests.LIST.read_text("utf-8").splitlines()
-    assert names == sorted({*names})
+@pytest.mark.parametrize("file", [slow_tests.LIST, slow_tests.DAILY], ids=["slow", "daily"])
+def test_slow_tests_are_listed_in_the_order_of_their_names_and_exist(file: Path) -> None:
+    lines = file.read_text("utf-8").splitlines()
+    assert lines == sorted({*lines})
+    names = [slow_tests.function(line) for line in lines]
     texts = {path: (ROOT / path).read_text("utf-8") for path in {x.partition("::")[0] for x in names}}
     functions = [x.split("::") for x in names if x.count("::") == 1]  # those of a class may be inherited
     missing = ["::".join((path, name)) for path, name in functions if f"def {name}(" not in texts[path]]
-    assert missing == [], "take them out of tests/slow_tests.txt"
+    assert missing == [], f"take them out of {file.relative_to(ROOT)}"
+    assert {*names} <= slow_tests.slow_names()
+
+
+LINES = {
+    "quick.py::test": 0b0001,
+    "slow.py::test[long]": 0b1110,
+    "slow.py::test[part]": 0b0110,
+    "slow.py::test[cheap]": 0b1000,
+    "slow.py::test[nothing new]": 0b0011,
+    "slow.py::test[alone]": 0b10000,
+}
+SECONDS = dict(zip(LINES, (0.1, 9.0, 1.0, 0.1, 2.0, 60.0), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "names"), [(inf, ["cheap", "part", "alone"]), (1.0, ["cheap", "part"]), (0.1, ["cheap"])]
+)
+def test_slow_tests_that_alone_execute_a_line_run_each_day(seconds: float, names: list[str]) -> None:
+    """`nothing new` adds a line to what is executed quickly, but no longer when `part` has been chosen."""
+    recording = Recording(SECONDS, {"a.py": LINES}, {}, frozenset())
+    slow = [test for test in LINES if test.startswith("slow.py")]
+    assert chosen(recording, slow, seconds) == tuple(f"slow.py::test[{name}]" for name in names)
+
+
+def test_lines_that_are_executed_by_imports_count_as_executed() -> None:
+    recording = Recording(SECONDS, {"a.py": LINES}, {"a.py": {"quick.py": 0b10000}}, frozenset())
+    assert "slow.py::test[alone]" not in chosen(recording, [*LINES][1:])
 
 
 def test_slow_tests_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
