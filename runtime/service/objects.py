@@ -258,26 +258,27 @@ def _gates(spec: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _pinned(spec: Mapping[str, object]) -> str:
-    """The one node that the affinity of a pod allows, by its name; empty where it allows others."""
+    """The one node that the affinity of a pod allows, by its name; empty where it allows others.
+
+    Terms are alternatives, and a pod may have named nodes in them before it was admitted: its node is the one that every
+    term names. The patch that admits a pod names it last.
+    """
     required = spec.get("affinity")
     for key in ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"):
         required = required.get(key) if isinstance(required, Mapping) else None
-    nodes: set[str] = set()
+    common: list[str] | None = None
     for term in required if isinstance(required, list) else ():
         fields = term.get("matchFields") if isinstance(term, Mapping) else None
-        names = {
-            value
+        if isinstance(term, Mapping) and not fields and not term.get("matchExpressions"):
+            continue  # it matches no node
+        names = [
+            field["values"][0]
             for field in (fields if isinstance(fields, list) else ())
             if isinstance(field, Mapping) and field.get("key") == "metadata.name" and field.get("operator") == "In"
-            for value in (field["values"] if isinstance(field.get("values"), list) else ())
-            if isinstance(value, str)
-        }
-        if not names and isinstance(term, Mapping) and not fields and not term.get("matchExpressions"):
-            continue  # it matches no node
-        if len(names) != 1:
-            return ""
-        nodes |= names
-    return nodes.pop() if len(nodes) == 1 else ""
+            if isinstance(field.get("values"), list) and len(field["values"]) == 1
+        ]
+        common = names if common is None else [name for name in common if name in names]
+    return common[-1] if common and isinstance(common[-1], str) else ""
 
 
 def _count_devices(spec: Mapping[str, object]) -> int:

@@ -482,6 +482,18 @@ def test_an_affinity_is_narrowed_and_never_widened() -> None:
     assert after["podAffinity"] == {"x": 1}
 
 
+@pytest.mark.parametrize("named", ["abcdefgh", "a", "h"], ids=["any of them", "the one", "another one"])
+def test_an_admitted_pod_that_names_nodes_itself_is_known_by_its_place(cluster: Cluster, named: str) -> None:
+    """Each node has a term of its own, because Kubernetes takes one name in a requirement."""
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]} for name in named]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    cluster.create("x", annotations=asks(4), affinity={"nodeAffinity": required})
+    cluster.settle()
+    seen = read_pod(cluster.pods["x"])
+    assert seen.ours
+    assert seen.admitted_to == json.loads(cluster.places()["x"])["node"] == "a"
+
+
 def test_other_gates_stay(cluster: Cluster) -> None:
     gates = [{"name": "first"}, {"name": GATE}, {"name": "last"}]
     cluster.create("x", annotations=asks(4), schedulingGates=gates)
