@@ -35,6 +35,11 @@ class GangSpec:
         return dict(sorted(sizes.items()))
 
     @property
+    def pods(self) -> int:
+        """How many pods it has."""
+        return sum(member.pods for member in self.members)
+
+    @property
     def leaf_cells(self) -> int:
         """How many leaf cells all its pods need."""
         return sum(member.pods * member.leaf_cells for member in self.members)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from generated.hived import AffinityGroupState
@@ -18,7 +18,7 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import BindInfo, GangSpec, Member, Pod, PodSpec
 from runtime.preemption.victims import displaced
-from runtime.requests import IDENTITY, PREFERENCES
+from runtime.requests import IDENTITY, PREFERENCES, disagreements
 from runtime.service.tracker import PodPhase, Tracked, Tracker
 
 MAX_DECISIONS = 64
@@ -29,8 +29,23 @@ MIN_PAUSE, MAX_PAUSE = 1.0, 30.0
 """Seconds until a patch is sent again that has failed; each failure doubles them."""
 NOTE_DELAY, NOTE_INTERVAL = 1.0, 30.0
 """Seconds for which a reason has to hold before an Event of the pod reports it, and between two of them."""
+UNDECIDED = -1
+"""A count of changes that there never is: nothing was decided yet."""
+HELD_BACK = (
+    f"nothing is decided about gated gangs in the first {PATCH_TIMEOUT:g} s after a start without the whole journal, "
+    "because a patch of the previous process may be under way"
+)
 MAX_NOTES = 2
 """Maximum number of pods for which Events are created in one cycle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a complete gang has not got its places."""
+
+    reason: str
+    is_general: bool = False
+    """Whether it holds for every gang that asks for the same, so that the reason names none."""
 
 
 class Admission:
@@ -67,7 +82,7 @@ class Admission:
         """Gangs to which something has happened since they were looked at."""
         self._looked: dict[str, int] = {}
         """Complete gangs that wait, and the count of changes when they were looked at."""
-        self._seen_changes = -1
+        self._seen_changes = UNDECIDED
         self._preempting: set[str] = set()
         """Gangs that hold a reservation, and have all their pods."""
         self._unconfirmed: dict[str, int] = {}
@@ -156,20 +171,51 @@ class Admission:
 
         Strong gangs come first, then those whose first pod came first. One that has to wait blocks nobody.
         """
-        changes = self._allocator.changes
-        if (self._noted or changes != self._seen_changes) and self._now() >= self._not_before:
-            due = [x for x in self._waiting if x in self._noted or self._looked.get(x, changes) != changes]
-            due.sort(key=self._order)
+        if self._now() < self._not_before:
+            self._hold()
+        elif self._noted or self._allocator.changes != self._seen_changes:
             refused: dict[PodSpec, tuple[int, str]] = {}
             decisions = 0
-            self._seen_changes = changes
+            due = sorted(self._due_gangs(), key=self._order)
+            self._seen_changes = self._allocator.changes
             for name in due:
                 if decisions == MAX_DECISIONS:
-                    self._seen_changes = -1
+                    self._seen_changes = UNDECIDED
                     break
                 self._noted.discard(name)
                 decisions += self._decide(name, refused)
         self._tell_reasons()
+
+    def _due_gangs(self) -> list[str]:
+        """The gangs to look at. One that can never have places is looked at only if something happens to itself."""
+        changes = self._allocator.changes
+        if changes == self._seen_changes:
+            return list(self._noted)
+        return [
+            name
+            for name in self._waiting
+            if name in self._noted or (self._looked.get(name, changes) != changes and not self._is_hopeless(name))
+        ]
+
+    def _is_hopeless(self, name: str) -> bool:
+        gang = self._allocator.gangs.get(name)
+        return gang is not None and bool(gang.never)
+
+    def _hold(self) -> None:
+        """Tells pods of complete gangs that nothing is decided yet."""
+        noted, self._noted = self._noted, set()
+        for name in noted:
+            self._looked.pop(name, None)
+            pods = list(self._waiting[name].values())
+            gang = self._allocator.gangs.get(name)
+            try:
+                if gang is None or gang.is_waiting:
+                    self._choose(name, pods)
+            except UserError as error:
+                self._explain_all(pods, str(error))
+            else:
+                self._looked[name] = UNDECIDED
+                self._explain_all(pods, HELD_BACK)
 
     def _order(self, name: str) -> tuple[int, float, str]:
         pods = list(self._waiting[name].values())
@@ -185,26 +231,40 @@ class Admission:
         if gang is not None and not gang.is_waiting:
             for tracked in sorted(pods, key=_rank):
                 self._join(tracked, gang)
-            if name in self._waiting:
-                self._looked[name] = self._allocator.changes
-            return False
-        try:
-            chosen = self._choose(name, pods)
-        except UserError as error:
-            self._explain_all(pods, str(error))
-            return False
-        shape = replace(chosen[0][1].spec, gang=GangSpec("", _members(chosen[0][1].spec.gang.sizes)))
-        before = refused.get(shape)
-        is_refused = before is not None and before[0] == self._allocator.changes and self._is_pending(name)
-        if before is not None and is_refused:
-            self._explain_all((x for x, _ in chosen), before[1])
-        elif reason := self._place_all(name, chosen):
-            self._explain_all((x for x, _ in chosen), reason)
-            if name not in self._preempting:
-                refused[shape] = self._allocator.changes, reason
+            sought = False
+        else:
+            try:
+                chosen = self._choose(name, pods)
+            except UserError as error:
+                self._explain_all(pods, str(error))
+                self._return_to_waiting(name, pods)
+                return False
+            sought = self._seek(name, chosen, refused)
+            self._return_to_waiting(name, pods)
         if name in self._waiting:
             self._looked[name] = self._allocator.changes
-        return not is_refused
+        return sought
+
+    def _seek(self, name: str, chosen: list[tuple[Tracked, Pod]], refused: dict[PodSpec, tuple[int, str]]) -> bool:
+        """Places for a complete gang. Answers whether they had to be sought."""
+        shape = replace(chosen[0][1].spec, gang=GangSpec("", _members(chosen[0][1].spec.gang.sizes)))
+        changes, reason = refused.get(shape, (UNDECIDED, ""))
+        if changes == self._allocator.changes and self._is_pending(name):
+            self._explain_all((x for x, _ in chosen), reason)
+            return False
+        refusal = self._place_all(name, chosen)
+        if refusal is not None:
+            self._explain_all((x for x, _ in chosen), refusal.reason)
+            if refusal.is_general:
+                refused[shape] = self._allocator.changes, refusal.reason
+        return True
+
+    def _return_to_waiting(self, name: str, pods: Iterable[Tracked]) -> None:
+        """Pods of a gang that has lost its reservation."""
+        if self._is_pending(name):
+            for tracked in pods:
+                if tracked.phase is PodPhase.PREEMPTING:
+                    self._move(tracked, PodPhase.WAITING, None)
 
     def _is_pending(self, name: str) -> bool:
         gang = self._allocator.gangs.get(name)
@@ -227,13 +287,13 @@ class Admission:
         if not same:
             raise UserError(f"pods of gang {name} disagree on the members of the gang")
         if by_group:
-            total = sum(member.pods for member in spec.gang.members)
+            total = spec.gang.pods
             chosen = candidates[:total]
             sizes = Counter(pod.spec.leaf_cells for _, pod in chosen)
             members = _members(sizes)
         else:
             free = Counter(spec.gang.sizes)
-            total = sum(free.values())
+            total = spec.gang.pods
             chosen = []
             for tracked, pod in candidates:
                 if free[pod.spec.leaf_cells] > 0:
@@ -249,11 +309,12 @@ class Admission:
         complete = [(tracked, replace(pod, spec=replace(pod.spec, gang=gang))) for tracked, pod in chosen]
         return sorted(complete, key=lambda one: _rank(one[0]))
 
-    def _place_all(self, name: str, chosen: list[tuple[Tracked, Pod]]) -> str:
-        """All pods get a place, or none does. Answers why not; empty where they have."""
+    def _place_all(self, name: str, chosen: list[tuple[Tracked, Pod]]) -> Refusal | None:
+        """All pods get a place, or none does. Answers why not; none where they have."""
         allocator = self._allocator
         placed: list[tuple[Tracked, BindInfo]] = []
         try:
+            self._call_off_outdated(name, chosen[0][1])
             for tracked, pod in chosen:
                 self._respecify(tracked, pod)
             first = chosen[0][1]
@@ -267,30 +328,41 @@ class Admission:
                 match answer:
                     case Wait(reason=reason, permanent=permanent):
                         self._take_back(placed)
-                        return (
-                            f"{reason} (this can never change while the configuration stays)" if permanent else reason
-                        )
+                        if permanent:
+                            return Refusal(f"{reason} (this can never change while the configuration stays)")
+                        return Refusal(reason, is_general=True)
                     case Preempt():
                         self._take_back(placed)
-                        return f"gang {name} waits for others to leave"
+                        return Refusal(f"gang {name} waits for others to leave")
                     case Bind(info=info):
                         places = {place.node for same in info.gang for place in same}
                         if lost := next(filter(None, map(self._lost, sorted(places))), ""):
                             self._take_back(placed)
-                            return f"gang {name} has a place on {lost}"
+                            return Refusal(f"gang {name} has a place on {lost}")
                         allocator.allocate(pod, info)
                         placed.append((tracked, info))
         except UserError as error:
             self._take_back(placed)
-            return str(error)
+            return Refusal(str(error))
         for tracked, info in placed:
             self._place(tracked, info)
-        return ""
+        return None
 
-    def _preempt(self, name: str, chosen: list[tuple[Tracked, Pod]], preempting: bool) -> str:
+    def _call_off_outdated(self, name: str, pod: Pod) -> None:
+        """A gang has reserved places, and now asks for others: it gives them back, and begins anew."""
+        gang = self._allocator.gangs.get(name)
+        if gang is None or self._is_pending(name):
+            return
+        if gang.spec.gang.sizes != pod.spec.gang.sizes or disagreements(gang, pod, IDENTITY):
+            for member in gang.pods:
+                self._allocator.delete(member)
+
+    def _preempt(self, name: str, chosen: list[tuple[Tracked, Pod]], preempting: bool) -> Refusal:
         """It waits until its victims have left. Who may evict, reserves its places first."""
         if self._evict_for is None:
-            return f"gang {name} has to displace others, but the allocator evicts nobody (--no-evict)"
+            return Refusal(
+                "it has to displace other gangs, but the allocator evicts nobody (--no-evict)", is_general=True
+            )
         if not preempting:
             self._allocator.schedule(chosen[0][1], None, Phase.PREEMPTING)
         gang = self._allocator.gangs[name]
@@ -301,7 +373,9 @@ class Admission:
         victims = displaced(gang.virtual)
         names = ", ".join(sorted(x.name for x in victims)[:8])
         because = f"; {obstacle}" if obstacle else ""
-        return f"gang {name} has reserved its places, and waits until {names} ({len(victims)} gangs) have left{because}"
+        return Refusal(
+            f"gang {name} has reserved its places, and waits until {names} ({len(victims)} gangs) have left{because}"
+        )
 
     def _join(self, tracked: Tracked, gang: Gang) -> None:
         """A pod of a gang that has its places already: another one has left, or the decision was made before."""
@@ -329,7 +403,7 @@ class Admission:
     def _respecify(self, tracked: Tracked, pod: Pod) -> None:
         """What a pod asks for is known only now that its gang is complete."""
         before = tracked.pod
-        if before is not None and before.spec == pod.spec:
+        if before is not None and before.spec == pod.spec and pod.uid in self._allocator.homes:
             return
         if before is not None:
             self._allocator.delete(before)
@@ -360,7 +434,12 @@ class Admission:
             self._send(tracked)
 
     def _send(self, tracked: Tracked) -> None:
-        self._admit(tracked)
+        """A pod whose node is gone stays gated: Kubernetes could not bind it."""
+        assert tracked.info is not None, "it has a place"
+        if lost := self._lost(tracked.info.node):
+            self._explain(tracked, f"it has its place on {lost}, and is admitted when the node is back")
+        else:
+            self._admit(tracked)
         self._put_off(tracked.seen.uid, PATCH_TIMEOUT)
 
     def _put_off(self, uid: str, seconds: float) -> None:
@@ -441,16 +520,12 @@ def _check_agreement(name: str, pods: list[Pod]) -> None:
                 raise UserError(
                     f"pods of gang {name} disagree on {what}: {first.key} says {one!r}, but {other.key} says {two!r}"
                 )
-        one, two = _total(first), _total(other)
+        one, two = first.spec.gang.pods, other.spec.gang.pods
         if one != two:
             raise UserError(
                 f"pods of gang {name} disagree on the number of its pods: {first.key} says {one}, but {other.key} says "
                 f"{two}"
             )
-
-
-def _total(pod: Pod) -> int:
-    return sum(member.pods for member in pod.spec.gang.members)
 
 
 def _members(sizes: dict[int, int] | Counter[int]) -> tuple[Member, ...]:

@@ -20,6 +20,7 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
+from runtime.annotations import ISOLATION
 from runtime.errors import UserError
 from runtime.service.api import Api, ApiError, Kind, selects
 from runtime.service.gates import admission_patch
@@ -178,9 +179,10 @@ class KubernetesSource:
                 if now is None:
                     raise UserError(f"there is no pod {pod.key} with uid {pod.uid} any more") from error
                 if not now.gated:
-                    if now.place == node:
+                    if now.place == node and now.isolation == annotations.get(ISOLATION, now.isolation):
                         return
-                    where = f"it is on {now.place}" if now.place else "it has no place written on it"
+                    devices = f", with the devices {now.isolation}" if now.isolation else ""
+                    where = f"it is on {now.place}{devices}" if now.place else "it has no place written on it"
                     raise UserError(f"the gate of pod {pod.key} was removed by somebody else; {where}") from error
                 if attempt == MAX_ADMISSION_ATTEMPTS - 1:
                     raise

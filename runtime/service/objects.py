@@ -260,8 +260,8 @@ def _gates(spec: Mapping[str, object]) -> tuple[str, ...]:
 def _pinned(spec: Mapping[str, object]) -> str:
     """The one node that the affinity of a pod allows, by its name; empty where it allows others.
 
-    Terms are alternatives, and a pod may have named nodes in them before it was admitted: its node is the one that every
-    term names. The patch that admits a pod names it last.
+    Terms are alternatives, and a pod may have named nodes in them before it was admitted: its node is the one that
+    every term names. The patch that admits a pod names it last.
     """
     required = spec.get("affinity")
     for key in ("nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"):

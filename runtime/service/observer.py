@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from generated.hived import AffinityGroupState
-from runtime.annotations import SPEC
+from runtime.annotations import SPEC, read_isolation
 from runtime.durable import DurableAllocator
 from runtime.errors import Problem, UserError
 from runtime.gangs import Gang
@@ -53,6 +53,8 @@ class Observer:
         """Gangs that preempt."""
         self._pod_groups: dict[str, PodGroupObject] = {}
         """By namespace and name."""
+        self._pods_by_group: dict[str, dict[str, Tracked]] = {}
+        """By namespace and name of a PodGroup, and then by uid: gated pods that name it."""
         self._now = now
 
     # What happens
@@ -93,15 +95,16 @@ class Observer:
             self._pod_groups.pop(group.key, None)
         else:
             self._pod_groups[group.key] = group
-        for tracked in list(self.tracker.pods()):
-            group_of_pod = tracked.seen.group
-            if tracked.seen.gated and group_of_pod is not None and group_of_pod.native == group.key:
-                if tracked.phase is PodPhase.WAITING and not tracked.journaled:
-                    self._reread(tracked)
-                self._submit_gated(tracked)
+        for tracked in list(self._pods_by_group.get(group.key, {}).values()):
+            if tracked.info is None:
+                self._reread(tracked)
+            self._submit_gated(tracked)
 
     def _gated(self, tracked: Tracked) -> None:
         """A gated pod was seen."""
+
+    def _gate_removed(self, tracked: Tracked) -> None:
+        """A pod that was gated is so no more, by our patch or by somebody else."""
 
     def _pod(self, seen: PodObject, *, deleted: bool) -> None:
         tracked = self.tracker.pod(seen.uid)
@@ -140,6 +143,8 @@ class Observer:
 
     def _submit_gated(self, tracked: Tracked) -> None:
         """Whatever is wrong with it is reported at the pod, and at those that wait with it."""
+        if (group := tracked.seen.group) is not None and group.native:
+            self._pods_by_group.setdefault(group.native, {})[tracked.seen.uid] = tracked
         if tracked.phase is PodPhase.WAITING and tracked.pod is not None:
             try:
                 self.allocator.submit(tracked.pod)
@@ -147,21 +152,36 @@ class Observer:
                 log.info("%s", error)
         self._gated(tracked)
 
+    def _leave_pod_group(self, seen: PodObject) -> None:
+        """A pod is gone, or no longer gated: its PodGroup means nothing to it."""
+        if seen.group is not None and (pods := self._pods_by_group.get(seen.group.native)) is not None:
+            pods.pop(seen.uid, None)
+            if not pods:
+                del self._pods_by_group[seen.group.native]
+
     def _see_again(self, tracked: Tracked, seen: PodObject) -> None:
         """A pod that is or was gated: what counts is how it is now. Our own patch is no other request."""
         before, tracked.seen = tracked.seen, seen
-        if seen.gated and seen.request != before.request and tracked.phase is PodPhase.WAITING:
+        if before.gated and not seen.gated:
+            self._leave_pod_group(before)
+            self._gate_removed(tracked)
+        elif seen.gated and seen.request != before.request and tracked.info is None:
             self._reread(tracked)
 
     def _reread(self, tracked: Tracked) -> None:
+        """What a pod without a place asks for now. Where it asks for the same, its gang keeps what it has reserved."""
+        reported = self._note_problem(tracked)
         if tracked.pod is not None:
+            if reported is not None and _same_request(tracked.seen, reported, tracked.pod):
+                return
             self.allocator.delete(tracked.pod)
-        tracked.pod = self._note_problem(tracked)
+        tracked.pod = reported
+        self._move(tracked, PodPhase.WAITING)
 
     def _admitted(self, tracked: Tracked, seen: PodObject) -> None:
         """Its gate is open, and its place is written on it: that counts, where we have forgotten the decision."""
         info = tracked.info if tracked.phase is PodPhase.BINDING else None
-        if info is None or (info.node != seen.place and tracked.phase is not PodPhase.BOUND):
+        if info is None or not _is_place(info, seen):
             info = self._book(tracked, seen)
         if tracked.phase is not PodPhase.BOUND:
             self._move(tracked, PodPhase.BINDING, info)
@@ -204,14 +224,13 @@ class Observer:
         tracked.seen, tracked.journaled = seen, False
         reported, journaled = self._note_problem(tracked), tracked.pod
         assert journaled is not None, "it was journaled"
-        if (
-            tracked.phase is PodPhase.WAITING
-            and not seen.node
-            and not seen.admitted_to
-            and not _same_request(seen, reported, journaled)
-        ):
-            self.allocator.delete(journaled)
-            tracked.pod = reported
+        if seen.gated and tracked.info is not None:
+            tracked.problem = ""  # the patch that admits it writes on it what was decided
+        elif tracked.phase is PodPhase.WAITING and not seen.place:
+            awaits_group = reported is None and seen.group is not None and bool(seen.group.native)
+            if not awaits_group and (reported is None or not _same_request(seen, reported, journaled)):
+                self.allocator.delete(journaled)
+                tracked.pod = reported
         elif reported is not None and reported.spec.gang.name != journaled.spec.gang.name:
             tracked.problem = (
                 f"it runs on devices of gang {journaled.spec.gang.name}, but says that it is of another one"
@@ -238,6 +257,7 @@ class Observer:
         if home is not None:
             self.lifecycle.catch_up(home.name)
         self._places.drop(tracked.seen.uid)
+        self._leave_pod_group(tracked.seen)
         with self._locks.applications.write():
             self.tracker.remove(tracked)
         if tracked.pod is not None:
@@ -405,17 +425,19 @@ class Observer:
                 self._reservations.renew(name, self._now())
 
 
-def _same_request(seen: PodObject, reported: Pod | None, journaled: Pod) -> bool:
-    """Whether a waiting pod asks for what the journal says.
+def _same_request(seen: PodObject, reported: Pod, known: Pod) -> bool:
+    """Whether a waiting pod asks for what is known of it. The sizes of all pods of a group are known only when it is
+    complete."""
+    gang = known.spec.gang
+    if seen.group is not None and reported.spec.gang.name == gang.name == seen.group.name:
+        same_number = reported.spec.gang.pods == gang.pods
+        return same_number and replace(reported.spec, gang=gang) == known.spec
+    return reported.spec == known.spec
 
-    The sizes of all pods of a group are known only when it is complete; of a PodGroup, their number is perhaps not
-    known yet.
-    """
-    if reported is None:
-        return seen.gated and seen.group is not None and bool(seen.group.native)
-    if seen.group is not None and reported.spec.gang.name == journaled.spec.gang.name == seen.group.name:
-        return replace(reported.spec, gang=journaled.spec.gang) == journaled.spec
-    return reported.spec == journaled.spec
+
+def _is_place(info: BindInfo, seen: PodObject) -> bool:
+    """Whether an admitted pod says that it has this place. Another process may have admitted it, to other devices."""
+    return info.node == seen.place and (not seen.isolation or read_isolation(seen.isolation) == info.leaf_cells)
 
 
 def _order(seen: PodObject, pod: Pod | None) -> tuple[bool, int, str]:

@@ -126,21 +126,18 @@ class PodScheduler(Observer):
     def _gated(self, tracked: Tracked) -> None:
         """One that has its place from before is still to be admitted; others wait."""
         self._places.drop(tracked.seen.uid)
-        if tracked.phase is PodPhase.BINDING:
-            if not (tracked.leaving or tracked.seen.uid in self._evicted):
-                self.admission.admit(tracked)
-        elif tracked.leaving:
+        if tracked.leaving:
             self.admission.drop(tracked.seen.uid)
-        else:
+        elif tracked.phase is not PodPhase.BINDING:
             self.admission.wait(tracked)
+        elif tracked.seen.uid not in self._evicted:
+            self.admission.admit(tracked)
 
-    def _admitted(self, tracked: Tracked, seen: PodObject) -> None:
-        super()._admitted(tracked, seen)
-        self.admission.drop(seen.uid)
-
-    def _bound(self, tracked: Tracked, seen: PodObject) -> None:
-        super()._bound(tracked, seen)
-        self.admission.drop(seen.uid)
+    def _gate_removed(self, tracked: Tracked) -> None:
+        """One that is not where it was to be admitted is a pod of the extender: its place has a lease from now on."""
+        self.admission.drop(tracked.seen.uid)
+        if tracked.phase is PodPhase.BINDING and not tracked.by_gate:
+            self._places.renew(tracked.seen.uid, self._now())
 
     def _remove(self, tracked: Tracked, phase: str = "") -> None:
         super()._remove(tracked, phase)
@@ -154,10 +151,10 @@ class PodScheduler(Observer):
         return self._obstacle(preemptor)
 
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
-        """As `Observer.recover`. Where the journal was lost, a patch of the former process may be under way: nothing is
-        decided about gated pods until it has arrived or failed."""
+        """As `Observer.recover`. Where the journal or its end was lost, a patch of the former process may be under way:
+        nothing is decided about gated pods until it has arrived or failed."""
         changes = list(changes)
-        forgotten = not any(self.allocator.pods())
+        forgotten = self.allocator.opened.damage is not None or not any(self.allocator.pods())
         if forgotten and any(isinstance(x.thing, PodObject) and x.thing.gated for x in changes):
             self.admission.hold_back(PATCH_TIMEOUT)
         super().recover(changes, lists_all=lists_all)

@@ -111,13 +111,14 @@ def _answer(
             except UserError as error:
                 return str(error), [], True
         case _:
-            nodes = sorted({slot.place.node for slot in gang.open_slots}) if gang.waiting else []
-            lost = [text for node in nodes if (text := tracker.lost(node, allocator.cluster))]
-            admitted = sorted(pod.key for pod in gang.allocated if _is_admitted(tracker, pod))
-            if admitted:
-                names = ", ".join(admitted[:MAX_NAMED])
-                return f"it has its cells; its kube-scheduler has not bound {names} yet", [], False
-            return f"it has its cells{', some of them on ' if lost else ''}{' and '.join(lost)}", [], False
+            admitted = [pod for pod in gang.allocated if _is_admitted(tracker, pod)]
+            slots = [*(gang.open_slots if gang.waiting else ()), *(gang.assigned[pod.uid] for pod in admitted)]
+            nodes = sorted({slot.place.node for slot in slots})
+            unusable = [text for node in nodes if (text := _unusable(allocator, tracker, node))]
+            where = f", some of them on {' and '.join(unusable)}" if unusable else ""
+            names = ", ".join(sorted(pod.key for pod in admitted)[:MAX_NAMED])
+            unbound = f"; its kube-scheduler has not bound {names} yet" if names else ""
+            return f"it has its cells{where}{unbound}", [], False
     match answer:
         case Bind(node=node):
             return f"there is room for it, starting at {node}: it is placed when its scheduler asks again", [], False
@@ -135,6 +136,15 @@ def _answer(
 def _gated_reason(tracker: Tracker, gang: Gang) -> str:
     """The reason reported at its gated pods; empty where it has none that wait."""
     return next((x.reason for pod in gang.pods if (x := tracker.pod(pod.uid)) is not None and x.reason), "")
+
+
+def _unusable(allocator: DurableAllocator, tracker: Tracker, node: str) -> str:
+    """A node and why no pod can be bound to it, or started on it; empty where one can."""
+    if lost := tracker.lost(node, allocator.cluster):
+        return lost
+    seen = tracker.nodes[node]
+    because = f" ({seen.reason})" if seen.reason else ""
+    return "" if seen.healthy else f"node {node}, which is bad{because}"
 
 
 def _is_admitted(tracker: Tracker, pod: Pod) -> bool:

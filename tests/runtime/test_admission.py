@@ -6,10 +6,11 @@ import copy
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from clusters import config, nodes
@@ -17,12 +18,15 @@ from invariants import check
 from stand_in.patches import json_patch
 from stand_in.pods import validate_update
 
+from generated.hived import AffinityGroupState
 from runtime.annotations import BIND_INFO, ENABLE, ISOLATION, SPEC, write_bind_info, write_spec
 from runtime.durable import DurableAllocator
 from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.service.admission import PATCH_TIMEOUT
+from runtime.service.api import Api, ApiError
 from runtime.service.gates import admission_patch, pin
+from runtime.service.kubernetes import KubernetesSource
 from runtime.service.locks import Locks
 from runtime.service.objects import NodeObject, PodObject, read_pod
 from runtime.service.pod_groups import (
@@ -36,7 +40,7 @@ from runtime.service.pod_groups import (
 )
 from runtime.service.scheduler import PodScheduler
 from runtime.service.source import Change
-from runtime.service.tracker import Tracked
+from runtime.service.tracker import PodPhase, Tracked
 from runtime.service.why import why
 
 EIGHT = config(nodes(*"abcdefgh"), A={"NODE": 8})
@@ -158,6 +162,44 @@ class Cluster:
         self.pods[tracked.seen.name] = after
         self.patched += 1
         self.tell(after)
+
+    def node(self, name: str, *, healthy: bool = True, deleted: bool = False) -> None:
+        """The watch reports a node in the next cycle."""
+        self.changes.append(
+            Change(NodeObject(name, healthy and not deleted, reason="it is not Ready"), deleted=deleted)
+        )
+
+    def pod_group(self, name: str, count: int, *, deleted: bool = False) -> None:
+        """The watch reports a PodGroup in the next cycle."""
+        spec = {"schedulingPolicy": {"gang": {"minCount": count}}}
+        group = read_pod_group({"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+        self.changes.append(Change(group, deleted=deleted))
+
+    def native(self, name: str, size: int, priority: int = 1) -> None:
+        """A pod of PodGroup train."""
+        container = {"resources": {"limits": {"nvidia.com/gpu": str(size)}}}
+        notes = {SPEC: json.dumps({"virtualCluster": "A", "priority": priority})}
+        self.create(name, annotations=notes, containers=[container], schedulingGroup={"podGroupName": "train"})
+
+    def refuse_evictions(self, why: str = "a budget forbids it") -> None:
+        """Until the process is killed."""
+
+        def refuse(preemptor: Gang, victims: Mapping[Gang, tuple[Tracked, ...]]) -> None:
+            self.scheduler.eviction_failed(preemptor, victims, (), why)
+
+        self.scheduler._evict_gangs = refuse
+
+    def fill(self) -> list[str]:
+        """Every node has a gang of its own."""
+        names = [name for number in range(8) for name in self.gang(f"held{number}", 4)]
+        self.settle()
+        return names
+
+    def tracked(self, name: str) -> Tracked:
+        """What is known of a pod."""
+        tracked = self.scheduler.tracker.pod(f"uid-{name}")
+        assert tracked is not None
+        return tracked
 
     def settle(self) -> None:
         """Cycles, until there is nothing more to do."""
@@ -303,6 +345,155 @@ def test_a_gated_pod_is_told_what_keeps_the_gangs_that_have_to_leave(cluster: Cl
         cluster.cycle()
     assert len(cluster.deleted) == 8
     assert cluster.reason(strong).endswith("waits until weak (1 gangs) have left")
+
+
+def test_a_gang_that_has_reserved_places_may_ask_for_something_else(cluster: Cluster) -> None:
+    """It gives back what it has reserved."""
+    held = cluster.fill()
+    cluster.refuse_evictions()
+    (strong,) = cluster.gang("strong", 4, priority=9)
+    cluster.settle()
+    assert cluster.tracked(strong).phase is PodPhase.PREEMPTING
+    cluster.pods[strong]["metadata"]["annotations"] = asks(
+        4, 1, {"name": "strong", "members": [{"podNumber": 1, "leafCellNumber": 4}]}
+    )
+    cluster.tell(cluster.pods[strong])
+    cluster.settle()
+    assert cluster.tracked(strong).phase is PodPhase.WAITING
+    assert "has no room" in cluster.reason(strong)
+    assert not any(gang.state is AffinityGroupState.BEING_PREEMPTED for gang in cluster.allocator.gangs.values())
+    cluster.delete(held[0])
+    cluster.settle()
+    assert strong in cluster.places()
+
+
+def test_a_gang_that_has_lost_its_reservation_may_ask_for_something_else(cluster: Cluster) -> None:
+    cluster.fill()
+    cluster.refuse_evictions()
+    (strong,) = cluster.gang("strong", 4, priority=9)
+    cluster.settle()
+    for name in cluster.allocator.cluster.nodes:
+        cluster.node(name, healthy=False)
+    cluster.settle()
+    assert cluster.tracked(strong).phase is PodPhase.WAITING
+
+
+def test_a_pod_of_another_size_replaces_one_of_a_gang_that_has_reserved_places(cluster: Cluster) -> None:
+    held = cluster.fill()
+    cluster.refuse_evictions()
+    labels, notes = {KUEUE_GROUP: "train"}, {**asks(4, 9), KUEUE_COUNT: "3"}
+    for name in "xyz":
+        cluster.create(name, labels, notes)
+    cluster.settle()
+    cluster.delete("z")
+    cluster.create("small", labels, {**asks(2, 9), KUEUE_COUNT: "3"})
+    cluster.settle()
+    assert "has reserved its places" in cluster.reason("small")
+    cluster.delete(*held)
+    cluster.settle()
+    assert cluster.places().keys() == {"x", "y", "small"}
+
+
+def test_the_number_of_pods_changes_while_a_gang_has_reserved_places(cluster: Cluster) -> None:
+    held = cluster.fill()
+    cluster.refuse_evictions()
+    cluster.native("x", 4, priority=9)
+    cluster.pod_group("train", 1)
+    cluster.settle()
+    cluster.native("y", 4, priority=9)
+    cluster.pod_group("train", 2)
+    cluster.settle()
+    assert "has reserved its places" in cluster.reason("y")
+    cluster.pod_group("train", 2, deleted=True)
+    cluster.settle()
+    assert "is not known" in cluster.reason("x")
+    assert not any(not gang.assigned for gang in cluster.allocator.gangs.values())
+    cluster.pod_group("train", 2)
+    cluster.delete(*held)
+    cluster.settle()
+    assert cluster.places().keys() == {"x", "y"}
+
+
+def test_the_number_of_pods_changes_while_nobody_watches(cluster: Cluster) -> None:
+    labels = {KUEUE_GROUP: "train"}
+    cluster.create("x", labels, {**asks(4), KUEUE_COUNT: "2"})
+    cluster.settle()
+    cluster.pods["x"]["metadata"]["annotations"][KUEUE_COUNT] = "3"
+    cluster.kill()
+    for name in "yz":
+        cluster.create(name, labels, {**asks(4), KUEUE_COUNT: "3"})
+    cluster.settle()
+    assert cluster.places().keys() == {"x", "y", "z"}
+
+
+@pytest.mark.parametrize("sizes", [(4,), (4, 4), (4, 2)], ids=str)
+def test_a_reservation_outlives_a_restart_although_the_pod_group_comes_late(
+    cluster: Cluster, sizes: tuple[int, ...]
+) -> None:
+    cluster.fill()
+    cluster.refuse_evictions()
+    for number, size in enumerate(sizes):
+        cluster.native(f"x-{number}", size, priority=9)
+    cluster.pod_group("train", len(sizes))
+    cluster.settle()
+    cluster.kill()
+    reserved = cluster.allocator.gangs["default/pod-groups/train"]
+    cluster.refuse_evictions()
+    cluster.pod_group("train", len(sizes))
+    cluster.settle()
+    assert cluster.allocator.gangs["default/pod-groups/train"] is reserved
+    assert reserved.state is AffinityGroupState.PREEMPTING
+    assert reserved.machine in cluster.allocator.cluster.system.machines
+
+
+def test_nothing_is_wrong_with_a_pod_that_has_its_place_before_its_pod_group_is_known(cluster: Cluster) -> None:
+    for number in range(2):
+        cluster.native(f"x-{number}", 4)
+    cluster.pod_group("train", 2)
+    cluster.cycle()
+    cluster.patch(1)
+    cluster.kill()
+    cluster.settle()
+    assert cluster.places().keys() == {"x-0", "x-1"}
+    assert not any(tracked.problem for tracked in cluster.scheduler.tracker.pods())
+
+
+def test_an_event_of_a_pod_group_costs_a_look_at_its_own_pods(cluster: Cluster) -> None:
+    cluster.native("x", 4)
+    cluster.gang("others", *[1] * 8)
+    cluster.cycle()
+    looked: list[str] = []
+    submit = cluster.scheduler._submit_gated
+    cluster.scheduler._submit_gated = lambda tracked: looked.append(tracked.seen.name) or submit(tracked)  # type: ignore
+    cluster.scheduler.tracker.pods = lambda: pytest.fail("all pods are looked at")  # type: ignore[method-assign]
+    cluster.pod_group("train", 1)
+    cluster.pod_group("other", 1)
+    cluster.cycle()
+    assert looked == ["x"]
+    cluster.settle()
+    assert not cluster.scheduler._pods_by_group, "an admitted pod has no group any more"
+
+
+def test_a_reason_names_no_other_gang(cluster: Cluster) -> None:
+    cluster.gang("held", *[4] * 8)
+    cluster.settle()
+    cluster.scheduler.admission._evict_for = None
+    for name in ("x", "y"):
+        cluster.gang(name, 4, 4, priority=9)
+    cluster.settle()
+    assert "evicts nobody" in cluster.reason("y-0")
+    assert "gang x" not in cluster.reason("y-0")
+
+
+def test_all_gangs_that_can_never_have_places_fail_and_are_not_tried_again(cluster: Cluster) -> None:
+    for name in ("x", "y"):
+        cluster.gang(name, *[4] * 9)
+    cluster.settle()
+    assert all(gang.never for gang in cluster.allocator.gangs.values())
+    cluster.allocator.schedule = lambda *_: pytest.fail("nothing can have changed")  # type: ignore[method-assign]
+    cluster.node("a", healthy=False)
+    cluster.settle()
+    assert "this can never change" in cluster.reason("y-0")
 
 
 def test_a_reservation_is_kept_for_as_long_as_its_gang_waits(cluster: Cluster) -> None:
@@ -457,6 +648,159 @@ def test_a_patch_that_fails_is_sent_again_with_pauses(cluster: Cluster) -> None:
     assert len(sent) > 3
     assert pauses == sorted(pauses)
     assert "cannot be admitted: the API server does not answer" in cluster.told["x-0"]
+
+
+def test_a_pod_is_not_admitted_to_a_node_that_is_gone(cluster: Cluster) -> None:
+    cluster.gang("x", 4, 4)
+    cluster.cycle()
+    lost, _ = (tracked.info.node for tracked in cluster.requests if tracked.info is not None)
+    cluster.requests.clear()
+    cluster.node(lost, deleted=True)
+    for _ in range(int(PATCH_TIMEOUT) + 1):
+        cluster.cycle()
+    cluster.patch()
+    assert cluster.places().keys() == {"x-1"}
+    assert f"node {lost}, which was deleted" in cluster.told["x-0"]
+    assert cluster.why("x") == cluster.reason("x-0")
+    cluster.node(lost)
+    for _ in range(int(PATCH_TIMEOUT) + 1):
+        cluster.cycle()
+    cluster.settle()
+    assert cluster.places().keys() == {"x-0", "x-1"}
+
+
+@pytest.mark.parametrize(("deleted", "what"), [(True, "which was deleted"), (False, "which is bad (it is not Ready)")])
+def test_the_nodes_of_admitted_pods_that_cannot_be_bound_are_named(cluster: Cluster, deleted: bool, what: str) -> None:
+    cluster.gang("x", 4)
+    cluster.settle()
+    node = json.loads(cluster.places()["x-0"])["node"]
+    cluster.node(node, healthy=False, deleted=deleted)
+    cluster.cycle()
+    assert f"some of them on node {node}, {what}; its kube-scheduler has not bound default/x-0" in cluster.why("x")
+
+
+def test_a_pod_that_is_terminating_is_not_counted_as_placed(cluster: Cluster) -> None:
+    """A finalizer keeps it."""
+    cluster.gang("x", 4, 4)
+    cluster.cycle()
+    cluster.pods["x-0"]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    cluster.tell(cluster.pods["x-0"])
+    cluster.requests.clear()
+    for _ in range(int(PATCH_TIMEOUT) + 1):
+        cluster.cycle()
+    assert cluster.scheduler.admission.counts()["placed"] == 1
+    assert [tracked.seen.name for tracked in cluster.requests] == ["x-1"]
+
+
+def test_a_pod_whose_gate_somebody_else_has_removed_is_left_to_the_extender(cluster: Cluster) -> None:
+    """If it has the limit; otherwise it is no pod of the allocator any more."""
+
+    def remove_gate(name: str) -> None:
+        cluster.pods[name]["spec"]["schedulingGates"] = []
+        cluster.tell(cluster.pods[name])
+        cluster.cycle()
+
+    held = cluster.gang("held", *[4] * 8)
+    cluster.settle()
+    cluster.create("x", annotations=asks(4), containers=[{"resources": {"limits": {ENABLE: 1}}}])
+    cluster.settle()
+    remove_gate("x")
+    assert not any(cluster.scheduler.admission.counts().values())
+    assert not cluster.reason("x")
+    cluster.delete(*held, "x")
+    cluster.create("x", annotations=asks(4), containers=[{"resources": {"limits": {ENABLE: 1}}}])
+    cluster.cycle()
+    assert cluster.tracked("x").phase is PodPhase.BINDING
+    remove_gate("x")
+    cluster.requests.clear()
+    refreshed: list[str] = []
+    cluster.scheduler._refresh = lambda tracked: refreshed.append(tracked.seen.name)
+    cluster.time += 601
+    cluster.cycle()
+    assert refreshed == ["x"], "its place has a lease"
+
+
+def test_a_pod_that_another_process_admitted_has_the_devices_that_are_written_on_it(cluster: Cluster) -> None:
+    """On the node of our own decision."""
+    cluster.gang("x", 2)
+    cluster.cycle()
+    pod = cluster.pods["x-0"]
+    cluster.patch()
+    cluster.changes.clear()
+    notes = pod["metadata"]["annotations"] = cluster.pods["x-0"]["metadata"]["annotations"]
+    assert notes[ISOLATION] == "0,1"
+    notes.update({ISOLATION: "2,3", BIND_INFO: notes[BIND_INFO].replace("[0, 1]", "[2, 3]")})
+    cluster.tell(cluster.pods["x-0"])
+    cluster.cycle()
+    assert [x.info.leaf_cells for x in cluster.scheduler.tracker.pods() if x.info is not None] == [(2, 3)]
+    check(cluster.allocator)
+
+
+def test_a_patch_that_was_carried_out_before_is_no_error_unless_it_gave_other_devices(cluster: Cluster) -> None:
+    class Taken:
+        """An API server that has carried out another patch before."""
+
+        def patch(self, pod: PodObject, operations: list[dict[str, Any]]) -> None:
+            raise ApiError(422, f"{pod.key}: the test of a patch failed")
+
+        def pod(self, namespace: str, name: str) -> dict[str, Any]:
+            return cluster.pods[name]
+
+    cluster.gang("x", 2)
+    cluster.cycle()
+    seen = cluster.requests[0].seen
+    cluster.send(cluster.requests[0])
+    source = KubernetesSource(cast(Api, Taken()))
+    source.admit(seen, "a", {ISOLATION: "0,1"})
+    with pytest.raises(UserError, match="removed by somebody else; it is on a, with the devices 0,1"):
+        source.admit(seen, "a", {ISOLATION: "2,3"})
+
+
+def test_an_admitted_pod_whose_place_cannot_be_understood_waits_no_more(cluster: Cluster) -> None:
+    held = cluster.gang("held", *[4] * 8)
+    cluster.settle()
+    (name,) = cluster.gang("x", 4)
+    cluster.settle()
+    pod, other = cluster.pods[name], cluster.pods[held[0]]
+    pod["metadata"]["annotations"][BIND_INFO] = other["metadata"]["annotations"][BIND_INFO]
+    pod["spec"] = {**other["spec"]}
+    cluster.tell(pod)
+    cluster.cycle()
+    cluster.delete(*held[1:])
+    cluster.settle()
+    assert cluster.tracked(name).problem
+    assert cluster.tracked(name).info is None
+    assert not any(cluster.scheduler.admission.counts().values())
+
+
+@pytest.mark.parametrize("damaged", [False, True], ids=["no journal", "a damaged one"])
+def test_gated_pods_are_told_that_nothing_is_decided_yet(cluster: Cluster, damaged: bool) -> None:
+    cluster.gang("first", 4)
+    cluster.settle()
+    cluster.gang("x", 4, 4)
+    cluster.gang("lacks", 4, 4)
+    cluster.delete("lacks-1")
+    cluster.allocator.close()
+    journal = cluster.folder / "journal"
+    if damaged:
+        with sqlite3.connect(journal) as connection:
+            connection.execute(
+                "UPDATE record SET checksum = zeroblob(16) WHERE number = (SELECT max(number) FROM record)"
+            )
+        connection.close()
+    else:
+        journal.unlink()
+    cluster.start()
+    for _ in range(3):
+        cluster.cycle()
+    assert not cluster.requests
+    assert cluster.scheduler.admission.counts() == {"incomplete": 1, "waiting": 2, "placed": 0}
+    assert cluster.told["x-0"] == cluster.reason("x-0") == cluster.why("x")
+    assert "nothing is decided" in cluster.why("x")
+    assert "1 of 2 are there" in cluster.reason("lacks-0")
+    cluster.time += PATCH_TIMEOUT
+    cluster.settle()
+    assert {"x-0", "x-1"} <= cluster.places().keys()
 
 
 def test_a_namesake_or_a_changed_pod_is_not_patched(cluster: Cluster) -> None:
