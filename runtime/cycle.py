@@ -73,9 +73,7 @@ class Cycle:
         """Where a pod goes. Except in the filtering phase, this may begin a preemption, or call one off."""
         self._check(pod)
         gang = self.join(pod)
-        if gang.state is PENDING and not gang.specified_by(pod):
-            gang.respecify(pod.spec)
-            self._changes += 1
+        self._specify(gang, pod)
         names = self._offers.note(pod.uid, None if gang.spec.ignore_suggested else suggested, phase)
         candidates = CandidateNodes(names)
         if gang.state is PREEMPTING:
@@ -92,6 +90,12 @@ class Cycle:
                 return Wait(f"gang {gang.name} is being preempted")
             case _:
                 return _bind(gang, pod)
+
+    def _specify(self, gang: Gang, pod: Pod) -> None:
+        """A pending gang has decided nothing yet: what this pod says of it counts from now on."""
+        if gang.state is PENDING and not gang.specified_by(pod):
+            gang.respecify(pod.spec)
+            self._changes += 1
 
     def _check(self, pod: Pod) -> None:
         """A gang that has its place keeps it, even if the configuration does not know its virtual cluster any more."""
@@ -160,6 +164,7 @@ class Cycle:
         pod.spec.check()
         was_known = pod.uid in self.homes
         gang = self.join(pod, bound=True)
+        self._specify(gang, pod)
         try:
             if gang.state is PENDING:
                 self._allocate_first(gang, pod, info)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
@@ -213,6 +214,7 @@ class Admission:
                     self._choose(name, pods)
             except UserError as error:
                 self._explain_all(pods, str(error))
+                self._return_to_waiting(name, pods)
             else:
                 self._looked[name] = UNDECIDED
                 self._explain_all(pods, HELD_BACK)
@@ -260,11 +262,15 @@ class Admission:
         return True
 
     def _return_to_waiting(self, name: str, pods: Iterable[Tracked]) -> None:
-        """Pods of a gang that has lost its reservation."""
-        if self._is_pending(name):
-            for tracked in pods:
-                if tracked.phase is PodPhase.PREEMPTING:
-                    self._move(tracked, PodPhase.WAITING, None)
+        """Pods of a gang without a reservation. One that contradicted the reservation that there was is known again."""
+        if not self._is_pending(name):
+            return
+        for tracked in pods:
+            if tracked.phase is PodPhase.PREEMPTING:
+                self._move(tracked, PodPhase.WAITING, None)
+            if tracked.pod is not None and tracked.pod.uid not in self._allocator.homes:
+                with suppress(UserError):
+                    self._allocator.submit(tracked.pod)
 
     def _is_pending(self, name: str) -> bool:
         gang = self._allocator.gangs.get(name)

@@ -279,6 +279,8 @@ class Observer:
 
         Raises `UserError` where nothing says which these are.
         """
+        if tracked.info is None and tracked.by_gate:
+            self._reread(tracked)  # the patch that admitted it has written its whole request
         try:
             if tracked.pod is None:
                 raise UserError(tracked.problem)

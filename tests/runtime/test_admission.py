@@ -75,14 +75,20 @@ class Cluster:
             now=lambda: self.time,
             delete=self._delete,
             evict=True,
-            admit=self.requests.append,
+            admit=self._admit,
             tell=lambda tracked, reason: self.told.update({tracked.seen.name: reason}),
         )
-        things = [NodeObject(name, healthy=True) for name in self.allocator.cluster.nodes]
-        listed = [Change(thing, deleted=False) for thing in things]
-        listed += [Change(read_pod(pod), deleted=False) for pod in self.pods.values()]
         with self.allocator.cycle():
-            self.scheduler.recover(listed, lists_all=True)
+            self.scheduler.recover(self._list(), lists_all=True)
+
+    def _list(self) -> list[Change]:
+        """What the cluster says to a new process."""
+        things = [NodeObject(name, healthy=True) for name in self.allocator.cluster.nodes]
+        return [Change(thing, deleted=False) for thing in (*things, *map(read_pod, self.pods.values()))]
+
+    def _admit(self, tracked: Tracked) -> None:
+        """The allocator wants a gate to be opened."""
+        self.requests.append(tracked)
 
     def kill(self, *, lose: bool = False) -> None:
         """Without a word; `lose` its journal as well."""
@@ -771,6 +777,30 @@ def test_an_admitted_pod_whose_place_cannot_be_understood_waits_no_more(cluster:
     assert cluster.tracked(name).problem
     assert cluster.tracked(name).info is None
     assert not any(cluster.scheduler.admission.counts().values())
+
+
+@pytest.mark.parametrize("bound", [False, True], ids=["admitted", "bound already"])
+def test_late_patches_of_the_previous_process_are_one_gang(cluster: Cluster, bound: bool) -> None:
+    """Not all pods of the group are there again when it is known what the gang was."""
+    labels = {KUEUE_GROUP: "train"}
+    for number, size in enumerate((4, 2, 2)):
+        cluster.create(f"x-{number}", labels, {**asks(size), KUEUE_COUNT: "3"})
+    cluster.cycle()
+    late = cluster.requests
+    cluster.kill(lose=True)
+    cluster.cycle()
+    for tracked in late[1:]:
+        cluster.send(tracked)
+        if bound:
+            pod = cluster.pods[tracked.seen.name]
+            pod["spec"]["nodeName"] = read_pod(pod).admitted_to
+            cluster.changes[-1] = Change(read_pod(pod), deleted=False)
+    cluster.time += PATCH_TIMEOUT
+    cluster.settle()
+    assert cluster.places().keys() == {"x-0", "x-1", "x-2"}
+    assert not any(tracked.problem for tracked in cluster.scheduler.tracker.pods())
+    assert cluster.allocator.gangs.keys() == {"default/pod-group/train"}
+    check(cluster.allocator)
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["no journal", "a damaged one"])
