@@ -33,8 +33,8 @@ NOTE_DELAY, NOTE_INTERVAL = 1.0, 30.0
 UNDECIDED = -1
 """A count of changes that there never is: nothing was decided yet."""
 HELD_BACK = (
-    f"nothing is decided about gated gangs in the first {PATCH_TIMEOUT:g} s after a start without the whole journal, "
-    "because a patch of the previous process may be under way"
+    f"nothing is decided in the first {PATCH_TIMEOUT:g} s after a start without the whole journal, because a patch of "
+    "the previous process that admits a gated pod may be under way"
 )
 MAX_NOTES = 2
 """Maximum number of pods for which Events are created in one cycle."""
@@ -149,6 +149,11 @@ class Admission:
         """Nothing is decided for so long: requests of a forgotten process may be under way."""
         self._not_before = self._now() + seconds
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether nothing is decided yet."""
+        return self._now() < self._not_before
+
     def keeps(self, gang: str) -> bool:
         """Whether a gang has a reservation, and all its pods to use it."""
         return gang in self._preempting
@@ -172,7 +177,7 @@ class Admission:
 
         Strong gangs come first, then those whose first pod came first. One that has to wait blocks nobody.
         """
-        if self._now() < self._not_before:
+        if self.is_held_back:
             self._hold()
         elif self._noted or self._allocator.changes != self._seen_changes:
             refused: dict[PodSpec, tuple[int, str]] = {}
@@ -219,10 +224,11 @@ class Admission:
                 self._looked[name] = UNDECIDED
                 self._explain_all(pods, HELD_BACK)
 
-    def _order(self, name: str) -> tuple[int, float, str]:
+    def _order(self, name: str) -> tuple[int, tuple[str, float], str]:
+        """Kubernetes knows when a pod came to the second, also after a restart."""
         pods = list(self._waiting[name].values())
         strength = max(x.pod.spec.priority for x in pods if x.pod is not None)
-        return -strength, min(x.since for x in pods), name
+        return -strength, min((x.seen.created, x.since) for x in pods), name
 
     def _decide(self, name: str, refused: dict[PodSpec, tuple[int, str]]) -> bool:
         """Whether places had to be sought. `refused`: what was sought in this cycle in vain, after so many changes."""

@@ -86,6 +86,8 @@ class PodObject:
     """Whether it has annotations at all."""
     problem: str = ""
     """What is wrong with its labels or gates."""
+    created: str = ""
+    """When a gated pod was created, as Kubernetes writes it, so that later times are greater; empty if unknown."""
     version: str = field(default="", compare=False)
     """The resource version at which it was read; it may be an old one, because changes that do not matter are not
     kept."""
@@ -213,9 +215,10 @@ def _read_gated(document: object, gates: tuple[str, ...]) -> PodObject:
     metadata, spec = _table(document, "metadata"), _table(document, "spec")
     namespace = _text(metadata, "namespace") or "default"
     phase = _text(_table(document, "status"), "phase")
-    group, queue, text, devices, problem = None, "", "", 0, ""
+    group, queue, text, devices, problem, created = None, "", "", 0, "", ""
     annotations: Mapping[str, object] = {}
     try:
+        created = _text(metadata, "creationTimestamp")
         annotations = _table(metadata, "annotations")
         labels = _table(metadata, "labels")
         text = _text(annotations, SPEC)
@@ -244,6 +247,7 @@ def _read_gated(document: object, gates: tuple[str, ...]) -> PodObject:
         affinity=json.dumps(affinity) if affinity else "",
         annotated=bool(annotations),
         problem=problem,
+        created=created,
         version=_text(metadata, "resourceVersion"),
     )
 

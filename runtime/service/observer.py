@@ -427,14 +427,14 @@ class Observer:
                 self._reservations.renew(name, self._now())
 
 
-def _same_request(seen: PodObject, reported: Pod, known: Pod) -> bool:
+def _same_request(seen: PodObject, reported: Pod, current: Pod) -> bool:
     """Whether a waiting pod asks for what is known of it. The sizes of all pods of a group are known only when it is
     complete."""
-    gang = known.spec.gang
+    gang = current.spec.gang
     if seen.group is not None and reported.spec.gang.name == gang.name == seen.group.name:
         same_number = reported.spec.gang.pods == gang.pods
-        return same_number and replace(reported.spec, gang=gang) == known.spec
-    return reported.spec == known.spec
+        return same_number and replace(reported.spec, gang=gang) == current.spec
+    return reported.spec == current.spec
 
 
 def _is_place(info: BindInfo, seen: PodObject) -> bool:

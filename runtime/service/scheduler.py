@@ -19,7 +19,7 @@ from runtime.errors import UserError
 from runtime.gangs import Gang
 from runtime.pods import Pod
 from runtime.preemption.victims import displaced, preemptors
-from runtime.service.admission import PATCH_TIMEOUT, Admission
+from runtime.service.admission import HELD_BACK, PATCH_TIMEOUT, Admission
 from runtime.service.evictions import Evictions
 from runtime.service.leases import LEASE, Leases
 from runtime.service.lifecycle_reporter import Options
@@ -152,7 +152,7 @@ class PodScheduler(Observer):
 
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
         """As `Observer.recover`. Where the journal or its end was lost, a patch of the former process may be under way:
-        nothing is decided about gated pods until it has arrived or failed."""
+        nothing is decided until it has arrived or failed."""
         changes = list(changes)
         forgotten = self.allocator.opened.damage is not None or not any(self.allocator.pods())
         if forgotten and any(isinstance(x.thing, PodObject) and x.thing.gated for x in changes):
@@ -411,6 +411,7 @@ class PodScheduler(Observer):
         tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             return self._again(tracked, pod, request.nodes)
+        self._check_is_deciding()
         answer = self.allocator.schedule(pod, request.nodes, Phase.EVICTING if self._evict else Phase.FILTERING)
         self._heard_of(pod)
         match answer:
@@ -473,6 +474,7 @@ class PodScheduler(Observer):
         tracked, pod = self._tracked_pod(request.pod)
         if tracked.phase is PodPhase.BINDING:
             raise UserError(f"pod {tracked.seen.key} has its place, and is being bound")
+        self._check_is_deciding()
         answer = self.allocator.schedule(pod, request.nodes, Phase.PREEMPTING)
         self._heard_of(pod)
         match answer:
@@ -499,6 +501,12 @@ class PodScheduler(Observer):
             raise UserError(f"pod {key} has its place on {lost}")
         self._places.renew(request.uid, self._now())
         return tracked
+
+    def _check_is_deciding(self) -> None:
+        """Raises `UserError` where devices may be those of a gated pod that the previous process has admitted. After an
+        error, an outer scheduler asks again soon; after a refusal, only when something has happened."""
+        if self.admission.is_held_back:
+            raise UserError(HELD_BACK)
 
     def _tracked_pod(self, requested: PodObject) -> tuple[Tracked, Pod]:
         tracked = self.tracker.pod(requested.uid)

@@ -1,4 +1,4 @@
-"""Random histories of gated gangs: pods come, go and change, patches are late or lost, nodes fail, processes are killed.
+"""Random histories of gated gangs: pods come, go and change, patches are late or lost, and processes are killed.
 
 `python tests/runtime/gated_histories.py --histories 1000` runs as many; `--seed 7 --histories 1` runs one again.
 """
@@ -275,7 +275,7 @@ class History(Cluster):
                 self.pod_group(workload.name, 1, deleted=True)
 
     def change_request(self) -> None:
-        """The priority of all gated pods of a workload, or of some, or how many they say that they are."""
+        """The priority of all gated pods of a workload, or of some; or how many all say that they are."""
         if not self.workloads:
             return
         workload = self.random.choice(list(self.workloads.values()))
@@ -283,9 +283,11 @@ class History(Cluster):
         if self.random.random() < 0.3 and not self.is_decided(workload):
             number = len(workload.sizes)
             workload.sizes.append(self.random.choice(SIZES))
+            self.tell_request(workload)
             if self.random.random() < 0.7:
                 self.create_pod(workload, number)
-        self.tell_request(workload, self.random.choice((0.5, 1)))
+        else:
+            self.tell_request(workload, self.random.choice((0.5, 1)))
 
     def is_decided(self, workload: Workload) -> bool:
         """Whether its pods have places, or may get some by a patch of a forgotten process."""
@@ -342,7 +344,7 @@ class History(Cluster):
 
     def bind(self) -> None:
         """A kube-scheduler binds admitted pods."""
-        for name, pod in self.pods.items():
+        for pod in self.pods.values():
             node = read_pod(pod).admitted_to
             if node and not pod["spec"].get("nodeName") and node not in self.unhealthy and self.random.random() < 0.5:
                 pod["spec"]["nodeName"] = node
@@ -380,7 +382,10 @@ class History(Cluster):
             if tracked is not None and not tracked.seen.gated:
                 assert tracked.info is not None, (tracked.seen.key, tracked.problem)
                 written = json.loads(pod["metadata"]["annotations"][BIND_INFO])
-                assert (tracked.info.node, [*tracked.info.leaf_cells]) == (written["node"], written["leafCellIsolation"])
+                assert (tracked.info.node, [*tracked.info.leaf_cells]) == (
+                    written["node"],
+                    written["leafCellIsolation"],
+                )
 
     def devices(self) -> Iterator[tuple[str, int]]:
         """That admitted pods have."""
@@ -398,7 +403,9 @@ class History(Cluster):
                 self.verify()
         self.calm()
         self.judge()
-        places, before = self.places(), picture(self.allocator)
+        places, before, changes = self.places(), picture(self.allocator), self.allocator.changes
+        self.rest(5)
+        assert self.allocator.changes == changes, "gangs that wait change nothing"
         self.kill()
         self.rest(CALM_CYCLES)
         assert self.places() == places
@@ -415,7 +422,9 @@ class History(Cluster):
             self.restore_node(name)
         if self.refusing:
             self.change_budget()
-        for _ in range(8):
+        before: set[str] | None = None
+        now = self.uids()
+        while before != now:
             for workload in self.workloads.values():
                 if any(self.is_admitted(name) for name in workload.pods.values()):
                     for number in set(range(len(workload.sizes))) - workload.pods.keys():
@@ -425,6 +434,7 @@ class History(Cluster):
                     workload.priority = gang.spec.priority
                 self.tell_request(workload)
             self.rest(CALM_CYCLES)
+            before, now = now, self.uids()
         self.time += 2 * LEASE
         self.rest(CALM_CYCLES)
 
@@ -465,18 +475,18 @@ class History(Cluster):
             else:
                 self.seen["admitted"] += bool(admitted)
         assert self.scheduler.admission.counts() == counts
-        uids = {pod["metadata"]["uid"] for pod in self.pods.values()}
         known = {pod.uid for gang in self.allocator.gangs.values() for pod in gang.pods}
-        assert known == uids, (known - uids, uids - known)
+        assert known == self.uids(), known ^ self.uids()
         phases = {x.phase for x in self.scheduler.tracker.pods()}
         assert phases <= {PodPhase.WAITING, PodPhase.BOUND}, phases
+
+    def uids(self) -> set[str]:
+        """Of all pods that there are."""
+        return {pod["metadata"]["uid"] for pod in self.pods.values()}
 
     def reason_of(self, name: str) -> str:
         """Why a pod waits."""
         return self.scheduler.admission.reason(self.pods[name]["metadata"]["uid"])
-
-
-
 
 
 def run(seed: int, steps: int) -> Counter[str]:

@@ -28,6 +28,7 @@ from runtime.service.api import Api, ApiError
 from runtime.service.gates import admission_patch, pin
 from runtime.service.kubernetes import KubernetesSource
 from runtime.service.locks import Locks
+from runtime.service.messages import FilterRequest, PreemptRequest
 from runtime.service.objects import NodeObject, PodObject, read_pod
 from runtime.service.pod_groups import (
     COUNT,
@@ -295,6 +296,22 @@ def test_gated_pods_are_counted_by_what_they_wait_for(cluster: Cluster) -> None:
     cluster.settle()
     assert cluster.places().keys() == {*waiting}
     assert counted() == {"incomplete": 2, "waiting": 0, "placed": 0}
+
+
+def test_who_came_first_is_first_after_a_restart_too(cluster: Cluster) -> None:
+    held = cluster.gang("held", *[4] * 8)
+    cluster.settle()
+    for second, name in enumerate(("z", "a", "m")):
+        (pod,) = cluster.gang(name, 4)
+        cluster.pods[pod]["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:{second:02}Z"
+    cluster.kill()
+    cluster.settle()
+    cluster.delete(*held)
+    asked: list[str] = []
+    schedule = cluster.allocator.schedule
+    cluster.allocator.schedule = lambda pod, *more: asked.append(pod.name) or schedule(pod, *more)  # type: ignore
+    cluster.settle()
+    assert asked == ["z-0", "a-0", "m-0"]
 
 
 def test_strong_gangs_come_first_and_small_ones_pass_those_that_wait(cluster: Cluster) -> None:
@@ -801,6 +818,28 @@ def test_late_patches_of_the_previous_process_are_one_gang(cluster: Cluster, bou
     assert not any(tracked.problem for tracked in cluster.scheduler.tracker.pods())
     assert cluster.allocator.gangs.keys() == {"default/pod-group/train"}
     check(cluster.allocator)
+
+
+def test_a_pod_of_the_extender_gets_no_devices_of_a_late_patch(cluster: Cluster) -> None:
+    cluster.gang("x", 4)
+    cluster.cycle()
+    late = cluster.requests
+    cluster.kill(lose=True)
+    limits = {"limits": {ENABLE: 1}}
+    pod = cluster.create("y", annotations=asks(4), schedulingGates=[], containers=[{"resources": limits}])
+    cluster.cycle()
+    nodes = tuple(cluster.allocator.cluster.nodes)
+    for ask in (
+        lambda: cluster.scheduler.filter(FilterRequest(read_pod(pod), nodes)),
+        lambda: cluster.scheduler.preempt(PreemptRequest(read_pod(pod), nodes)),
+    ):
+        with pytest.raises(UserError, match="nothing is decided in the first 15 s"):
+            ask()
+    cluster.send(late[0])
+    cluster.time += PATCH_TIMEOUT
+    cluster.cycle()
+    assert cluster.scheduler.filter(FilterRequest(read_pod(pod), nodes))["NodeNames"] == ["b"]
+    assert json.loads(cluster.places()["x-0"])["node"] == "a"
 
 
 @pytest.mark.parametrize("damaged", [False, True], ids=["no journal", "a damaged one"])
