@@ -46,6 +46,9 @@ EVICTION_RETRY_INTERVAL = 10.0
 MIN_EVICTION_RETRY_INTERVAL, MAX_EVICTION_RETRY_INTERVAL = 1.0, 60.0
 """The same, at least and at most, where the cluster says how long it wants to be left alone."""
 
+HELD_BACK_KEY = "admission/held back"
+"""In the journal while nothing may be decided, because one before it was lost."""
+
 MAX_NAMED = 8
 """Maximum number of gangs that are named in the reason for waiting."""
 
@@ -58,8 +61,8 @@ class Refusal:
     until: float
 
 
-class NotObservedError(UserError):
-    """A pod is not known, or not yet: it should be asked for again soon."""
+class NotYetError(UserError):
+    """A pod is not known yet, or nothing is decided yet: it should be asked for again soon."""
 
 
 class PodScheduler(Observer):
@@ -152,15 +155,20 @@ class PodScheduler(Observer):
 
     def recover(self, changes: Iterable[Change], *, lists_all: bool) -> None:
         """As `Observer.recover`. Where the journal or its end was lost, a patch of the former process may be under way:
-        nothing is decided until it has arrived or failed."""
+        nothing is decided until it has arrived or failed. The journal remembers that, because this process may end
+        before."""
         changes = list(changes)
-        forgotten = self.allocator.opened.damage is not None or not any(self.allocator.pods())
+        opened, journal = self.allocator.opened, self.allocator.journal
+        forgotten = opened.damage is not None or HELD_BACK_KEY in journal.images or not any(self.allocator.pods())
         if forgotten and any(isinstance(x.thing, PodObject) and x.thing.gated for x in changes):
             self.admission.hold_back(PATCH_TIMEOUT)
+            journal.write("hold back", {HELD_BACK_KEY: "true"})
         super().recover(changes, lists_all=lists_all)
 
     def admit(self) -> None:
         """Decides about gated gangs, as far as something has changed for them."""
+        if HELD_BACK_KEY in self.allocator.journal.images and not self.admission.is_held_back:
+            self.allocator.journal.write("decide", {HELD_BACK_KEY: None})
         self.admission.retry()
         self.admission.decide()
 
@@ -503,15 +511,17 @@ class PodScheduler(Observer):
         return tracked
 
     def _check_is_deciding(self) -> None:
-        """Raises `UserError` where devices may be those of a gated pod that the previous process has admitted. After an
-        error, an outer scheduler asks again soon; after a refusal, only when something has happened."""
+        """Raises `NotYetError` where devices may be those of a gated pod that the previous process has admitted.
+
+        After an error, an outer scheduler asks again soon; after a refusal, only when something has happened.
+        """
         if self.admission.is_held_back:
-            raise UserError(HELD_BACK)
+            raise NotYetError(HELD_BACK)
 
     def _tracked_pod(self, requested: PodObject) -> tuple[Tracked, Pod]:
         tracked = self.tracker.pod(requested.uid)
         if tracked is None or tracked.seen.key != requested.key:
-            raise NotObservedError(
+            raise NotYetError(
                 f"no pod {requested.key} with uid {requested.uid}: it was deleted, has completed, uses another "
                 "scheduler, or has not been observed yet"
             )

@@ -38,7 +38,7 @@ from runtime.service.messages import (
     read_filter,
     read_preempt,
 )
-from runtime.service.scheduler import NotObservedError
+from runtime.service.scheduler import NotYetError
 from runtime.service.service import Service
 from runtime.service.snapshot_view import SnapshotView
 from runtime.service.source import MemorySource, read_change
@@ -204,7 +204,7 @@ class Web:
         """A kube-scheduler asks again and again after an error in `Error`. What is wrong with the pod itself is a
         reason to wait until something changes."""
         code, text = describe(error)
-        if arguments is None or not isinstance(error, UserError) or isinstance(error, NotObservedError):
+        if arguments is None or not isinstance(error, UserError) or isinstance(error, NotYetError):
             return ErrorInBody(filter_answer(error=text), code)
         return ErrorInBody(filter_answer(failed={COMPONENT: text}, hopeless=arguments.nodes), code)
 

@@ -39,7 +39,7 @@ from runtime.service.pod_groups import (
     KUEUE_QUEUE,
     read_pod_group,
 )
-from runtime.service.scheduler import PodScheduler
+from runtime.service.scheduler import NotYetError, PodScheduler
 from runtime.service.source import Change
 from runtime.service.tracker import PodPhase, Tracked
 from runtime.service.why import why
@@ -820,6 +820,27 @@ def test_late_patches_of_the_previous_process_are_one_gang(cluster: Cluster, bou
     check(cluster.allocator)
 
 
+def test_a_restart_does_not_end_the_time_in_which_nothing_is_decided(cluster: Cluster) -> None:
+    cluster.gang("x", 4)
+    cluster.cycle()
+    late = cluster.requests
+    cluster.kill(lose=True)
+    cluster.cycle()
+    cluster.kill()
+    cluster.gang("y", 4, priority=9)
+    cluster.settle()
+    assert not cluster.places()
+    cluster.send(late[0])
+    cluster.time += PATCH_TIMEOUT
+    cluster.settle()
+    places = [json.loads(text) for text in cluster.places().values()]
+    assert sorted(place["node"] for place in places) == ["a", "b"]
+    cluster.kill()
+    cluster.gang("z", 4)
+    cluster.cycle()
+    assert cluster.requests, "it is over, and the journal says so"
+
+
 def test_a_pod_of_the_extender_gets_no_devices_of_a_late_patch(cluster: Cluster) -> None:
     cluster.gang("x", 4)
     cluster.cycle()
@@ -833,7 +854,7 @@ def test_a_pod_of_the_extender_gets_no_devices_of_a_late_patch(cluster: Cluster)
         lambda: cluster.scheduler.filter(FilterRequest(read_pod(pod), nodes)),
         lambda: cluster.scheduler.preempt(PreemptRequest(read_pod(pod), nodes)),
     ):
-        with pytest.raises(UserError, match="nothing is decided in the first 15 s"):
+        with pytest.raises(NotYetError, match="nothing is decided in the first 15 s"):
             ask()
     cluster.send(late[0])
     cluster.time += PATCH_TIMEOUT
