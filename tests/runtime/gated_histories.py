@@ -10,7 +10,7 @@ import copy
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -179,7 +179,7 @@ class History(Cluster):
 
     def happen(self) -> None:
         """One thing."""
-        events = {
+        events: dict[Callable[[], None], int] = {
             self.submit: 6,
             self.recreate: 6,
             self.lose_pod: 4,

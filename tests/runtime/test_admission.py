@@ -84,8 +84,8 @@ class Cluster:
 
     def _list(self) -> list[Change]:
         """What the cluster says to a new process."""
-        things = [NodeObject(name, healthy=True) for name in self.allocator.cluster.nodes]
-        return [Change(thing, deleted=False) for thing in (*things, *map(read_pod, self.pods.values()))]
+        nodes = [Change(NodeObject(name, healthy=True), deleted=False) for name in self.allocator.cluster.nodes]
+        return [*nodes, *(Change(read_pod(pod), deleted=False) for pod in self.pods.values())]
 
     def _admit(self, tracked: Tracked) -> None:
         """The allocator wants a gate to be opened."""
@@ -850,12 +850,10 @@ def test_a_pod_of_the_extender_gets_no_devices_of_a_late_patch(cluster: Cluster)
     pod = cluster.create("y", annotations=asks(4), schedulingGates=[], containers=[{"resources": limits}])
     cluster.cycle()
     nodes = tuple(cluster.allocator.cluster.nodes)
-    for ask in (
-        lambda: cluster.scheduler.filter(FilterRequest(read_pod(pod), nodes)),
-        lambda: cluster.scheduler.preempt(PreemptRequest(read_pod(pod), nodes)),
-    ):
-        with pytest.raises(NotYetError, match="nothing is decided in the first 15 s"):
-            ask()
+    with pytest.raises(NotYetError, match="nothing is decided in the first 15 s"):
+        cluster.scheduler.filter(FilterRequest(read_pod(pod), nodes))
+    with pytest.raises(NotYetError, match="nothing is decided in the first 15 s"):
+        cluster.scheduler.preempt(PreemptRequest(read_pod(pod), nodes))
     cluster.send(late[0])
     cluster.time += PATCH_TIMEOUT
     cluster.cycle()
