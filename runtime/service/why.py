@@ -68,6 +68,11 @@ def _refused(allocator: DurableAllocator, tracker: Tracker, history: History, na
     """The same of a gang of which all pods are refused, so that the allocator does not know it. Raises `UserError`."""
     status = next((x for x in refused(allocator, tracker) if x.name == name), None)
     if status is None:
+        for tracked in tracker.pods():
+            group = tracked.seen.group
+            if tracked.pod is None and group is not None and group.name == name:
+                why_not = f"pod {tracked.seen.key} waits, because {tracked.problem}"
+                raise UserError(f"nothing is known of gang {name}: {why_not}")
         raise UserError(f"there is no gang {name}: no pod of it is known, or all are gone")
     seen = [x for pod in status.waiting if (x := tracker.pod(pod.uid)) is not None]
     gang = status.waiting[0].spec.gang

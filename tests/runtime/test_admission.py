@@ -561,6 +561,8 @@ def test_the_members_of_a_group_follow_from_its_pods(cluster: Cluster, kind: str
     if kind == "native":
         cluster.settle()
         assert "PodGroup default/train is not known" in cluster.reason("p-0")
+        with pytest.raises(UserError, match="pod default/p-0 waits, because PodGroup default/train is not known"):
+            cluster.why("default/pod-groups/train")
         policy = {"schedulingPolicy": {"gang": {"minCount": 3}}}
         group = read_pod_group({"metadata": {"name": "train", "namespace": "default"}, "spec": policy})
         cluster.changes.append(Change(group, deleted=False))
