@@ -418,7 +418,7 @@ def small_files() -> None:
 
 
 def limited(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """With a limit on the size of files. It would cut byte code short, too, which the next process would fail to load."""
+    """With a limit on the size of files, which would cut byte code short, too, and so break the next process."""
     command = [sys.executable, "-m", "fsmdsl", *arguments]
     env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(
