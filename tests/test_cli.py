@@ -1,4 +1,4 @@
-"""The command, used as a person would: real processes, real files."""
+"""The command, used as a person would, with real files; where it matters, in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import fsm
 
 from fsmdsl.cli import COMMANDS
 
@@ -40,7 +41,7 @@ scenario entry "in and out" {
 """
 
 
-def fsm(*arguments: str, cwd: Path = ROOT, text: str | None = None) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, cwd: Path = ROOT, text: str | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "fsmdsl", *arguments]
     return subprocess.run(command, cwd=cwd, input=text, capture_output=True, text=True, timeout=120)
 
@@ -62,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_help_names_every_command() -> None:
-    done = fsm("--help")
+    done = process("--help")
     assert done.returncode == 0
     for name in COMMANDS:
         assert f"  {name} " in done.stdout
@@ -92,7 +93,7 @@ WITHOUT_FORMAT = {"export", "serve", "lsp", "import", "completion"}
 @pytest.mark.daily
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
-    done = fsm(name, "--help")
+    done = process(name, "--help")
     assert done.returncode == 0
     assert ("--format" in done.stdout) == (name not in WITHOUT_FORMAT)
 
@@ -167,8 +168,8 @@ def test_check_shows_the_place_and_the_remedy(folder: Path) -> None:
 
 
 def test_check_reads_standard_input() -> None:
-    assert fsm("check", "-", text=DOOR).returncode == 0
-    assert fsm("check", "-", text="machine {").returncode == 1
+    assert process("check", "-", text=DOOR).returncode == 0
+    assert process("check", "-", text="machine {").returncode == 1
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"machine", b"\x00" * 100])

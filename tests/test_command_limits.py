@@ -13,12 +13,13 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from in_process import fsm
 from tiers import today
 
 from fsmdsl.cli import COMMANDS
 from fsmdsl.cli.limits import UNLIMITED
 from fsmdsl.cli.parser import cli, click_command
-from tests.test_cli import DOOR, fsm
+from tests.test_cli import DOOR
 
 LIMITED = [name for name in COMMANDS if name not in UNLIMITED]
 MAPPING = """\

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from in_process import fsm
 from interrupting import MOMENTS, interrupted
 
 from fsmdsl.program import cache
@@ -50,7 +51,7 @@ main(sys.argv[1:])
 """The command, which takes long to prepare."""
 
 
-def fsm(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def process(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environment}
     return subprocess.run([*FSM, *arguments], cwd=cwd, env=env, capture_output=True, text=True, timeout=120)
 
@@ -75,7 +76,7 @@ def test_a_path_that_does_not_exist_is_misuse(command: str, folder: Path) -> Non
 def test_what_cannot_be_done_is_never_said_to_be_violated(folder: Path) -> None:
     deep = "1" + " + (1" * 4000 + ")" * 4000
     (folder / "deep.fsm").write_text(DOOR.replace("door in Shut", f"{deep} == 1"))
-    assert fsm("verify", "deep.fsm", cwd=folder).returncode != 0
+    assert process("verify", "deep.fsm", cwd=folder).returncode != 0
     for arguments in (["verify", "--system"], ["verify", "--no-such"], ["no-such"], ["verify", "--max-states", "x"]):
         assert fsm(*arguments, cwd=folder).returncode == 2
 
@@ -154,7 +155,7 @@ def test_colors(folder: Path) -> None:
     assert not colored("--color", "never", "list")
     assert not colored("list", "--color", "never")
     assert colored("list", NO_COLOR="")
-    forced = fsm("--color", "always", "list", cwd=folder, NO_COLOR="1")
+    forced = process("--color", "always", "list", cwd=folder, NO_COLOR="1")
     assert "\x1b[" in forced.stdout
     assert "\x1b[" not in fsm("list", cwd=folder).stdout
     assert "\x1b[" in fsm("list", "--color", "always", cwd=folder).stdout

@@ -7,14 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from contextlib import chdir
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import pytest
 from click.testing import CliRunner
+from in_process import fsm
 from markdown_blocks import blocks, commands, compare
 
 from fsmdsl.cli.parser import cli
@@ -28,23 +27,6 @@ machine Lamp {
     Off -> On, On -> Off on flip
 }
 """
-
-
-class Done(NamedTuple):
-    """What came of a command."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def fsm(*arguments: str, cwd: Path, text: str | None = None) -> Done:
-    """Run a command in a folder, in this process."""
-    with chdir(cwd):
-        result = CliRunner().invoke(cli, arguments, input=text)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr)
 
 
 @pytest.fixture

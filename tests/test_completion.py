@@ -13,7 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_cli import DOOR, fsm
+from in_process import fsm
+from test_cli import DOOR
 
 from fsmdsl.cli import COMMANDS
 

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import chromium
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from test_cli import fsm
+from in_process import fsm
 from test_diff import DROPPED, HIVED, ROOT, difference, edited
 from test_formats import quickly
 

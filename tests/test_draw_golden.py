@@ -15,10 +15,13 @@ import pytest
 from test_draw import GOLDEN, documented, machine, needs_graphviz, of
 from test_draw_sequences import chart
 
+from fsmdsl.dataclasses import replace
 from fsmdsl.draw import svg
 from fsmdsl.draw.formats import TEXTS
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
+from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Message, Step
+from fsmdsl.draw.sequence_svg import as_svg
 
 # Golden files --------------------------------------------------------------------------------------------------------
 
@@ -46,6 +49,17 @@ def test_golden_sequence() -> None:
     path = GOLDEN / "sequence.out"
     forms = [(name, x.sequence) for name, x in sorted(TEXTS.items())]
     now = "".join(f"===== {name}\n{write(chart())}" for name, write in forms if write is not None)
+    if os.environ.get("UPDATE"):
+        path.write_text(now, "utf-8")
+    else:
+        assert path.read_text("utf-8") == now
+
+
+def test_golden_picture_of_a_sequence() -> None:
+    """Our own code places everything; that it looks right, a person has to see."""
+    path = GOLDEN / "sequence.svg"
+    again = (LoopBegins("again and again"), Step("g0 again"), Message(0, 1, "again"), LoopEnds())
+    now = as_svg(replace(chart(), items=(*chart().items, *again)), prefix="golden-")
     if os.environ.get("UPDATE"):
         path.write_text(now, "utf-8")
     else:

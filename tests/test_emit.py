@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 from generating import ALONE, HIVED, Generated, write
+from in_process import fsm
 from loading import SPECS, model_of
 from stepping import compiled
-from test_cli import fsm
 
 from fsmdsl import classes as emit
 from fsmdsl import model as m

@@ -20,12 +20,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from campaign import model_of
+from in_process import fsm
 from loading import specs
 from markdown_blocks import blocks, commands
 from random_charts import Told, machine_of, walk
 from random_specs import spec
 from stepping import compiled
-from test_cli import ROOT, fsm
+from test_cli import ROOT
 from test_import import clean
 from test_import_xstate import MODULES, facts, of_xstate
 from tiers import enough, today

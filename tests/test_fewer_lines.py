@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from in_process import fsm
 from markdown_blocks import blocks, write
 from test_cli import data as json_of
-from test_cli import fsm
 
 PAGE = Path(__file__).parent.parent / "docs" / "fewer-lines.md"
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from in_process import fsm
 from sources import tree
 
 from fsmdsl.text.files import manifest
@@ -416,23 +417,24 @@ def small_files() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
 
-def fsm(*arguments: str, cwd: Path, limited: bool = False) -> subprocess.CompletedProcess[str]:
+def limited(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """With a limit on the size of files, which would cut byte code short, too, and so break the next process."""
     command = [sys.executable, "-m", "fsmdsl", *arguments]
-    setup = small_files if limited else None
-    # A limit on files would cut byte code short, too, and the next process would fail to load it.
-    env = os.environ | ({"PYTHONDONTWRITEBYTECODE": "1"} if limited else {})
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, preexec_fn=setup, env=env)
+    env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=120, preexec_fn=small_files, env=env
+    )
 
 
 @posix
 def test_a_full_disk_leaves_the_spec_as_it_was(tmp_path: Path) -> None:
     text = DOOR.replace("machine", "// a comment\n" * 1000 + "machine  ")
     (tmp_path / "door.fsm").write_text(text)
-    done = fsm("fmt", "door.fsm", cwd=tmp_path, limited=True)
+    done = limited("fmt", "door.fsm", cwd=tmp_path)
     assert (done.returncode, "cannot write `door.fsm`: file too large" in done.stderr) == (2, True)
     assert (tmp_path / "door.fsm").read_text() == text
     assert litter(tmp_path) == []
-    done = fsm("report", "door.fsm", cwd=tmp_path, limited=True)
+    done = limited("report", "door.fsm", cwd=tmp_path)
     assert (done.returncode, "build/report/index.html`: file too large" in done.stderr) == (2, True)
     assert (litter(tmp_path), (tmp_path / "build" / "report" / "index.html").exists()) == ([], False)
     assert fsm("fmt", "door.fsm", cwd=tmp_path).returncode == 0

@@ -11,7 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 from click.testing import CliRunner
-from test_cli import DOOR, fsm
+from in_process import fsm
+from test_cli import DOOR
 
 from fsmdsl.check.all_rules import all_rules
 from fsmdsl.cli.parser import cli

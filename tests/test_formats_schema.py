@@ -9,7 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from test_cli import DOOR, data, fsm
+from in_process import fsm
+from test_cli import DOOR, data
 
 from fsmdsl.report import shapes
 from fsmdsl.report.formats.schema import DOCUMENTS, files, schemas

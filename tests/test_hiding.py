@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_cli import fsm
+from in_process import fsm
 
 SPEC = """module relay
 machine Clock {

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_cli import fsm
+from in_process import fsm
 
 from fsmdsl.interop.imports import ImportFailedError
 from fsmdsl.text.source import Source

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from in_process import fsm
 from random_tables import tables
-from test_cli import fsm
 from test_import import _BLOCK, GOLDEN, SAMPLES, available, clean, imported, loaded
 from tiers import share
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from counting import grows_with
+from in_process import fsm
 from stepping import compiled, only_system
-from test_cli import fsm
 
 from fsmdsl import __main__ as program
 from fsmdsl import search as explore_module

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import chromium
 import pytest
+from in_process import fsm
 
 from fsmdsl.draw.svg import rendered_together
 from fsmdsl.model.workspace import load
@@ -54,11 +55,6 @@ system Room {
     reachable both: a in On and b in On
 }
 """
-
-
-def fsm(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "fsmdsl", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

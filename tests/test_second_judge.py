@@ -14,10 +14,11 @@ import pytest
 import textbook_liveness as textbook
 from campaign import model_of
 from campaign_second_opinion import BUDGET, campaign, explored
+from in_process import fsm
 from planting import planted
 from property_runs import translated
 from seeds import seeds
-from test_cli import ROOT, fsm
+from test_cli import ROOT
 from test_liveness import Sample
 from tiers import ROTATION, enough, share, today
 

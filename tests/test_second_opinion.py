@@ -17,9 +17,10 @@ from pathlib import Path
 import pytest
 from campaign import model_of, systems
 from campaign_second_opinion import BUDGET, campaign, explored, known
+from in_process import fsm
 from planting import planted
 from random_systems import text_of
-from test_cli import DOOR, ROOT, fsm
+from test_cli import DOOR, ROOT
 from test_state_values import PODS
 
 from fsmdsl import model as m

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import random_specs
 import random_systems
+from in_process import fsm
 from packed_search import COMPILED, PLAIN, needs_compiler
 from stepping import compiled, only_system
-from test_cli import fsm
 from tiers import today
 
 from fsmdsl import model as m

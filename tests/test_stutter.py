@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import textbook_liveness as textbook
+from in_process import fsm
 from seeds import seeds
-from test_cli import fsm
 from test_liveness import Sample
 
 from fsmdsl.runs.liveness.graph import STAYS
