@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import cast
 
 import pytest
 from loading import ROOT, SPECS, model_of
@@ -15,8 +16,9 @@ from tiers import today
 from fsmdsl import model as m
 from fsmdsl.check import check
 from fsmdsl.core import guards, lets, presence, triggers
-from fsmdsl.core.elaborate import Elaboration
+from fsmdsl.core.elaborate import SEVERAL, Body, Elaboration, _Uses
 from fsmdsl.core.selection import Selection
+from fsmdsl.model.typing import holds
 from fsmdsl.model.walk import expressions
 from fsmdsl.step import Universe, World, enabled, fire, universe
 from fsmdsl.step.evaluate import Frame, evaluate
@@ -414,3 +416,15 @@ def test_values_are_of_their_elaborated_types() -> None:
                 assert outside(elaboration.expression(value).type, result) is None, (name, value)
                 seen += 1
     assert seen > 500
+
+
+@pytest.mark.parametrize("low", [0, -1])
+def test_the_types_of_many_uses_hold_every_argument_and_are_few(low: int) -> None:
+    """A `let` whose arguments are wider with each use, also below zero."""
+    types = [m.ListType(m.RangeType(low * n, n), 1 + n) for n in range(4 * SEVERAL)]
+    uses = _Uses((types[0],))
+    for of in types:
+        (widened,) = uses.widened((of,))
+        assert holds(widened, of)
+        uses.bodies[(widened,)] = cast("Body", None)
+    assert len(uses.bodies) <= SEVERAL + 2 * SEVERAL.bit_length()

@@ -20,7 +20,7 @@ from fsmdsl.draw import svg
 from fsmdsl.draw.formats import TEXTS
 from fsmdsl.draw.graph import graph_of
 from fsmdsl.draw.mermaid import mermaid
-from fsmdsl.draw.sequence import LoopBegins, LoopEnds, Message, Step
+from fsmdsl.draw.sequence import Change, Failure, LoopBegins, LoopEnds, Message, Note, Step
 from fsmdsl.draw.sequence_svg import as_svg
 
 # Golden files --------------------------------------------------------------------------------------------------------
@@ -59,7 +59,12 @@ def test_golden_picture_of_a_sequence() -> None:
     """Our own code places everything; that it looks right, a person has to see."""
     path = GOLDEN / "sequence.svg"
     again = (LoopBegins("again and again"), Step("g0 again"), Message(0, 1, "again"), LoopEnds())
-    now = as_svg(replace(chart(), items=(*chart().items, *again)), prefix="golden-")
+    wide = (
+        Note(0, "a note that takes much room"),
+        Change(2, "Used", "Used for quite some time", "e8"),
+        Failure(3, "a failure that takes much room"),
+    )
+    now = as_svg(replace(chart(), items=(*chart().items, *again, *wide)), prefix="golden-")
     if os.environ.get("UPDATE"):
         path.write_text(now, "utf-8")
     else:

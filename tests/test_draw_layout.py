@@ -25,6 +25,7 @@ from fsmdsl.draw.graph import Graph, Mark, Overlay, graph_of
 from fsmdsl.draw.labels import written
 from fsmdsl.draw.layout import layout as layout_of
 from fsmdsl.draw.mermaid import mermaid
+from fsmdsl.draw.placement import Box
 from fsmdsl.draw.plantuml import plantuml
 from fsmdsl.draw.restyle import Theme
 from fsmdsl.text.diagnostics import Diagnostic
@@ -280,3 +281,18 @@ def test_a_random_chart_is_drawn_in_every_format(seed: int) -> None:
                     for direction in (None, "LR", "TB"):
                         graph = detailed(form.graph(machine), detail)
                         assert (form.text or dot)(graph, direction)
+
+
+@pytest.mark.parametrize(
+    ("box", "is_within"),
+    [
+        (Box(0, 0, 10, 10), True),
+        (Box(2, 3, 4, 5), True),
+        (Box(-1, 3, 4, 5), False),
+        (Box(2, -1, 4, 5), False),
+        (Box(2, 3, 11, 5), False),
+        (Box(2, 3, 4, 11), False),
+    ],
+)
+def test_a_box_is_within_another_one_on_all_four_sides(box: Box, is_within: bool) -> None:
+    assert box.within(Box(0, 0, 10, 10)) is is_within

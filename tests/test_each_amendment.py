@@ -287,6 +287,16 @@ system Lamps {
     assert "dim: there is no event `dim`" in lamps.replace("\n    ", " ")
 
 
+@pytest.mark.usefixtures("spec")
+def test_a_table_is_no_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = each().stdout
+    monkeypatch.setenv("COLUMNS", "40")
+    narrow = each().stdout
+    assert max(map(len, whole.splitlines())) > 40
+    assert max(map(len, narrow.splitlines())) <= 40
+    assert narrow.split() == whole.split()
+
+
 # In the report -------------------------------------------------------------------------------------------------------
 
 

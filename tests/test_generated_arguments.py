@@ -407,3 +407,34 @@ def test_models_of_transitions_that_refer_to_others(tmp_path: Path) -> None:
     one.meet(other)
     one.gather(frozenset([other]))
     assert one.peer is other
+
+
+def test_a_list_of_another_machine_has_to_fit(tmp_path: Path) -> None:
+    """Its length and its elements: the parameter takes less than what the sender may have."""
+    package = Generated(
+        tmp_path,
+        """module lists
+machine Sink {
+    got: list<0..3>[2]
+    initial state S
+    event put(xs: list<0..3>[2])  from Source
+    S on put(xs) do got = xs
+}
+machine Source {
+    param sink: Sink
+    initial state S
+    event pass(xs: list<0..9>[4])  from environment
+    S on pass(xs) do sink.put(xs)
+}
+""",
+    )
+    system = package.System()
+    sink = package.Sink(system)
+    source = package.Source(system, sink=sink)
+    source.pass_((3, 0))
+    assert sink.got == (3, 0)
+    refusals = package["machinery"]
+    for given in ((7,), (1, 4), (1, 1, 1)):
+        with pytest.raises((refusals.OutOfRange, refusals.Full)):
+            source.pass_(given)
+        assert sink.got == (3, 0)

@@ -43,6 +43,13 @@ def test_no_limit_on_states_unless_one_is_given() -> None:
     assert states("--no-symmetry", "--max-states", "100") == (3, 100)
 
 
+def test_a_search_goes_on_where_it_was_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    assert states("--no-symmetry", "--max-states", "100", "--save", str(folder)) == (3, 100)
+    assert any(folder.iterdir())
+    assert states("--no-symmetry", "--resume", str(folder)) == (0, 812)
+
+
 @pytest.mark.parametrize("option", ["--workers=0", "--max-memory=0", "--max-states=0"])
 def test_nonsense_is_misuse(option: str) -> None:
     assert CliRunner().invoke(cli, ["verify", MODEL, option]).exit_code == 2
