@@ -6,9 +6,12 @@ pipes, start-up.
 
 from __future__ import annotations
 
+import gc
+import sys
 from contextlib import chdir
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from click.testing import CliRunner
 from sources import ROOT
@@ -26,8 +29,13 @@ class Done(NamedTuple):
 
 def fsm(*arguments: str, cwd: Path = ROOT, text: str | None = None) -> Done:
     """Run a command in a folder, with a text as its standard input."""
-    with CliRunner().isolation(text) as (stdout, stderr, _), chdir(cwd):
-        code: object = None
+    code: object = None
+    with (
+        CliRunner().isolation(text) as (stdout, stderr, _),
+        chdir(cwd),
+        patch.object(sys, "argv", ["fsm", *arguments]),
+        patch.object(gc, "freeze"),  # this process goes on, and its garbage would stay
+    ):
         try:
             main([*arguments])
         except SystemExit as end:
