@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 import gated_histories
+import pytest
 from seeds import seeds
 
 HISTORIES, STEPS = 32, 60
 
 
+@pytest.mark.daily
 def test_whatever_happens_gangs_are_admitted_whole_or_not_at_all() -> None:
     seen: Counter[str] = Counter()
     for seed in seeds(range(HISTORIES)):
