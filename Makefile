@@ -24,7 +24,7 @@ test: $(STAMP)  ## about five minutes on two cores: the whole toolkit and the al
 	@mkdir -p build
 	@echo "lint and types are checked beside the tests"
 	@$(MAKE) --no-print-directory lint >build/lint.txt 2>&1 & lint=$$!; \
-	FSM_TURNS=8 $(BIN)/pytest -n 2 --dist worksteal; tests=$$?; \
+	FSM_TURNS=16 $(BIN)/pytest -n 2 --dist worksteal; tests=$$?; \
 	wait $$lint; lint=$$?; cat build/lint.txt; [ $$tests = 0 ] && [ $$lint = 0 ]
 
 quick: $(STAMP)  ## half a minute: lint, and the tests for the changed files

@@ -10,7 +10,7 @@
   the other tests of the same code. The reason is the argument of the marker.
 * It does an eighth of what is random: `today` chooses the seeds, others each day, `share` is the number of runs or
   steps, and `enough` the number of cases of a kind that a test has to come across.
-* Slow tests take turns (`slow_tests.py`): an eighth of their cases runs, others each day.
+* Slow tests take turns (`slow_tests.py`): a sixteenth of their cases runs, others each day.
 
 CI runs both, the second with a third of what is random (`FSM_ROTATION=3`).
 """
@@ -34,7 +34,7 @@ ROTATION = int(os.environ.get("FSM_ROTATION") or (1 if FULL else 8))
 TURNS = int(os.environ.get("FSM_TURNS") or 1)
 """The number of days after which all slow tests have run."""
 
-TURNS_OF_MAKE_TEST = 8
+TURNS_OF_MAKE_TEST = 16
 """What `make test` sets `FSM_TURNS` to. Without it, as for a single file, all slow tests run."""
 
 DAY = int(os.environ.setdefault("FSM_DAY", str(date.today().toordinal())))
