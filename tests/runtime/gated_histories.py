@@ -40,7 +40,7 @@ CALM_CYCLES = 30
 
 @dataclass
 class Workload:
-    """What a user wants: so many pods that ask for the same gang."""
+    """What a user wants: a number of pods that ask for the same gang."""
 
     name: str
     kind: str
@@ -80,7 +80,7 @@ class History(Cluster):
         self.patches: list[Patch] = []
         self.process = 0
         self.refusing = False
-        self.shown: dict[str, PodObject] = {}
+        self.visible_pods: dict[str, PodObject] = {}
         """By uid: the pods that the watch has told of."""
         self.seen: Counter[str] = Counter()
         super().__init__(folder)
@@ -88,27 +88,27 @@ class History(Cluster):
     # The cluster
 
     def start(self) -> None:
-        """The next process, to which the PodGroups are told later."""
+        """The next process. It hears of the PodGroups later than of the pods."""
         self.process += 1
-        self.shown = {}
+        self.visible_pods = {}
         super().start()
         self._tell_pod_groups()
         if self.refusing:
             self.refuse_evictions()
 
     def _list(self) -> list[Change]:
-        listed = [x for x in super()._list() if not isinstance(x.thing, PodObject)]
-        listed = [x for x in listed if getattr(x.thing, "name", "") not in self.absent | self.unhealthy]
+        changes = [x for x in super()._list() if not isinstance(x.thing, PodObject)]
+        changes = [x for x in changes if getattr(x.thing, "name", "") not in self.absent | self.unhealthy]
         self.changes = []
         for name in self.unhealthy - self.absent:
             self.node(name, healthy=False)
-        listed += self.changes
+        changes += self.changes
         self.changes = []
         for pod in self.pods.values():
             self.tell(pod)
-        listed += self.changes
+        changes += self.changes
         self.changes = []
-        return listed
+        return changes
 
     def _tell_pod_groups(self) -> None:
         for workload in self.workloads.values():
@@ -119,10 +119,10 @@ class History(Cluster):
         """As the watch of the allocator does it: pods of others are passed over, or are gone."""
         seen = read_pod(copy.deepcopy(pod))
         if not seen.ours or deleted:
-            if self.shown.pop(seen.uid, None) is not None:
+            if self.visible_pods.pop(seen.uid, None) is not None:
                 self.changes.append(Change(seen, deleted=True))
-        elif self.shown.get(seen.uid) != seen:
-            self.shown[seen.uid] = seen
+        elif self.visible_pods.get(seen.uid) != seen:
+            self.visible_pods[seen.uid] = seen
             self.changes.append(Change(seen, deleted=False))
 
     def _delete(self, tracked: Tracked) -> None:
@@ -375,8 +375,8 @@ class History(Cluster):
     def verify(self) -> None:
         """After every cycle."""
         check(self.allocator)
-        held = list(self.devices())
-        assert len(held) == len(set(held)), f"a device was given twice: {Counter(held).most_common(1)}"
+        devices = list(self.devices())
+        assert len(devices) == len(set(devices)), f"a device was given twice: {Counter(devices).most_common(1)}"
         for pod in self.pods.values():
             tracked = self.scheduler.tracker.pod(pod["metadata"]["uid"])
             if tracked is not None and not tracked.seen.gated:
@@ -475,8 +475,8 @@ class History(Cluster):
             else:
                 self.seen["admitted"] += bool(admitted)
         assert self.scheduler.admission.counts() == counts
-        known = {pod.uid for gang in self.allocator.gangs.values() for pod in gang.pods}
-        assert known == self.uids(), known ^ self.uids()
+        uids = {pod.uid for gang in self.allocator.gangs.values() for pod in gang.pods}
+        assert uids == self.uids(), uids ^ self.uids()
         phases = {x.phase for x in self.scheduler.tracker.pods()}
         assert phases <= {PodPhase.WAITING, PodPhase.BOUND}, phases
 

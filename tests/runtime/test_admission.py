@@ -281,7 +281,7 @@ def test_gated_pods_are_counted_by_what_they_wait_for(cluster: Cluster) -> None:
     def counted() -> dict[str, int]:
         return cluster.scheduler.admission.counts()
 
-    held = cluster.gang("held", *[4] * 8)
+    holders = cluster.gang("held", *[4] * 8)
     cluster.cycle()
     assert counted() == {"incomplete": 0, "waiting": 0, "placed": 8}
     assert cluster.patch(3) == 3
@@ -292,21 +292,21 @@ def test_gated_pods_are_counted_by_what_they_wait_for(cluster: Cluster) -> None:
     cluster.delete(absent)
     cluster.settle()
     assert counted() == {"incomplete": 2, "waiting": 2, "placed": 0}
-    cluster.delete(*held)
+    cluster.delete(*holders)
     cluster.settle()
     assert cluster.places().keys() == {*waiting}
     assert counted() == {"incomplete": 2, "waiting": 0, "placed": 0}
 
 
 def test_who_came_first_is_first_after_a_restart_too(cluster: Cluster) -> None:
-    held = cluster.gang("held", *[4] * 8)
+    holders = cluster.gang("held", *[4] * 8)
     cluster.settle()
     for second, name in enumerate(("z", "a", "m")):
         (pod,) = cluster.gang(name, 4)
         cluster.pods[pod]["metadata"]["creationTimestamp"] = f"2026-01-01T00:00:{second:02}Z"
     cluster.kill()
     cluster.settle()
-    cluster.delete(*held)
+    cluster.delete(*holders)
     asked: list[str] = []
     schedule = cluster.allocator.schedule
     cluster.allocator.schedule = lambda pod, *more: asked.append(pod.name) or schedule(pod, *more)  # type: ignore
@@ -315,13 +315,13 @@ def test_who_came_first_is_first_after_a_restart_too(cluster: Cluster) -> None:
 
 
 def test_strong_gangs_come_first_and_small_ones_pass_those_that_wait(cluster: Cluster) -> None:
-    held = cluster.gang("held", *[4] * 6, priority=100)
+    holders = cluster.gang("held", *[4] * 6, priority=100)
     cluster.settle()
     cluster.gang("large", *[4] * 4, priority=10)
     cluster.gang("weak", 4, priority=1)
     cluster.gang("strong", 4, 4, priority=5)
     cluster.settle()
-    assert cluster.places().keys() == {*held, "strong-0", "strong-1"}
+    assert cluster.places().keys() == {*holders, "strong-0", "strong-1"}
 
 
 def test_a_stronger_gang_reserves_and_its_victims_are_evicted_together(cluster: Cluster) -> None:
@@ -372,7 +372,7 @@ def test_a_gated_pod_is_told_what_keeps_the_gangs_that_have_to_leave(cluster: Cl
 
 def test_a_gang_that_has_reserved_places_may_ask_for_something_else(cluster: Cluster) -> None:
     """It gives back what it has reserved."""
-    held = cluster.fill()
+    holders = cluster.fill()
     cluster.refuse_evictions()
     (strong,) = cluster.gang("strong", 4, priority=9)
     cluster.settle()
@@ -385,7 +385,7 @@ def test_a_gang_that_has_reserved_places_may_ask_for_something_else(cluster: Clu
     assert cluster.tracked(strong).phase is PodPhase.WAITING
     assert "has no room" in cluster.reason(strong)
     assert not any(gang.state is AffinityGroupState.BEING_PREEMPTED for gang in cluster.allocator.gangs.values())
-    cluster.delete(held[0])
+    cluster.delete(holders[0])
     cluster.settle()
     assert strong in cluster.places()
 
@@ -399,10 +399,21 @@ def test_a_gang_that_has_lost_its_reservation_may_ask_for_something_else(cluster
         cluster.node(name, healthy=False)
     cluster.settle()
     assert cluster.tracked(strong).phase is PodPhase.WAITING
+    cluster.pods[strong]["metadata"]["annotations"] = asks(
+        4, 1, {"name": "strong", "members": [{"podNumber": 1, "leafCellNumber": 4}]}
+    )
+    cluster.tell(cluster.pods[strong])
+    for name in cluster.allocator.cluster.nodes:
+        cluster.node(name)
+    cluster.settle()
+    pod = cluster.tracked(strong).pod
+    assert pod is not None
+    assert pod.spec.priority == 1
+    assert "has no room" in cluster.reason(strong), "it displaces nobody any more"
 
 
 def test_a_pod_of_another_size_replaces_one_of_a_gang_that_has_reserved_places(cluster: Cluster) -> None:
-    held = cluster.fill()
+    holders = cluster.fill()
     cluster.refuse_evictions()
     labels, notes = {KUEUE_GROUP: "train"}, {**asks(4, 9), KUEUE_COUNT: "3"}
     for name in "xyz":
@@ -412,13 +423,13 @@ def test_a_pod_of_another_size_replaces_one_of_a_gang_that_has_reserved_places(c
     cluster.create("small", labels, {**asks(2, 9), KUEUE_COUNT: "3"})
     cluster.settle()
     assert "has reserved its places" in cluster.reason("small")
-    cluster.delete(*held)
+    cluster.delete(*holders)
     cluster.settle()
     assert cluster.places().keys() == {"x", "y", "small"}
 
 
 def test_the_number_of_pods_changes_while_a_gang_has_reserved_places(cluster: Cluster) -> None:
-    held = cluster.fill()
+    holders = cluster.fill()
     cluster.refuse_evictions()
     cluster.native("x", 4, priority=9)
     cluster.pod_group("train", 1)
@@ -432,7 +443,7 @@ def test_the_number_of_pods_changes_while_a_gang_has_reserved_places(cluster: Cl
     assert "is not known" in cluster.reason("x")
     assert not any(not gang.assigned for gang in cluster.allocator.gangs.values())
     cluster.pod_group("train", 2)
-    cluster.delete(*held)
+    cluster.delete(*holders)
     cluster.settle()
     assert cluster.places().keys() == {"x", "y"}
 
@@ -725,14 +736,14 @@ def test_a_pod_whose_gate_somebody_else_has_removed_is_left_to_the_extender(clus
         cluster.tell(cluster.pods[name])
         cluster.cycle()
 
-    held = cluster.gang("held", *[4] * 8)
+    holders = cluster.gang("held", *[4] * 8)
     cluster.settle()
     cluster.create("x", annotations=asks(4), containers=[{"resources": {"limits": {ENABLE: 1}}}])
     cluster.settle()
     remove_gate("x")
     assert not any(cluster.scheduler.admission.counts().values())
     assert not cluster.reason("x")
-    cluster.delete(*held, "x")
+    cluster.delete(*holders, "x")
     cluster.create("x", annotations=asks(4), containers=[{"resources": {"limits": {ENABLE: 1}}}])
     cluster.cycle()
     assert cluster.tracked("x").phase is PodPhase.BINDING
@@ -782,16 +793,16 @@ def test_a_patch_that_was_carried_out_before_is_no_error_unless_it_gave_other_de
 
 
 def test_an_admitted_pod_whose_place_cannot_be_understood_waits_no_more(cluster: Cluster) -> None:
-    held = cluster.gang("held", *[4] * 8)
+    holders = cluster.gang("held", *[4] * 8)
     cluster.settle()
     (name,) = cluster.gang("x", 4)
     cluster.settle()
-    pod, other = cluster.pods[name], cluster.pods[held[0]]
+    pod, other = cluster.pods[name], cluster.pods[holders[0]]
     pod["metadata"]["annotations"][BIND_INFO] = other["metadata"]["annotations"][BIND_INFO]
     pod["spec"] = {**other["spec"]}
     cluster.tell(pod)
     cluster.cycle()
-    cluster.delete(*held[1:])
+    cluster.delete(*holders[1:])
     cluster.settle()
     assert cluster.tracked(name).problem
     assert cluster.tracked(name).info is None
