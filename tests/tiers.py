@@ -28,8 +28,8 @@ T = TypeVar("T")
 
 FULL = os.environ.get("FSM_TESTS") == "full" or "FSM_SEEDS" in os.environ
 
-ROTATION = int(os.environ.get("FSM_ROTATION") or (1 if FULL else 8))
-"""The number of days after which all seeds have run."""
+ROTATION = int(os.environ.get("FSM_ROTATION") or (1 if FULL or os.environ.get("UPDATE") else 8))
+"""The number of days after which all seeds have run. `UPDATE=1` rewrites all golden files, not only those of today."""
 
 TURNS = int(os.environ.get("FSM_TURNS") or 1)
 """The number of days after which all slow tests have run."""
